@@ -1,0 +1,46 @@
+# `make demo` shows what this is; `make test` runs the tests; `make check` is what CI runs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check lint types imports schema lock bench clean
+
+demo: $(READY)
+	@$(BIN)/python examples/helpful_currents/demo.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+check: lint types imports test
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+schema: $(READY)   ## write the published JSON Schema anew
+	$(BIN)/python -m auditcoder schema > docs/reference/trace-1.schema.json
+
+bench: $(READY)
+	$(BIN)/python benchmarks/trace.py
+
+lock:              ## resolve the pinned versions anew (needs uv)
+	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \
+	  --python-version 3.11 --group dev pyproject.toml -o requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "AuditCoder needs Python 3.11 or newer; set PYTHON=python3.x" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,7 @@
+"""`python -m auditcoder`."""
+
+import sys
+
+from auditcoder.interfaces.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""The edges: the only place that does input and output."""

@@ -1,0 +1,1 @@
+"""Where records live: SQLite, PostgreSQL, or a single bundle file."""

@@ -1,0 +1,178 @@
+"""PostgreSQL: one store for a team. Needs the `postgres` extra; the driver loads when used."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import errors as pg
+
+from auditcoder.adapters.stores.sql import Cursor, SqlStore
+from auditcoder.domain.errors import (
+    StoreConflict,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreLocked,
+    StoreUnavailable,
+)
+
+SCHEMA = "auditcoder"
+SCHEMA_VERSION = 1
+
+_CREATE = f"""
+CREATE SCHEMA {SCHEMA};
+SET LOCAL search_path = {SCHEMA};
+CREATE TABLE meta (version integer NOT NULL);
+INSERT INTO meta VALUES ({SCHEMA_VERSION});
+CREATE TABLE runs (
+    number  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run     text NOT NULL UNIQUE,
+    entries bigint NOT NULL,
+    head    bytea NOT NULL
+);
+CREATE TABLE events (
+    run  bigint NOT NULL REFERENCES runs (number),
+    seq  bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (run, seq)
+);
+CREATE TABLE blobs (digest bytea PRIMARY KEY, body bytea NOT NULL);
+CREATE FUNCTION append_only() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'append-only: % on %', TG_OP, TG_TABLE_NAME
+   USING ERRCODE = 'integrity_constraint_violation'; END $$;
+CREATE TRIGGER runs_only_grow BEFORE UPDATE ON runs FOR EACH ROW
+WHEN (NEW.number <> OLD.number OR NEW.run <> OLD.run OR NEW.entries <= OLD.entries)
+EXECUTE FUNCTION append_only();
+CREATE TRIGGER runs_stay BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION append_only();
+CREATE TRIGGER events_stand BEFORE UPDATE OR DELETE ON events FOR EACH ROW
+EXECUTE FUNCTION append_only();
+CREATE TRIGGER blobs_stand BEFORE UPDATE OR DELETE ON blobs FOR EACH ROW
+EXECUTE FUNCTION append_only();
+CREATE TRIGGER runs_not_emptied BEFORE TRUNCATE ON runs EXECUTE FUNCTION append_only();
+CREATE TRIGGER events_not_emptied BEFORE TRUNCATE ON events EXECUTE FUNCTION append_only();
+CREATE TRIGGER blobs_not_emptied BEFORE TRUNCATE ON blobs EXECUTE FUNCTION append_only();
+"""  # noqa: S608  no user input in it
+
+_FIRST_COMER = 0x41434452
+"""Key of the advisory lock under which the schema is made."""
+
+
+class PostgresStore(SqlStore):
+    """A store in a schema of its own in a PostgreSQL database."""
+
+    add_blob = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+
+    def __init__(self, url: str, *, patience: float = 10.0) -> None:
+        """Connect to `url`, creating the schema if need be; wait `patience` seconds for locks."""
+        super().__init__()
+        self._where = _without_password(url)
+        self._url = url
+        self._patience = patience
+        self._db = self._connect()
+
+    def _connect(self) -> psycopg.Connection:
+        with self._translated():
+            # autocommit: every transaction is opened where it is needed, none is left hanging
+            db = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+            try:
+                db.execute(f"SET lock_timeout = {int(self._patience * 1000)}")
+                # A commit that is acknowledged is on the disk, whatever the server's default is.
+                db.execute("SET synchronous_commit = on")
+                with db.transaction():
+                    self._prepare(db)
+                db.execute(f"SET search_path = {SCHEMA}")
+            except BaseException:
+                db.close()
+                raise
+            return db
+
+    def _prepare(self, db: psycopg.Connection) -> None:
+        if db.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.runs",)).fetchone() == (None,):
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (_FIRST_COMER,))
+            found = db.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (SCHEMA,))
+            if found.fetchone() is None:
+                db.execute(_CREATE.encode())
+        try:
+            version = db.execute("SELECT version FROM auditcoder.meta").fetchone()
+        except pg.UndefinedTable:
+            version = None
+        if version is None:
+            raise StoreForeign(
+                "store.foreign",
+                f"{self._where} has a schema {SCHEMA} that another program made",
+                "name another database with --store; this one was not touched",
+            )
+        if version[0] != SCHEMA_VERSION:
+            raise StoreForeign(
+                "store.version",
+                f"{self._where} has store version {version[0]}; this program knows"
+                f" {SCHEMA_VERSION}",
+                "use the version of auditcoder that wrote it, or export its runs from there",
+            )
+
+    def sql(self, statement: str) -> str:
+        """Write a statement with the driver's own parameter marks."""
+        return statement.replace("?", "%s")
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[Cursor]:
+        """Run a block as one transaction; a single read needs none of its own."""
+        if self._db.closed:  # the server went away and may be back
+            self._db = self._connect()
+        with self._translated():
+            if not write:
+                yield cast("Cursor", self._db.cursor(binary=True))
+                return
+            with self._db.transaction():
+                yield cast("Cursor", self._db.cursor(binary=True))
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise _ours(error, self._where) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+
+def _without_password(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the PostgreSQL store"
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+
+
+def _ours(error: psycopg.Error, where: str) -> StoreError:
+    match error:
+        case pg.DiskFull():
+            return StoreFull(
+                "store.full",
+                f"there is no room left at {where}",
+                "free some space and resume; everything acknowledged is safe",
+            )
+        case pg.LockNotAvailable() | pg.DeadlockDetected():
+            return StoreLocked(
+                "store.locked",
+                f"{where} is locked by another session",
+                "wait for it to finish, or end it, and try again; nothing was lost",
+            )
+        case pg.IntegrityError():
+            return StoreConflict(
+                "store.conflict",
+                f"{where} refuses the change: {error.diag.message_primary or error}",
+                "let one process write a run at a time; resume it to go on",
+            )
+        case _:
+            # The driver's own text may repeat the connection string, and with it a password.
+            detail = error.diag.message_primary or type(error).__name__
+            return StoreUnavailable(
+                "store.unavailable",
+                f"{where} cannot be used: {detail}",
+                "check that the server runs, the address, and that you may write there",
+            )

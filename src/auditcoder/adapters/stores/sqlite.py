@@ -1,0 +1,191 @@
+"""SQLite: one file, the default."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from auditcoder.adapters.stores.sql import Cursor, SqlStore
+from auditcoder.domain.errors import (
+    StoreConflict,
+    StoreError,
+    StoreForeign,
+    StoreFull,
+    StoreLocked,
+    StoreUnavailable,
+)
+
+APPLICATION_ID = 0x41434452
+"""Marks the file as ours: `ACDR`."""
+
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE runs (
+    number  INTEGER PRIMARY KEY,
+    run     TEXT NOT NULL UNIQUE,
+    entries INTEGER NOT NULL,
+    head    BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE events (
+    run  INTEGER NOT NULL REFERENCES runs (number),
+    seq  INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (run, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blobs (
+    id     INTEGER PRIMARY KEY,  -- in the order of arrival, so that what belongs together is near
+    digest BLOB NOT NULL UNIQUE,
+    body   BLOB NOT NULL
+) STRICT;
+
+CREATE TRIGGER runs_only_grow BEFORE UPDATE ON runs
+WHEN NEW.number <> OLD.number OR NEW.run <> OLD.run OR NEW.entries <= OLD.entries
+BEGIN SELECT RAISE(ABORT, 'append-only: a run only grows'); END;
+CREATE TRIGGER runs_stay BEFORE DELETE ON runs
+BEGIN SELECT RAISE(ABORT, 'append-only: a run is never deleted'); END;
+CREATE TRIGGER events_stand BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'append-only: an event is never altered'); END;
+CREATE TRIGGER events_stay BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'append-only: an event is never deleted'); END;
+CREATE TRIGGER blobs_stand BEFORE UPDATE ON blobs
+BEGIN SELECT RAISE(ABORT, 'append-only: a blob is never altered'); END;
+CREATE TRIGGER blobs_stay BEFORE DELETE ON blobs
+BEGIN SELECT RAISE(ABORT, 'append-only: a blob is never deleted'); END;
+"""
+
+
+class SqliteStore(SqlStore):
+    """A store in one file. Write-ahead log, and a commit is on the disk before it returns."""
+
+    add_blob = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+
+    def __init__(self, path: Path | str, *, patience: float = 10.0) -> None:
+        """Open the store at `path`, creating it if need be; wait `patience` seconds for locks."""
+        super().__init__()
+        self._path = str(path)
+        with self._translated():
+            if self._path != ":memory:":
+                Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(
+                self._path, timeout=patience, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self) -> None:
+        self._refuse_foreign()
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("PRAGMA foreign_keys = ON")
+        if self._number("application_id") == APPLICATION_ID:
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if self._number("application_id") != APPLICATION_ID:  # nobody else was quicker
+                for statement in _statements(_SCHEMA):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    def _refuse_foreign(self) -> None:
+        owner = self._number("application_id")
+        tables = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if owner != APPLICATION_ID and (owner or tables):
+            raise StoreForeign(
+                "store.foreign",
+                f"{self._path} is a database of another program",
+                "name another file with --store; this one was not touched",
+            )
+        version = self._number("user_version")
+        if owner == APPLICATION_ID and version != SCHEMA_VERSION:
+            raise StoreForeign(
+                "store.version",
+                f"{self._path} has store version {version}; this program knows {SCHEMA_VERSION}",
+                "use the version of auditcoder that wrote it, or export its runs from there",
+            )
+
+    def _number(self, pragma: str) -> int:
+        return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[Cursor]:
+        """Run a block as one transaction; a single read needs none of its own."""
+        with self._translated():
+            if not write:
+                yield cast("Cursor", self._db.cursor())
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield cast("Cursor", self._db.cursor())
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _ours(error, self._path) from error
+        except OSError as error:
+            raise StoreUnavailable(
+                "store.unavailable",
+                f"{self._path} cannot be opened: {error.strerror}",
+                "check the path and its permissions, or name another with --store",
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def _statements(script: str) -> Iterator[str]:
+    pending = ""
+    for line in script.splitlines():
+        pending += line + "\n"
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+
+
+def _ours(error: sqlite3.Error, path: str) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if code is not None else None
+    if primary == sqlite3.SQLITE_FULL:
+        return StoreFull(
+            "store.full",
+            f"there is no room left for {path}",
+            "free some space and resume; everything acknowledged is safe",
+        )
+    if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return StoreLocked(
+            "store.locked",
+            f"{path} is locked by another process",
+            "wait for it to finish, or end it, and try again; nothing was lost",
+        )
+    if primary in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+        return StoreForeign(
+            "store.foreign",
+            f"{path} is not a database that can be read: {error}",
+            "name another file with --store; this one was not touched",
+        )
+    if primary == sqlite3.SQLITE_CONSTRAINT:
+        return StoreConflict("store.conflict", f"{path} refuses the change: {error}")
+    return StoreUnavailable(
+        "store.unavailable",
+        f"{path} cannot be used: {error}",
+        "check the path, its permissions and the disk, or name another with --store",
+    )

@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values and pure functions. No I/O, no clock, no environment."""

@@ -1,0 +1,230 @@
+"""From bundles to a program, and the certificate that nothing was changed on the way.
+
+Assembly is a function. Its result carries a certificate: which lines of the program are
+which lines of which node's bundle. `assembly_faults` checks the certificate against the
+texts alone, without running the assembler, so that it holds for any assembler.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+import msgspec
+
+from auditcoder.domain.code import Bundle, NodeCode, Part, imported_names, read_bundle, renamed
+from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.values import Digest, Value
+
+INDENT = "    "
+
+
+class Segment(Value):
+    """A run of program lines, and where they come from."""
+
+    lines: int
+    """How many lines."""
+    node: NodeId | None = None
+    """The owner; None for what assembly derived: merged imports and blank lines."""
+    source: int = 0
+    """The first line in the owner's bundle, counted from 1."""
+    asked: tuple[NodeId, ...] = ()
+    """For a merged import: the nodes that asked for it."""
+
+
+class Assembly(Value):
+    """A program and its certificate."""
+
+    program: Digest
+    segments: tuple[Segment, ...]
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """What assembly makes: the text and the certificate for it."""
+
+    text: str
+    segments: tuple[Segment, ...]
+
+
+class AssemblyConflict(Exception):
+    """Two bundles cannot stand in one program as they are."""
+
+
+def owner_of_line(segments: Iterable[Segment], line: int) -> Segment | None:
+    """Return the segment that holds program line `line`, counted from 1."""
+    end = 0
+    for segment in segments:
+        end += segment.lines
+        if line <= end:
+            return segment if line >= 1 else None
+    return None
+
+
+def placed(source: str, code: NodeCode) -> tuple[str, ...]:
+    """Return the bundle's lines exactly as they must stand in the program."""
+    bundle = read_bundle(source)
+    if bundle.parses and code.renames():
+        bundle = read_bundle(renamed(source, code.renames()))
+    if not code.scope:
+        return bundle.lines
+    return tuple(
+        INDENT + line if line and number not in bundle.inside_string else line
+        for number, line in enumerate(bundle.lines, start=1)
+    )
+
+
+def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[NodeId, ...]:
+    """Return the nodes that own code: leaves in execution order, then inner nodes, root last."""
+    inner = sorted(
+        (n for n in graph.ids if n not in graph.order), key=lambda n: (-len(graph.path(n)), n)
+    )
+    return tuple(n for n in (*graph.order, *inner) if n in code)
+
+
+def assemble(
+    graph: TaskGraph, code: Mapping[NodeId, NodeCode], sources: Mapping[NodeId, str]
+) -> Draft:
+    """Put the bundles together in dependency order; raise AssemblyConflict if they clash."""
+    order = build_order(graph, code)
+    _refuse_clashing_imports({n: sources[n] for n in order}, code)
+    page = _Page()
+    for statement, asked in _merged_imports(order, sources):
+        page.put_import(statement, asked)
+    methods = {
+        scope: [n for n in order if code[n].scope == scope]
+        for scope in {c.scope for c in code.values() if c.scope}
+    }
+    for node in order:
+        if code[node].scope:
+            continue
+        for part in _body(sources[node]):
+            page.put(node, part, placed(sources[node], code[node]))
+            for method in methods.pop(part.class_name, ()):
+                for piece in _body(sources[method]):
+                    page.put(method, piece, placed(sources[method], code[method]))
+    if methods:
+        raise AssemblyConflict(f"no bundle declares class {', '.join(sorted(methods))}")
+    return Draft(text="\n".join(page.lines) + "\n", segments=tuple(page.segments))
+
+
+def _body(source: str) -> list[Part]:
+    """Return what is left of a bundle once its imports are lifted out."""
+    return [part for part in read_bundle(source).parts if not part.imports]
+
+
+class _Page:
+    """The program as it grows."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.segments: list[Segment] = []
+
+    def put_import(self, statement: str, asked: tuple[NodeId, ...]) -> None:
+        self.lines.append(statement)
+        self.segments.append(Segment(lines=1, asked=asked))
+
+    def put(self, node: NodeId, part: Part, body: tuple[str, ...]) -> None:
+        """Add one part of a node's bundle, a blank line before it."""
+        if self.lines and body[part.first - 1].strip():
+            self.lines.append("")
+            self.segments.append(Segment(lines=1))
+        piece = body[part.first - 1 : part.last]
+        self.lines.extend(piece)
+        self.segments.append(Segment(lines=len(piece), node=node, source=part.first))
+
+
+def _merged_imports(
+    order: Iterable[NodeId], sources: Mapping[NodeId, str]
+) -> list[tuple[str, tuple[NodeId, ...]]]:
+    asked: dict[str, list[NodeId]] = {}
+    for node in order:
+        for part in read_bundle(sources[node]).parts:
+            for statement in part.imports:
+                nodes = asked.setdefault(statement, [])
+                if node not in nodes:
+                    nodes.append(node)
+    return [
+        (s, tuple(n))
+        for s, n in sorted(asked.items(), key=lambda i: (not i[0].startswith("from __future__"), i))
+    ]
+
+
+def _refuse_clashing_imports(
+    sources: Mapping[NodeId, str], code: Mapping[NodeId, NodeCode]
+) -> None:
+    """Refuse what would silently override: one imported name with two meanings."""
+    meaning: dict[str, str] = {}
+    for node, source in sources.items():
+        for name, statement in imported_names(source).items():
+            if meaning.setdefault(name, statement) != statement:
+                raise AssemblyConflict(f"{name} is imported as `{meaning[name]}` and `{statement}`")
+            for owner, owned in code.items():
+                if any(u.registered == name for u in owned.units):
+                    raise AssemblyConflict(
+                        f"{node} imports {name} (`{statement}`), which {owner} defines"
+                    )
+
+
+def assembly_faults(
+    text: str,
+    segments: tuple[Segment, ...],
+    code: Mapping[NodeId, NodeCode],
+    sources: Mapping[NodeId, str],
+) -> tuple[str, ...]:
+    """Say where the program is not, line for line, what its nodes own; empty means faithful.
+
+    Every line belongs to exactly one segment. A node's segment is a verbatim run of that
+    node's bundle, cut only between top-level statements, and a node's segments use every line
+    but its imports, once and in order. What has no owner is blank or an import that was asked.
+    """
+    lines = text.removesuffix("\n").split("\n")
+    if any(s.lines < 1 for s in segments) or sum(s.lines for s in segments) != len(lines):
+        return ("the segments do not cover the program's lines exactly",)
+    faults: list[str] = []
+    used: dict[NodeId, list[tuple[int, int]]] = {node: [] for node in code}
+    wanted = {
+        (statement, node)
+        for node in code
+        for part in read_bundle(sources[node]).parts
+        for statement in part.imports
+    }
+    start = 0
+    in_class = ""
+    for segment in segments:
+        piece = lines[start : start + segment.lines]
+        start += segment.lines
+        if segment.node is None:
+            asked = {(line, node) for line in piece if line for node in segment.asked}
+            if not asked <= wanted or (any(piece) and not segment.asked):
+                faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
+            wanted -= asked
+            in_class = "" if asked else in_class
+        elif segment.node not in code:
+            faults.append(f"{segment.node} owns lines but no code")
+        else:
+            first, last = segment.source, segment.source + segment.lines - 1
+            if tuple(piece) != placed(sources[segment.node], code[segment.node])[first - 1 : last]:
+                faults.append(f"{segment.node}'s lines {first} to {last} stand changed")
+            used[segment.node].append((first, last))
+            if not code[segment.node].scope:
+                parts = read_bundle(sources[segment.node]).parts
+                in_class = next((p.class_name for p in parts if p.last == last), "")
+            elif code[segment.node].scope != in_class:
+                faults.append(f"{segment.node}'s code stands outside its class")
+    faults.extend(f"{node} asked for `{statement}`" for statement, node in sorted(wanted))
+    for node, ranges in used.items():
+        faults.extend(_cut_faults(node, ranges, read_bundle(sources[node])))
+    return tuple(faults)
+
+
+def _cut_faults(node: NodeId, ranges: list[tuple[int, int]], bundle: Bundle) -> list[str]:
+    body = [(p.first, p.last) for p in bundle.parts if not p.imports]
+    starts = {first for first, _ in body}
+    ends = {last for _, last in body}
+    if any(first not in starts or last not in ends for first, last in ranges):
+        return [f"{node}'s code is cut inside a statement"]
+    if any(b[0] <= a[1] for a, b in pairwise(ranges)):
+        return [f"{node}'s code stands out of order or twice"]
+    covered = {line for first, last in ranges for line in range(first, last + 1)}
+    if covered != {line for first, last in body for line in range(first, last + 1)}:
+        return [f"not all of {node}'s code is in the program"]
+    return []

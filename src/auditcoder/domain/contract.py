@@ -1,0 +1,93 @@
+"""What a responsibility promises: a typed interface, obligations, a cost, examples."""
+
+import ast
+
+from auditcoder.domain.task import Example
+from auditcoder.domain.values import Value
+
+
+class Param(Value):
+    """One positional parameter."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+class Clause(Value):
+    """An obligation: a sentence, an executable expression, or both.
+
+    Only the expression can become evidence; the sentence alone is a commitment.
+    """
+
+    text: str = ""
+    expression: str = ""
+
+
+class Cost(Value):
+    """A complexity budget, such as `O(n log n)`; empty means none was set."""
+
+    time: str = ""
+    space: str = ""
+
+
+class Contract(Value):
+    """The interface contract F of a node, with its cost budget and examples."""
+
+    name: str
+    """The function that the node must own."""
+    params: tuple[Param, ...] = ()
+    returns: str = ""
+    returns_description: str = ""
+    requires: tuple[Clause, ...] = ()
+    ensures: tuple[Clause, ...] = ()
+    invariants: tuple[Clause, ...] = ()
+    cost: Cost = Cost()
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def signature(self) -> tuple[str, tuple[tuple[str, str], ...], str]:
+        """What callers rely on: a change of it crosses the node's boundary."""
+        return self.name, tuple((p.name, p.type) for p in self.params), self.returns
+
+    def header(self) -> str:
+        """Write the interface as one line of Python."""
+        params = ", ".join(f"{p.name}: {p.type}" if p.type else p.name for p in self.params)
+        return f"{self.name}({params})" + (f" -> {self.returns}" if self.returns else "")
+
+
+def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
+    """Say why `source` does not carry the contract's signature; empty means SigMatch holds.
+
+    The check is the paper's: a declared name, code that parses, exactly one function of
+    that name, and the declared positional parameters in order, a leading `self` aside.
+    Types, defaults and keyword-only parameters are not looked at.
+    """
+    if not contract.name:
+        return ("the contract declares no function name",)
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return (f"the code does not parse: {error}",)
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == contract.name
+    ]
+    if len(found) != 1:
+        return (f"{len(found)} functions are named {contract.name}, not one",)
+    arguments = found[0].args
+    actual = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    declared = [p.name for p in contract.params]
+    if _without_self(actual) != _without_self(declared):
+        return (f"parameters are ({', '.join(actual)}), not ({', '.join(declared)})",)
+    return ()
+
+
+def _without_self(names: list[str]) -> list[str]:
+    return names[1:] if names[:1] == ["self"] else names
+
+
+def sig_match(contract: Contract, source: str) -> bool:
+    """The paper's SigMatch."""
+    return not signature_faults(contract, source)

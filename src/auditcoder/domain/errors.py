@@ -1,0 +1,67 @@
+"""What can go wrong that is not the candidate program's doing.
+
+    AuditCoderError
+    ├── NotFound            a run, node or line that is not there
+    ├── RecordRefused       the writer will not write an illegal history
+    ├── RecordUnreadable    not a record, or not one that this version reads
+    ├── BundleUnreadable    not a bundle, or an unsafe or damaged one
+    └── StoreError          the store cannot serve
+        ├── StoreConflict     someone else wrote to this run meanwhile
+        ├── StoreForeign      a database of another program or version
+        ├── StoreFull         no room left
+        ├── StoreLocked       someone holds it, and did not let go in time
+        └── StoreUnavailable  it cannot be opened or reached
+
+Every one says what went wrong, what to do next, and carries a stable code.
+"""
+
+
+class AuditCoderError(Exception):
+    """Our fault or the user's, never the candidate's."""
+
+    def __init__(self, code: str, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        """Stable, documented, for programs to match on."""
+        self.advice = advice
+        """What to do next."""
+
+
+class NotFound(AuditCoderError):
+    """What was asked for is not there."""
+
+
+class RecordRefused(AuditCoderError):
+    """The event would make the history illegal, so it was not written."""
+
+
+class RecordUnreadable(AuditCoderError):
+    """These bytes are not a record, or not one that this version can read."""
+
+
+class BundleUnreadable(AuditCoderError):
+    """The file is not a bundle, or is damaged or unsafe."""
+
+
+class StoreError(AuditCoderError):
+    """The store cannot serve."""
+
+
+class StoreConflict(StoreError):
+    """Someone else wrote to this run meanwhile."""
+
+
+class StoreForeign(StoreError):
+    """The database belongs to another program, or to another version of this one."""
+
+
+class StoreFull(StoreError):
+    """There is no room for another event. What was acknowledged is safe."""
+
+
+class StoreLocked(StoreError):
+    """Another writer holds the store and did not let go in time."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be opened or reached."""

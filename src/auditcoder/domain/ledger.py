@@ -1,0 +1,138 @@
+"""The state that the laws need: bounded however long the log, and a value at every step."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from auditcoder.domain.assembly import Assembly
+from auditcoder.domain.brief import Brief
+from auditcoder.domain.code import NodeCode
+from auditcoder.domain.diagnosis import Diagnosis
+from auditcoder.domain.evidence import CheckKind, Trust, Verdict
+from auditcoder.domain.graph import Region, TaskGraph
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.places import AtNode, AtProgram, Subject
+from auditcoder.domain.repair import Frozen, Rank, StateDigest, TransactionKind, rank
+from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest_of
+
+
+class Standing(Value):
+    """The latest run of a check that still speaks about the present code."""
+
+    seq: int
+    kind: CheckKind
+    subject: Subject
+    trust: Trust
+    verdict: Verdict
+
+
+class Working(Value):
+    """What a run works on, and what a rollback restores: all of it, by pointing back."""
+
+    brief: Brief | None = None
+    graph: TaskGraph | None = None
+    code: dict[NodeId, NodeCode] = {}
+    assembly: Assembly | None = None
+    evidence: dict[CheckId, Standing] = {}
+
+    def owners(self) -> dict[str, NodeId]:
+        """The ownership map: every registered unit to its one owner."""
+        return {u.registered: node for node, code in self.code.items() for u in code.units}
+
+    def codes_of(self, nodes: Iterable[NodeId]) -> Digest:
+        """Name the codes of several nodes together, as a check of a branch sees them."""
+        return digest_of([(n, self.code[n].digest) for n in sorted(nodes) if n in self.code])
+
+    def program_checks(self) -> dict[CheckId, Trust]:
+        """The standing program-level checks: what a transaction pins."""
+        return {c: s.trust for c, s in self.evidence.items() if isinstance(s.subject, AtProgram)}
+
+    def rank(self, pinned: dict[CheckId, Trust]) -> Rank:
+        """Rank the assembled program on the `pinned` checks."""
+        return rank(
+            {c: s.verdict for c, s in self.evidence.items() if isinstance(s.subject, AtProgram)},
+            pinned,
+        )
+
+    def freeze(self, region: Region) -> tuple[Frozen, ...]:
+        """F: every node outside `region`, by the digests of its code and local evidence."""
+        assert self.graph is not None
+        local: dict[NodeId, dict[CheckId, Standing]] = {}
+        for check, s in self.evidence.items():
+            if isinstance(s.subject, AtNode):
+                local.setdefault(s.subject.node, {})[check] = s
+        return tuple(
+            Frozen(
+                node=node,
+                code=self.code[node].digest if node in self.code else None,
+                evidence=digest_of(local.get(node, {})),
+            )
+            for node in sorted(self.graph.ids - region)
+        )
+
+    def digest(self) -> StateDigest:
+        """Name this whole state by its parts."""
+        return StateDigest(
+            brief=digest_of(self.brief),
+            graph=digest_of(self.graph),
+            code=digest_of(self.code),
+            ownership=digest_of(self.owners()),
+            assembly=digest_of(self.assembly),
+            evidence=digest_of(self.evidence),
+        )
+
+
+class OpenTransaction(Value):
+    """A repair under way."""
+
+    number: int
+    kind: TransactionKind
+    before: Working
+    """The snapshot. Restoring it is pointing back to it."""
+    snapshot: StateDigest
+    region: Region
+    frozen: tuple[Frozen, ...]
+    pinned: dict[CheckId, Trust]
+    rank: Rank
+    rejected: bool = False
+    """Decided against: the next event must be the rollback."""
+
+
+class Ledger(Value):
+    """Where a run stands, as far as the laws are concerned."""
+
+    seq: int = 0
+    """The sequence number that the next event will have."""
+    run: RunId | None = None
+    finished: bool = False
+    allocated: dict[NodeId, int] = {}
+    """Every id ever given, retired ones too, and the event that gave it."""
+    working: Working = Working()
+    assembled: bool = False
+    """Whether a program was ever assembled: from then on code changes only in transactions."""
+    replies: frozenset[int] = frozenset()
+    """Replies, since the last transaction began or ended, that code may come from."""
+    exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()
+    """Who may write for whom before the first assembly."""
+    dropped: frozenset[CheckId] = frozenset()
+    diagnosis: tuple[int, Diagnosis] | None = None
+    """The newest diagnosis, until a transaction has acted on it."""
+    transaction: OpenTransaction | None = None
+    transactions: int = 0
+
+    @property
+    def graph(self) -> TaskGraph:
+        """The committed graph; asking before there is one is our own mistake."""
+        assert self.working.graph is not None, "no graph has been committed"
+        return self.working.graph
+
+
+def change(ledger: Ledger, **fields: object) -> Ledger:
+    """Return the ledger with some fields changed."""
+    return msgspec.structs.replace(ledger, **fields)
+
+
+def rework(ledger: Ledger, **fields: object) -> Ledger:
+    """Return the ledger with some fields of its working state changed."""
+    working = msgspec.structs.replace(ledger.working, **fields)
+    return msgspec.structs.replace(ledger, working=working)

@@ -1,0 +1,379 @@
+"""The trace: everything a record says, folded from its events. `(G, S, E, H)` and what they cost.
+
+Folding judges every event by the laws, so a trace exists only for a legal history.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from auditcoder.domain.chain import EMPTY, Entry, Head, Reader, starts
+from auditcoder.domain.diagnosis import Diagnosis
+from auditcoder.domain.errors import RecordUnreadable
+from auditcoder.domain.events import (
+    Assembled,
+    CheckDropped,
+    CheckRan,
+    CodeWritten,
+    ExceptionRaised,
+    GraphCommitted,
+    GraphRevised,
+    Located,
+    Manifest,
+    Outcome,
+    ReplyRecorded,
+    RolledBack,
+    RunFinished,
+    RunResumed,
+    TransactionDecided,
+    TransactionOpened,
+)
+from auditcoder.domain.evidence import Evidence, Trust, Verdict
+from auditcoder.domain.graph import Node
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.law import IllegalHistory, ReadBlob, advance
+from auditcoder.domain.ledger import Ledger, Working
+from auditcoder.domain.places import AtBranch, AtNode, AtProgram
+from auditcoder.domain.repair import IntegrationException, RollbackStatus, Transaction
+from auditcoder.domain.task import Task
+from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest
+
+
+class Moment(Value):
+    """A place in the record, and the clock's word on when that was."""
+
+    seq: int
+    at: datetime
+
+
+class Witness(Value):
+    """Evidence and when it was taken."""
+
+    when: Moment
+    evidence: Evidence
+    transaction: int | None = None
+    """The transaction whose candidate it speaks of."""
+
+
+class Version(Value):
+    """One text that a node's code had."""
+
+    when: Moment
+    node: NodeId
+    code: Digest
+    agent: str = ""
+    cause: NodeId | None = None
+    reply: int | None = None
+    transaction: int | None = None
+
+
+class Exceptional(Value):
+    """An integration exception and when it was raised."""
+
+    when: Moment
+    exception: IntegrationException
+    transaction: int | None = None
+
+
+class Answer(Value):
+    """A diagnosis, when it was made, and the transaction that acted on it."""
+
+    when: Moment
+    diagnosis: Diagnosis
+    symptom: Verdict | None = None
+    """How the program failed as the world saw it: its weightiest failing check."""
+    locator: str = ""
+    transaction: int | None = None
+
+
+class Billed(Value):
+    """A model's reply and when it came."""
+
+    when: Moment
+    reply: ReplyRecorded
+    transaction: int | None = None
+
+
+class Program(Value):
+    """A program that was assembled."""
+
+    when: Moment
+    program: Digest
+    transaction: int | None = None
+
+
+class Finish(Value):
+    """How a run ended."""
+
+    when: Moment
+    outcome: Outcome
+    reason: str = ""
+
+
+class Trace(Value):
+    """Everything a record says."""
+
+    run: RunId
+    task: Task
+    started: Moment
+    last: Moment
+    head: Head
+    manifest: Manifest
+    working: Working
+    """Graph, code, assembly and evidence as they stand."""
+    committed: dict[NodeId, Moment]
+    """When each id was given, retired ones included."""
+    nodes: dict[NodeId, Node]
+    """Every responsibility there ever was, as last described."""
+    retired: dict[NodeId, Moment]
+    versions: tuple[Version, ...]
+    evidence: tuple[Witness, ...]
+    """E, all of it: what no longer stands, too."""
+    dropped: dict[CheckId, str]
+    history: tuple[Transaction, ...]
+    """H."""
+    diagnoses: tuple[Answer, ...]
+    exceptions: tuple[Exceptional, ...]
+    replies: tuple[Billed, ...]
+    programs: tuple[Program, ...]
+    resumed: tuple[Moment, ...] = ()
+    finish: Finish | None = None
+
+    def versions_of(self, node: NodeId) -> tuple[Version, ...]:
+        """Every text that `node`'s code had, oldest first."""
+        return tuple(v for v in self.versions if v.node == node)
+
+    def evidence_of(self, node: NodeId) -> tuple[Witness, ...]:
+        """The evidence filed under `node` itself, oldest first."""
+        return tuple(
+            w
+            for w in self.evidence
+            if isinstance(w.evidence.subject, AtNode | AtBranch) and _subject(w.evidence) == node
+        )
+
+    def history_of(self, node: NodeId) -> tuple[Transaction, ...]:
+        """The repairs whose region held `node`."""
+        return tuple(t for t in self.history if node in t.region)
+
+    def stands(self, witness: Witness) -> bool:
+        """Whether the evidence still speaks about the present code."""
+        standing = self.working.evidence.get(witness.evidence.check)
+        return standing is not None and standing.seq == witness.when.seq
+
+
+def _subject(evidence: Evidence) -> NodeId | None:
+    match evidence.subject:
+        case AtNode(node=node):
+            return node
+        case AtBranch(root=root):
+            return root
+        case AtProgram():
+            return None
+
+
+def _symptom(working: Working) -> Verdict | None:
+    weight = list(Trust).index
+    failing = [
+        (weight(s.trust), check, s.verdict)
+        for check, s in working.evidence.items()
+        if isinstance(s.subject, AtProgram) and s.verdict is not Verdict.PASSED
+    ]
+    return min(failing, key=lambda f: f[:2])[2] if failing else None
+
+
+def fold(bodies: Iterable[bytes], read: ReadBlob) -> Trace:
+    """Fold a record into its trace; raise RecordUnreadable where it is not a legal history."""
+    reader = Reader()
+    folding: _Folding | None = None
+    head = EMPTY
+    for body in bodies:
+        entry = reader.read(body)
+        if entry.seq != head.entries or entry.prev != head.digest:
+            raise RecordUnreadable(
+                "record.broken",
+                f"the chain is broken at entry {head.entries}",
+                "`auditcoder verify` says what does not hold",
+            )
+        folding = folding or _Folding(entry)
+        try:
+            folding.take(entry, read)
+        except IllegalHistory as illegal:
+            raise RecordUnreadable(
+                "record.illegal",
+                f"event {illegal.seq} cannot follow what came before it: {illegal}",
+                "`auditcoder verify` says what does not hold",
+            ) from illegal
+        head = Head(entries=head.entries + 1, digest=digest(body))
+    if folding is None:
+        raise RecordUnreadable("record.empty", "the record has no entries")
+    return folding.trace(head)
+
+
+class _Folding:
+    """Gathers what the ledger, being bounded, lets go of."""
+
+    def __init__(self, first: Entry) -> None:
+        self.start = starts(first)
+        self.ledger = Ledger()
+        self.manifest = self.start.manifest
+        self.started = self.now = Moment(seq=first.seq, at=first.at)
+        self.committed: dict[NodeId, Moment] = {ROOT: self.started}
+        self.nodes: dict[NodeId, Node] = {}
+        self.retired: dict[NodeId, Moment] = {}
+        self.versions: list[Version] = []
+        self.evidence: list[Witness] = []
+        self.dropped: dict[CheckId, str] = {}
+        self.history: list[Transaction] = []
+        self.diagnoses: list[Answer] = []
+        self.exceptions: list[Exceptional] = []
+        self.replies: list[Billed] = []
+        self.programs: list[Program] = []
+        self.resumed: list[Moment] = []
+        self.finish: Finish | None = None
+
+    def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case an event
+        before, after = self.ledger, advance(self.ledger, entry.event, read)
+        self.ledger = after
+        self.now = Moment(seq=entry.seq, at=entry.at)
+        open_now = after.transaction.number if after.transaction else None
+        match entry.event:
+            case GraphCommitted(graph=graph):
+                self._learn(graph.nodes)
+            case GraphRevised(delta=delta):
+                self._learn((*delta.added, *delta.revised))
+                self.retired |= dict.fromkeys(delta.retired, self.now)
+            case ReplyRecorded() as reply:
+                self.replies.append(Billed(when=self.now, reply=reply, transaction=open_now))
+            case CodeWritten() as written:
+                self.versions.append(
+                    Version(
+                        when=self.now,
+                        node=written.node,
+                        code=written.code,
+                        agent=written.agent,
+                        cause=written.cause,
+                        reply=written.reply,
+                        transaction=open_now,
+                    )
+                )
+            case CheckRan(evidence=evidence):
+                self.evidence.append(
+                    Witness(when=self.now, evidence=evidence, transaction=open_now)
+                )
+                self._attach(evidence)
+            case CheckDropped(check=check, reason=reason):
+                self.dropped[check] = reason
+            case Assembled(program=program):
+                self.programs.append(Program(when=self.now, program=program, transaction=open_now))
+            case Located(diagnosis=diagnosis, locator=locator):
+                self.diagnoses.append(
+                    Answer(
+                        when=self.now,
+                        diagnosis=diagnosis,
+                        symptom=_symptom(before.working),
+                        locator=locator,
+                    )
+                )
+            case TransactionOpened() as opened:
+                self._open(opened, before)
+            case ExceptionRaised(exception=exception):
+                self.exceptions.append(
+                    Exceptional(when=self.now, exception=exception, transaction=open_now)
+                )
+                if open_now is not None:
+                    self._amend(exceptions=(*self.history[-1].exceptions, exception))
+            case TransactionDecided() as decided:
+                self._amend(
+                    program_after=decided.program,
+                    graph_delta=decided.graph_delta,
+                    code_deltas=decided.code_deltas,
+                    after=decided.after,
+                    regressions=decided.regressions,
+                    decision=decided.decision,
+                    reason=decided.reason,
+                    closed=self.now.seq,
+                )
+            case RolledBack():
+                self._amend(rollback=RollbackStatus.RESTORED, closed=self.now.seq)
+                self._forget_revisions()
+            case RunFinished(outcome=outcome, reason=reason):
+                self.finish = Finish(when=self.now, outcome=outcome, reason=reason)
+            case RunResumed(manifest=manifest):
+                self.manifest = manifest
+                self.resumed.append(self.now)
+            case _:
+                pass
+        if after.transaction is not None and self.history:
+            self._amend(region=tuple(sorted(after.transaction.region)))
+
+    def _learn(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self.nodes[node.id] = node
+            self.committed.setdefault(node.id, self.now)
+
+    def _forget_revisions(self) -> None:
+        """A rollback brings back what nodes said before, and nodes that had been retired."""
+        standing = self.ledger.graph.by_id
+        self.nodes |= standing
+        self.retired = {n: when for n, when in self.retired.items() if n not in standing}
+        for node in self.nodes:
+            if node not in standing:
+                self.retired.setdefault(node, self.now)
+
+    def _open(self, opened: TransactionOpened, before: Ledger) -> None:
+        working = before.working
+        assert working.assembly is not None
+        self.diagnoses[-1] = msgspec.structs.replace(self.diagnoses[-1], transaction=opened.number)
+        self.history.append(
+            Transaction(
+                number=opened.number,
+                kind=opened.kind,
+                opened=self.now.seq,
+                diagnosis=self.diagnoses[-1].diagnosis,
+                selected=opened.selected,
+                region=opened.selected,
+                frozen=opened.frozen,
+                snapshot=opened.snapshot,
+                pinned=opened.pinned,
+                before=opened.rank,
+                nodes_before=len(before.graph.nodes),
+                verdicts_before={c: working.evidence[c].verdict for c in opened.pinned},
+                program_before=working.assembly.program,
+            )
+        )
+
+    def _attach(self, evidence: Evidence) -> None:
+        if self.ledger.transaction is None:
+            return
+        if isinstance(evidence.subject, AtProgram):
+            self._amend(global_evidence=(*self.history[-1].global_evidence, evidence))
+        else:
+            self._amend(local_evidence=(*self.history[-1].local_evidence, evidence))
+
+    def _amend(self, **fields: object) -> None:
+        self.history[-1] = msgspec.structs.replace(self.history[-1], **fields)
+
+    def trace(self, head: Head) -> Trace:
+        return Trace(
+            run=self.start.run,
+            task=self.start.task,
+            started=self.started,
+            last=self.now,
+            head=head,
+            manifest=self.manifest,
+            working=self.ledger.working,
+            committed=self.committed,
+            nodes=self.nodes,
+            retired=self.retired,
+            versions=tuple(self.versions),
+            evidence=tuple(self.evidence),
+            dropped=self.dropped,
+            history=tuple(self.history),
+            diagnoses=tuple(self.diagnoses),
+            exceptions=tuple(self.exceptions),
+            replies=tuple(self.replies),
+            programs=tuple(self.programs),
+            resumed=tuple(self.resumed),
+            finish=self.finish,
+        )

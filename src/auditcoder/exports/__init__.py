@@ -1,0 +1,1 @@
+"""Projections of a trace into other people's formats. Pure."""

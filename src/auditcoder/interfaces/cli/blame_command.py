@@ -1,0 +1,149 @@
+"""`blame`: from a line of the program to the responsibility that owns it."""
+
+from argparse import Namespace
+from typing import Any
+
+import msgspec
+
+from auditcoder.domain.assembly import Segment, owner_of_line
+from auditcoder.domain.errors import NotFound
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.trace import Trace, fold
+from auditcoder.interfaces.cli.exits import Exit
+from auditcoder.interfaces.cli.show_command import show_evidence
+from auditcoder.interfaces.cli.sources import opened_run
+from auditcoder.interfaces.cli.text import clock, emit_json, one_line, paint, rank, say
+
+
+def run(options: Namespace) -> int:
+    """Blame one line, or all of them."""
+    with opened_run(options.run, options.store) as (source, name):
+        trace = fold(source.read(name), source.blob)
+        assembly = trace.working.assembly
+        if assembly is None:
+            raise NotFound("program.none", f"run {name} has no program yet")
+        lines = (
+            source.blob(assembly.program).decode("utf-8", "replace").removesuffix("\n").split("\n")
+        )
+    if options.line is None:
+        _all_lines(trace, lines, assembly.segments, as_json=options.json)
+        return Exit.OK
+    segment = owner_of_line(assembly.segments, options.line)
+    if segment is None:
+        raise NotFound(
+            "line.unknown",
+            f"the program has no line {options.line}",
+            f"it has lines 1 to {len(lines)}",
+        )
+    found = _found(trace, options.line, lines[options.line - 1], segment)
+    if options.json:
+        emit_json(found)
+    else:
+        _one_line(trace, found, segment)
+    return Exit.OK
+
+
+def _all_lines(
+    trace: Trace, lines: list[str], segments: tuple[Segment, ...], *, as_json: bool
+) -> None:
+    owners = [s for s in segments for _ in range(s.lines)]
+    if as_json:
+        emit_json(
+            {
+                "run": trace.run,
+                "lines": [
+                    {"line": n, "text": text, "node": s.node, "asked": s.asked}
+                    for n, (text, s) in enumerate(zip(lines, owners, strict=True), 1)
+                ],
+            }
+        )
+        return
+    width = max((len(str(s.node)) for s in owners if s.node), default=2)
+    for number, (text, segment) in enumerate(zip(lines, owners, strict=True), 1):
+        owner = segment.node or (",".join(segment.asked) if segment.asked else "")
+        say(f"{paint(owner.ljust(width), 'blue')} {number:>4}  {text}".rstrip())
+
+
+def _found(trace: Trace, line: int, text: str, segment: Segment) -> dict[str, Any]:
+    """Say everything that the record knows about a line."""
+    result: dict[str, Any] = {
+        "run": trace.run,
+        "line": line,
+        "text": text,
+        "node": segment.node,
+        "asked": list(segment.asked),
+    }
+    if segment.node is None:
+        return result
+    node = trace.nodes[segment.node]
+    code = trace.working.code[segment.node]
+    committed = trace.committed[segment.node]
+    return result | {
+        "goal": node.goal,
+        "committed": msgspec.to_builtins(committed),
+        "code": {
+            "digest": code.digest,
+            "event": code.written,
+            "agent": code.agent,
+            "unit": _unit(trace, segment.node, segment, line),
+            "versions": len(trace.versions_of(segment.node)),
+        },
+        "evidence": [
+            {
+                "event": w.when.seq,
+                "check": w.evidence.check,
+                "verdict": w.evidence.verdict.value,
+                "trust": w.evidence.trust.value,
+            }
+            for w in trace.evidence_of(segment.node)
+            if trace.stands(w)
+        ],
+        "interventions": [
+            {
+                "transaction": t.number,
+                "decision": t.decision.value if t.decision else None,
+                "changed": any(d.node == segment.node for d in t.code_deltas),
+                "before": msgspec.to_builtins(t.before),
+                "after": msgspec.to_builtins(t.after),
+            }
+            for t in trace.history_of(segment.node)
+        ],
+    }
+
+
+def _unit(trace: Trace, node: NodeId, segment: Segment, line: int) -> str | None:
+    """Name the innermost registered unit that the line is in."""
+    assembly = trace.working.assembly
+    assert assembly is not None
+    start = 1
+    for each in assembly.segments:
+        if each is segment:
+            break
+        start += each.lines
+    own_line = segment.source + line - start
+    holding = [u for u in trace.working.code[node].units if u.first <= own_line <= u.last]
+    return min(holding, key=lambda u: u.last - u.first).registered if holding else None
+
+
+def _one_line(trace: Trace, found: dict[str, Any], segment: Segment) -> None:
+    say(f"{found['line']:>4}  {found['text']}")
+    if segment.node is None:
+        asked = ", ".join(segment.asked)
+        say(f"derived by assembly{f', for {asked}' if asked else ''}: no responsibility owns it")
+        return
+    node, code = segment.node, found["code"]
+    committed = trace.committed[node]
+    by = f" by {code['agent']}" if code["agent"] else ""
+    say(f"owner      {paint(node, 'bold')}  {one_line(found['goal'])}")
+    say(f"committed  event {committed.seq}, {clock(committed.at)}")
+    say(
+        f"written    event {code['event']}{by}, {code['event'] - committed.seq} events after its id"
+    )
+    if code["unit"]:
+        say(f"unit       {code['unit']}")
+    say("evidence")
+    show_evidence(trace, node)
+    for t in trace.history_of(node):
+        touched = "changed" if any(d.node == node for d in t.code_deltas) else "left as it was"
+        decision = t.decision.value if t.decision else "open"
+        say(f"repair {t.number}   {touched}, {decision}, rank {rank(t.before)} to {rank(t.after)}")

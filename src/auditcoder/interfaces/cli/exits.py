@@ -1,0 +1,49 @@
+"""Exit codes. They are part of the interface: documented, and never given another meaning."""
+
+from enum import IntEnum
+
+from auditcoder.domain.errors import (
+    AuditCoderError,
+    BundleUnreadable,
+    NotFound,
+    RecordRefused,
+    RecordUnreadable,
+    StoreConflict,
+    StoreError,
+)
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    """Done; with `verify`, everything holds."""
+    DOES_NOT_HOLD = 1
+    """`verify` found something that does not hold."""
+    USAGE = 2
+    """The command line could not be understood."""
+    NOT_FOUND = 3
+    """A run, node, line or file is not there."""
+    UNREADABLE = 4
+    """Not a record or a bundle, damaged, unsafe, or of another version."""
+    STORE = 5
+    """The store is locked, full, foreign or out of reach."""
+    REFUSED = 6
+    """The change would make a history illegal, or someone else wrote first."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
+
+
+def exit_for(error: AuditCoderError) -> Exit:
+    """Return the exit code for an error."""
+    match error:
+        case NotFound():
+            return Exit.NOT_FOUND
+        case BundleUnreadable() | RecordUnreadable():
+            return Exit.UNREADABLE
+        case RecordRefused() | StoreConflict():
+            return Exit.REFUSED
+        case StoreError():
+            return Exit.STORE
+        case _:
+            return Exit.UNREADABLE

@@ -1,0 +1,110 @@
+"""The command line: what can be said, and what happens when something goes wrong.
+
+Nothing heavy is imported here; each command loads what it needs, so that `--help` is instant.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from auditcoder import __version__
+
+_STORE_HELP = (
+    "where runs are kept: a SQLite file or a postgresql:// address"
+    " (default: $AUDITCODER_STORE, else runs.db in your data folder)"
+)
+
+_EPILOG = """\
+RUN is a run's id, the beginning of one, or the path of a bundle.
+Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
+5 store trouble, 6 refused. See docs/reference/exit-codes.md.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="auditcoder",
+        description="A program, and the record of how it was built.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"auditcoder {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, summary: str, *, run: bool = True) -> argparse.ArgumentParser:
+        sub = commands.add_parser(
+            name,
+            help=summary,
+            description=summary[0].upper() + summary[1:] + ".",
+            epilog=_EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if run:
+            sub.add_argument("run", metavar="RUN", help="a run's id or its beginning, or a bundle")
+        sub.add_argument("--store", metavar="STORE", help=_STORE_HELP)
+        sub.add_argument("--json", action="store_true", help="write JSON instead of text")
+        return sub
+
+    command("runs", "list the runs that are kept", run=False)
+    show = command("show", "show a run's responsibilities, or one of them in full")
+    show.add_argument("node", metavar="NODE", nargs="?", help="a responsibility, such as S1_2")
+    blame = command("blame", "say who owns a line of the program, since when, and on what evidence")
+    blame.add_argument(
+        "line", metavar="LINE", nargs="?", type=int, help="a line number; all lines if left out"
+    )
+    verify = command("verify", "check that a record is whole and its history legal")
+    verify.add_argument(
+        "--head", metavar="DIGEST", help="a head digest kept from earlier; it must be in the chain"
+    )
+    export = command("export", "write a run, or what it says, to a file or standard output")
+    export.add_argument(
+        "--as",
+        dest="form",
+        choices=["bundle", "record", "repairs", "head"],
+        default="bundle",
+        help="bundle: everything, in one file to hand on (the default); record: the responsibility"
+        " records; repairs: the repair log; head: the digest that names this whole history",
+    )
+    export.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
+    take = command("import", "take a bundle's run into the store, if it verifies", run=False)
+    take.add_argument("bundle", metavar="BUNDLE", help="the bundle file")
+    schema = commands.add_parser("schema", help="print the JSON Schema of a record's entries")
+    schema.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = _parser().parse_args(arguments)
+    from auditcoder.domain.errors import AuditCoderError
+    from auditcoder.interfaces.cli.exits import Exit, exit_for
+
+    try:
+        module = import_module(f"auditcoder.interfaces.cli.{options.command}_command")
+        code: int = module.run(options)
+        sys.stdout.flush()
+    except AuditCoderError as error:
+        _report(error, as_json=options.json)
+        return exit_for(error)
+    except BrokenPipeError:
+        # The reader has seen enough. Point stdout elsewhere so that closing it stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    return code
+
+
+def _report(error: Exception, *, as_json: bool) -> None:
+    code, advice = getattr(error, "code", ""), getattr(error, "advice", "")
+    if as_json:
+        import json
+
+        body = {"error": {"code": code, "message": str(error), "advice": advice}}
+        sys.stderr.write(json.dumps(body) + "\n")
+        return
+    sys.stderr.write(f"auditcoder: {error} [{code}]\n")
+    if advice:
+        sys.stderr.write(f"  {advice}\n")

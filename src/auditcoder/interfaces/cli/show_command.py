@@ -1,0 +1,276 @@
+"""`show`: a run as a tree of responsibilities, or one responsibility in full."""
+
+from argparse import Namespace
+
+from auditcoder.domain.contract import Clause
+from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.errors import NotFound
+from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.law import ReadBlob
+from auditcoder.domain.places import AtProgram
+from auditcoder.domain.repair import Transaction
+from auditcoder.domain.trace import Trace, Witness, fold
+from auditcoder.domain.usage import total
+from auditcoder.exports.record import responsibility_record, responsibility_records
+from auditcoder.interfaces.cli.exits import Exit
+from auditcoder.interfaces.cli.sources import opened_run
+from auditcoder.interfaces.cli.text import (
+    clock,
+    count,
+    emit_json,
+    header,
+    one_line,
+    paint,
+    place,
+    rank,
+    say,
+    verdict,
+)
+
+
+def run(options: Namespace) -> int:
+    """Show a run or a node."""
+    with opened_run(options.run, options.store) as (source, name):
+        trace = fold(source.read(name), source.blob)
+        if options.node is None:
+            if options.json:
+                emit_json(responsibility_records(trace, source.blob))
+            else:
+                show_run(trace)
+            return Exit.OK
+        node = NodeId(options.node)
+        if node not in trace.nodes:
+            raise NotFound(
+                "node.unknown",
+                f"run {name} has no responsibility {node}",
+                f"it has {', '.join(trace.nodes) or 'none yet'}",
+            )
+        if options.json:
+            emit_json(responsibility_record(trace, node, source.blob))
+        else:
+            show_node(trace, node, source.blob)
+    return Exit.OK
+
+
+def show_run(trace: Trace) -> None:
+    """Print the tree, the program's checks and the history."""
+    ended = trace.finish.outcome.value if trace.finish else "open"
+    task = trace.task.title or one_line(trace.task.statement)[:60]
+    say(f"{paint(trace.run, 'bold')}  {one_line(task)}")
+    say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
+    if trace.finish and trace.finish.reason:
+        say(f"  {one_line(trace.finish.reason)}")
+    say()
+    graph = trace.working.graph
+    if graph is None:
+        say("no responsibilities are committed yet")
+    else:
+        _tree(trace, graph.root, graph.children, "", "")
+    for retired in sorted(trace.retired):
+        say(f"{retired}  retired at event {trace.retired[retired].seq}")
+    _program_checks(trace)
+    for transaction in trace.history:
+        say()
+        _transaction(transaction)
+    for answer in trace.diagnoses:
+        if answer.transaction is None and not isinstance(answer.diagnosis, Localised):
+            say()
+            say(f"Abstained at event {answer.when.seq}: {one_line(answer.diagnosis.reason)}")
+    if trace.replies:
+        usage = total(b.reply.usage for b in trace.replies)
+        least = "at least " if usage.unmeasured else ""
+        say()
+        replies = count(len(trace.replies), "reply", "replies")
+        say(f"{replies} of a model, {least}{usage.tokens} tokens")
+
+
+def _tree(
+    trace: Trace,
+    node_id: NodeId,
+    children: dict[NodeId, tuple[NodeId, ...]],
+    lead: str,
+    below: str,
+) -> None:
+    node = trace.nodes[node_id]
+    say(f"{lead}{paint(node_id, 'bold')}  {one_line(node.goal)}  {paint(node.kind.value, 'dim')}")
+    kids = children[node_id]
+    stem = below + ("│  " if kids else "   ")
+    say(f"{stem} {paint(one_line(header(node)), 'blue')}")
+    say(f"{stem} {_standing(trace, node_id)}")
+    for kid in kids:
+        last = kid == kids[-1]
+        _tree(
+            trace,
+            kid,
+            children,
+            below + ("└─ " if last else "├─ "),
+            below + ("   " if last else "│  "),
+        )
+
+
+def _standing(trace: Trace, node: NodeId) -> str:
+    code = trace.working.code.get(node)
+    parts = [f"code from event {code.written}" if code else "no code"]
+    standing = [w for w in trace.evidence_of(node) if trace.stands(w)]
+    failing = sum(w.evidence.verdict is not Verdict.PASSED for w in standing)
+    if not standing:
+        parts.append("no evidence of its own")
+    elif failing:
+        parts.append(paint(f"{failing} of {count(len(standing), 'check')} fail", "red"))
+    else:
+        parts.append(paint(f"{count(len(standing), 'check')} passed", "green"))
+    parts.extend(
+        f"repair {t.number} {t.decision.value if t.decision else 'open'}"
+        for t in trace.history_of(node)
+    )
+    return ", ".join(parts)
+
+
+def _program_checks(trace: Trace) -> None:
+    seen = [
+        w for w in trace.evidence if isinstance(w.evidence.subject, AtProgram) and trace.stands(w)
+    ]
+    if seen:
+        say()
+        say(paint("Program", "bold"))
+        for witness in seen:
+            _witness(trace, witness)
+
+
+def _witness(trace: Trace, witness: Witness) -> None:
+    evidence = witness.evidence
+    notes = [evidence.kind.value, evidence.trust.value, f"event {witness.when.seq}"]
+    if witness.transaction is not None:
+        notes.append(f"repair {witness.transaction}")
+    if not trace.stands(witness):
+        notes.append("no longer stands")
+    message = f"  {one_line(evidence.message)}" if evidence.message else ""
+    say(f"  {verdict(evidence.verdict)}  {evidence.check}  ({', '.join(notes)}){message}")
+
+
+def _transaction(t: Transaction) -> None:
+    decision = t.decision.value if t.decision else "open"
+    say(f"{paint(f'Repair {t.number}', 'bold')}  {t.kind.value}, {decision}")
+    match t.diagnosis:
+        case Localised() as found:
+            chance = f", probability {found.probability:.2f}" if found.probability else ""
+            say(
+                f"  {found.rule} points to {place(found.target)} with {found.level.value}"
+                f" confidence{chance}, on events {', '.join(map(str, found.evidence))}"
+            )
+        case abstained:
+            say(f"  no boundary: {one_line(abstained.reason)}")
+    say(f"  could change  {', '.join(t.region)}")
+    frozen = [f.node for f in t.frozen if f.node not in t.region]
+    say(f"  frozen        {', '.join(frozen) or 'nothing'}")
+    for exception in t.exceptions:
+        say(
+            f"  exception     {exception.parent} needs {exception.child}:"
+            f" {one_line(exception.rationale)}"
+        )
+    changed = [d.node for d in t.code_deltas]
+    say(f"  changed       {', '.join(changed) or 'no code'}")
+    say(f"  rank          {rank(t.before)} to {rank(t.after)}")
+    if t.regressions:
+        say(f"  regressed     {', '.join(t.regressions)}")
+    if t.reason:
+        say(f"  because       {one_line(t.reason)}")
+    if t.rollback.value == "restored":
+        say("  the whole state before was restored")
+
+
+def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
+    """Print everything filed under one responsibility."""
+    node = trace.nodes[node_id]
+    when = trace.committed[node_id]
+    say(f"{paint(node_id, 'bold')}  {one_line(node.goal)}")
+    say(f"id committed at event {when.seq}, {clock(when.at)}")
+    if node_id in trace.retired:
+        say(f"retired at event {trace.retired[node_id].seq}")
+    say(
+        f"kind {node.kind.value}, parent {node.parent or 'none'}",
+    )
+    say(f"depends on {', '.join(node.dependencies) or 'nothing'}")
+    _contract(trace, node_id)
+    _code(trace, node_id, read)
+    say()
+    say(paint("Evidence", "bold"))
+    show_evidence(trace, node_id)
+    say()
+    say(paint("History", "bold"))
+    for version in trace.versions_of(node_id):
+        by = f" by {version.agent}" if version.agent else ""
+        within = f" in repair {version.transaction}" if version.transaction else ""
+        say(f"  event {version.when.seq}  code {version.code[:12]} written{by}{within}")
+    for transaction in trace.history_of(node_id):
+        _transaction(transaction)
+
+
+def show_evidence(trace: Trace, node_id: NodeId) -> None:
+    """Print the evidence filed under a responsibility."""
+    witnesses = trace.evidence_of(node_id)
+    for witness in witnesses:
+        _witness(trace, witness)
+    if not witnesses:
+        say("  none of its own")
+
+
+def _contract(trace: Trace, node_id: NodeId) -> None:
+    node = trace.nodes[node_id]
+    say()
+    say(paint("Contract", "bold"))
+    say(f"  {one_line(header(node))}")
+    if node.contract:
+        for name, clauses in (
+            ("requires", node.contract.requires),
+            ("ensures", node.contract.ensures),
+            ("invariant", node.contract.invariants),
+        ):
+            for clause in clauses:
+                say(f"  {name:<10} {_clause(clause)}")
+        cost = node.contract.cost
+        if cost.time or cost.space:
+            say(f"  cost       time {cost.time or 'unset'}, space {cost.space or 'unset'}")
+    for name, source in node.provenance().items():
+        say(f"  input      {name}: {_source(source)}")
+    if not node.inputs:
+        say("  input      none declared")
+    for slot in node.outputs:
+        say(f"  output     {slot.name}{f': {slot.type}' if slot.type else ''}")
+    for requirement in node.validation:
+        say(f"  validated  {one_line(requirement)}")
+    for hint in node.hints:
+        say(f"  hint       {one_line(hint)}")
+
+
+def _clause(clause: Clause) -> str:
+    if clause.expression and clause.text:
+        return f"{one_line(clause.text)}  [{one_line(clause.expression)}]"
+    return one_line(clause.text or clause.expression)
+
+
+def _source(source: Source | None) -> str:
+    match source:
+        case FromTask():
+            return "from the task"
+        case FromNode(node=node, slot=slot):
+            return f"from {node}.{slot}"
+        case FromLocal():
+            return "a local intermediate"
+        case FromSelf():
+            return "the object's own state"
+        case None:
+            return "not declared"
+
+
+def _code(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
+    code = trace.working.code.get(node_id)
+    say()
+    if code is None:
+        say(paint("Code", "bold") + "  none")
+        return
+    say(f"{paint('Code', 'bold')}  {code.digest[:12]}, event {code.written}")
+    for number, line in enumerate(read(code.digest).decode("utf-8", "replace").splitlines(), 1):
+        say(f"  {number:>4}  {line}")

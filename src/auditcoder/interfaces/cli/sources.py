@@ -1,0 +1,73 @@
+"""From what the user names to a place that records can be read from or written to."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from auditcoder.adapters.stores.bundle import Bundle
+from auditcoder.adapters.stores.sql import SqlStore
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import NotFound, StoreUnavailable
+from auditcoder.domain.values import RunId
+from auditcoder.lifecycle.ports import TraceReader
+
+
+def default_store() -> str:
+    """Return where runs are kept if nothing else is said."""
+    if chosen := os.environ.get("AUDITCODER_STORE"):
+        return chosen
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return str(Path(home) / "auditcoder" / "runs.db")
+
+
+def open_store(named: str | None, *, create: bool = False) -> SqlStore:
+    """Open the store that the user named, or the default one."""
+    where = named or default_store()
+    if where.startswith(("postgresql://", "postgres://")):
+        try:
+            from auditcoder.adapters.stores.postgres import PostgresStore
+        except ImportError as error:
+            raise StoreUnavailable(
+                "store.extra-missing",
+                "the PostgreSQL driver is not installed",
+                "pip install 'auditcoder[postgres]'",
+            ) from error
+        return PostgresStore(where)
+    if not create and not Path(where).exists():
+        raise NotFound(
+            "store.missing",
+            f"there is no store at {where} yet",
+            "import a bundle, or name another with --store or AUDITCODER_STORE",
+        )
+    return SqliteStore(where)
+
+
+@contextmanager
+def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, RunId]]:
+    """Open a bundle, or find the run that `named` is the id of or the beginning of."""
+    path = Path(named)
+    if path.is_file():
+        with closing(Bundle(path)) as bundle:
+            yield bundle, bundle.manifest.run
+        return
+    if path.suffix == ".acb" or len(path.parts) > 1:
+        raise NotFound("bundle.missing", f"there is no file {named}")
+    with closing(open_store(store)) as opened:
+        yield opened, _resolve(named, opened)
+
+
+def _resolve(named: str, store: SqlStore) -> RunId:
+    runs = store.runs()
+    if named in runs:
+        return RunId(named)
+    matching = [run for run in runs if run.startswith(named)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise NotFound(
+            "run.ambiguous",
+            f"{named} could be {', '.join(matching[:5])}{' …' if matching[5:] else ''}",
+            "give more of the id",
+        )
+    raise NotFound("run.unknown", f"there is no run {named} here", "`auditcoder runs` lists them")

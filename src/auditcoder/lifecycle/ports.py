@@ -1,0 +1,50 @@
+"""What the lifecycle needs of the outside, as small as it can be said."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from auditcoder.domain.chain import Head
+from auditcoder.domain.values import Digest, RunId
+
+
+class TraceReader(Protocol):
+    """Somewhere records can be read. It is not trusted: what it gives is verified by digest."""
+
+    def runs(self) -> list[RunId]:
+        """Return every run kept here, oldest first."""
+        ...
+
+    def head(self, run: RunId) -> Head:
+        """Return where the run's chain ends; `EMPTY` for a run that is not here."""
+        ...
+
+    def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
+        """Yield the bodies of the run's entries from number `start` on, in order."""
+        ...
+
+    def blob(self, name: Digest) -> bytes:
+        """Return a blob's content, or raise NotFound (`blob.missing`)."""
+        ...
+
+
+class TraceStore(TraceReader, Protocol):
+    """Somewhere records can be kept. Entries and blobs are only ever added."""
+
+    def append(
+        self,
+        run: RunId,
+        after: Head,
+        entries: Iterable[bytes],
+        head: Head,
+        blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]] = (),
+    ) -> None:
+        """Add `entries` behind `after`, all or none, and return once they would survive a crash.
+
+        `head` is the chain's head afterwards. Raises StoreConflict if the run does not end at
+        `after`: then someone else has written, and nothing is added.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of whatever is held."""
+        ...

@@ -1,0 +1,188 @@
+"""The writer of a record. It refuses what the laws forbid, before anything is written."""
+
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+from auditcoder.domain.assembly import assemble
+from auditcoder.domain.chain import EMPTY, FORMAT, Head, Reader, seal
+from auditcoder.domain.code import units_of
+from auditcoder.domain.errors import NotFound, RecordRefused
+from auditcoder.domain.events import (
+    Assembled,
+    CodeWritten,
+    Event,
+    Manifest,
+    RolledBack,
+    RunStarted,
+)
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.law import IllegalHistory, advance, deciding, opening, taken_names
+from auditcoder.domain.ledger import Ledger
+from auditcoder.domain.repair import Decision, TransactionKind
+from auditcoder.domain.task import Task
+from auditcoder.domain.values import Digest, RunId, digest
+from auditcoder.lifecycle.ports import TraceStore
+
+Clock: TypeAlias = Callable[[], datetime]
+
+
+class Recorder:
+    """Appends events to one run. What `record` has returned from is durable.
+
+    Safe to share between threads: events are put in one order, and each is judged
+    against the state that it really follows.
+    """
+
+    def __init__(self, store: TraceStore, run: RunId, clock: Clock) -> None:
+        self._store = store
+        self._run = run
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._staged: dict[Digest, bytes] = {}
+        self._reader = Reader()
+        self._ledger = Ledger()
+        self._head = EMPTY
+
+    @classmethod
+    def start(
+        cls,
+        store: TraceStore,
+        run: RunId,
+        task: Task,
+        clock: Clock,
+        manifest: Manifest | None = None,
+    ) -> "Recorder":
+        """Begin a new run."""
+        recorder = cls(store, run, clock)
+        recorder.record(
+            RunStarted(format=FORMAT, run=run, task=task, manifest=manifest or Manifest())
+        )
+        return recorder
+
+    @classmethod
+    def resume(cls, store: TraceStore, run: RunId, clock: Clock) -> "Recorder":
+        """Go on with a run where its record ends."""
+        recorder = cls(store, run, clock)
+        recorder._catch_up()
+        if recorder._head == EMPTY:
+            raise NotFound("run.unknown", f"there is no run {run} here")
+        return recorder
+
+    def _catch_up(self) -> None:
+        for body in self._store.read(self._run):
+            self._ledger = self._judge(self._reader.read(body).event)
+            self._head = Head(entries=self._head.entries + 1, digest=digest(body))
+
+    @property
+    def run(self) -> RunId:
+        """The run that is written."""
+        return self._run
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where the run stands."""
+        return self._ledger
+
+    @property
+    def head(self) -> Head:
+        """Where the chain ends."""
+        return self._head
+
+    def put(self, content: str | bytes) -> Digest:
+        """Keep some content; it is written together with the event that names it."""
+        raw = content.encode() if isinstance(content, str) else content
+        name = digest(raw)
+        with self._lock:
+            self._staged[name] = raw
+        return name
+
+    def read(self, name: Digest) -> bytes:
+        """Return content that was put or recorded."""
+        staged = self._staged.get(name)
+        return self._store.blob(name) if staged is None else staged
+
+    def text(self, name: Digest) -> str:
+        """Return content as text."""
+        return self.read(name).decode("utf-8", "replace")
+
+    def record(self, event: Event) -> int:
+        """Append `event` and return its number; raise RecordRefused if it may not follow."""
+        with self._lock:
+            body, head = seal(self._head, event, self._clock())
+            # Judged as a reader will read it: 1 and 1.0 are equal here but not on the page.
+            after = self._judge(self._reader.read(body).event)
+            blobs = {n: self._staged[n] for n in event.blobs() if n in self._staged}
+            self._store.append(self._run, self._head, [body], head, blobs)
+            seq, self._ledger, self._head = self._head.entries, after, head
+            for name in blobs:
+                del self._staged[name]
+            return seq
+
+    def _judge(self, event: Event) -> Ledger:
+        try:
+            for name in event.blobs():
+                self.read(name)
+            return advance(self._ledger, event, self.read)
+        except IllegalHistory as illegal:
+            raise RecordRefused(
+                f"law.{illegal.law.value}",
+                f"event {illegal.seq} of run {self._run} is refused: {illegal}",
+                "nothing was written; the record stands as it was",
+            ) from illegal
+
+    # The acts whose content follows from the state: stated here once, so that no caller
+    # can get them wrong.
+
+    def write_code(
+        self,
+        node: NodeId,
+        source: str,
+        *,
+        agent: str = "",
+        scope: str = "",
+        cause: NodeId | None = None,
+        reply: int | None = None,
+    ) -> int:
+        """Record `source` as the whole of `node`'s code, with the units that it registers."""
+        with self._lock:
+            taken = taken_names(self._ledger.working, node)
+            return self.record(
+                CodeWritten(
+                    node=node,
+                    code=self.put(source),
+                    units=units_of(source, node, scope, taken),
+                    scope=scope,
+                    agent=agent,
+                    cause=cause,
+                    reply=reply,
+                )
+            )
+
+    def assemble(self) -> Digest:
+        """Assemble the bundles and record the program; raise AssemblyConflict if they clash."""
+        with self._lock:
+            working = self._ledger.working
+            sources = {n: self.text(c.digest) for n, c in working.code.items()}
+            draft = assemble(self._ledger.graph, working.code, sources)
+            program = self.put(draft.text)
+            self.record(Assembled(program=program, segments=draft.segments))
+            return program
+
+    def open_transaction(self, kind: TransactionKind = TransactionKind.BOUNDED) -> int:
+        """Open a repair on the newest diagnosis: freeze its complement, pin its checks."""
+        with self._lock:
+            return self.record(opening(self._ledger, kind))
+
+    def decide(self, reason: str = "") -> Decision:
+        """Accept the candidate if it ranks strictly higher, else reject it and roll back."""
+        with self._lock:
+            event = deciding(self._ledger, reason)
+            self.record(event)
+            transaction = self._ledger.transaction
+            if transaction is not None:
+                self.record(
+                    RolledBack(number=transaction.number, restored=transaction.before.digest())
+                )
+            return event.decision

@@ -1,0 +1,68 @@
+"""Taking a run from one place to another, unchanged or not at all."""
+
+from collections.abc import Iterator
+from enum import Enum
+
+from auditcoder.domain.chain import EMPTY, Head, Reader
+from auditcoder.domain.errors import NotFound, RecordUnreadable, StoreConflict
+from auditcoder.domain.values import Digest, RunId, digest
+from auditcoder.domain.verify import Report, verify
+from auditcoder.lifecycle.ports import TraceReader, TraceStore
+
+
+class Transfer(Enum):
+    """What came of it."""
+
+    COPIED = "copied"
+    EXTENDED = "extended"
+    """The target had an earlier part of this very run."""
+    ALREADY_THERE = "already there"
+
+
+def verify_run(source: TraceReader, run: RunId, expected: Digest | None = None) -> Report:
+    """Verify a run where it is kept."""
+    head = source.head(run)
+    if head == EMPTY:
+        raise NotFound("run.unknown", f"there is no run {run} here")
+    return verify(source.read(run), source.blob, named=run, claimed=head, expected=expected)
+
+
+def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> Transfer:
+    """Copy a run that verifies; one that does not is refused, and nothing is written."""
+    report = verify_run(source, run)
+    if not report.holds:
+        first = report.findings[0]
+        raise RecordUnreadable(
+            "record.unverified",
+            f"run {run} does not verify and is not taken: {first.code}: {first.message}",
+            "`auditcoder verify` lists everything that does not hold",
+        )
+    have, new = target.head(run), source.head(run)
+    if have == new:
+        return Transfer.ALREADY_THERE
+    if have != _head_at(source, run, have.entries):
+        raise StoreConflict(
+            "store.conflict",
+            f"another run {run} is here already, with another history",
+            "keep them in different stores",
+        )
+    target.append(run, have, source.read(run, have.entries), new, _blobs(source, run, have.entries))
+    return Transfer.EXTENDED if have.entries else Transfer.COPIED
+
+
+def _head_at(source: TraceReader, run: RunId, entries: int) -> Head:
+    head = EMPTY
+    for number, body in enumerate(source.read(run)):
+        if number == entries:
+            break
+        head = Head(entries=number + 1, digest=digest(body))
+    return head
+
+
+def _blobs(source: TraceReader, run: RunId, start: int) -> Iterator[tuple[Digest, bytes]]:
+    reader = Reader()
+    for number, body in enumerate(source.read(run)):
+        event = reader.read(body).event
+        if number >= start:
+            for name in event.blobs():
+                yield name, source.blob(name)
