@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import msgspec
 
-from auditcoder.domain.code import Bundle, NodeCode, Part, imported_names, read_bundle, renamed
+from auditcoder.domain.code import Bundle, NodeCode, Part, read_bundle, renamed
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.values import Digest, Value
@@ -59,17 +59,17 @@ def owner_of_line(segments: Iterable[Segment], line: int) -> Segment | None:
     return None
 
 
-def placed(source: str, code: NodeCode) -> tuple[str, ...]:
+def placed(bundle: Bundle, code: NodeCode) -> tuple[str, ...]:
     """Return the bundle's lines exactly as they must stand in the program."""
-    bundle = read_bundle(source)
-    if bundle.parses and code.renames():
-        bundle = read_bundle(renamed(source, code.renames()))
-    if not code.scope:
+    if code.scope:
+        return tuple(
+            INDENT + line if line and number not in bundle.inside_string else line
+            for number, line in enumerate(bundle.lines, start=1)
+        )
+    renames = code.renames()
+    if not renames or not bundle.parses:
         return bundle.lines
-    return tuple(
-        INDENT + line if line and number not in bundle.inside_string else line
-        for number, line in enumerate(bundle.lines, start=1)
-    )
+    return read_bundle(renamed(bundle.source, renames)).lines
 
 
 def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[NodeId, ...]:
@@ -81,13 +81,13 @@ def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[Node
 
 
 def assemble(
-    graph: TaskGraph, code: Mapping[NodeId, NodeCode], sources: Mapping[NodeId, str]
+    graph: TaskGraph, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]
 ) -> Draft:
     """Put the bundles together in dependency order; raise AssemblyConflict if they clash."""
     order = build_order(graph, code)
-    _refuse_clashing_imports({n: sources[n] for n in order}, code)
+    _refuse_clashing_imports(order, code, bundles)
     page = _Page()
-    for statement, asked in _merged_imports(order, sources):
+    for statement, asked in _merged_imports(order, bundles):
         page.put_import(statement, asked)
     methods = {
         scope: [n for n in order if code[n].scope == scope]
@@ -96,19 +96,14 @@ def assemble(
     for node in order:
         if code[node].scope:
             continue
-        for part in _body(sources[node]):
-            page.put(node, part, placed(sources[node], code[node]))
+        for part in bundles[node].body:
+            page.put(node, part, placed(bundles[node], code[node]))
             for method in methods.pop(part.class_name, ()):
-                for piece in _body(sources[method]):
-                    page.put(method, piece, placed(sources[method], code[method]))
+                for piece in bundles[method].body:
+                    page.put(method, piece, placed(bundles[method], code[method]))
     if methods:
         raise AssemblyConflict(f"no bundle declares class {', '.join(sorted(methods))}")
     return Draft(text="\n".join(page.lines) + "\n", segments=tuple(page.segments))
-
-
-def _body(source: str) -> list[Part]:
-    """Return what is left of a bundle once its imports are lifted out."""
-    return [part for part in read_bundle(source).parts if not part.imports]
 
 
 class _Page:
@@ -133,98 +128,94 @@ class _Page:
 
 
 def _merged_imports(
-    order: Iterable[NodeId], sources: Mapping[NodeId, str]
+    order: Iterable[NodeId], bundles: Mapping[NodeId, Bundle]
 ) -> list[tuple[str, tuple[NodeId, ...]]]:
-    asked: dict[str, list[NodeId]] = {}
+    asked: dict[str, dict[NodeId, None]] = {}
     for node in order:
-        for part in read_bundle(sources[node]).parts:
-            for statement in part.imports:
-                nodes = asked.setdefault(statement, [])
-                if node not in nodes:
-                    nodes.append(node)
-    return [
-        (s, tuple(n))
-        for s, n in sorted(asked.items(), key=lambda i: (not i[0].startswith("from __future__"), i))
-    ]
+        for statement in bundles[node].imports:
+            asked.setdefault(statement, {})[node] = None
+    # Python wants imports from the future first; the rest is sorted so that it is stable.
+    first = sorted(asked, key=lambda s: (not s.startswith("from __future__"), s))
+    return [(statement, tuple(asked[statement])) for statement in first]
 
 
 def _refuse_clashing_imports(
-    sources: Mapping[NodeId, str], code: Mapping[NodeId, NodeCode]
+    order: Iterable[NodeId], code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]
 ) -> None:
     """Refuse what would silently override: one imported name with two meanings."""
     meaning: dict[str, str] = {}
-    for node, source in sources.items():
-        for name, statement in imported_names(source).items():
+    defined = {u.registered: node for node, c in code.items() for u in c.units}
+    for node in order:
+        for name, statement in bundles[node].imported.items():
             if meaning.setdefault(name, statement) != statement:
                 raise AssemblyConflict(f"{name} is imported as `{meaning[name]}` and `{statement}`")
-            for owner, owned in code.items():
-                if any(u.registered == name for u in owned.units):
-                    raise AssemblyConflict(
-                        f"{node} imports {name} (`{statement}`), which {owner} defines"
-                    )
+            if name in defined:
+                raise AssemblyConflict(
+                    f"{node} imports {name} (`{statement}`), which {defined[name]} defines"
+                )
 
 
 def assembly_faults(
     text: str,
     segments: tuple[Segment, ...],
     code: Mapping[NodeId, NodeCode],
-    sources: Mapping[NodeId, str],
+    bundles: Mapping[NodeId, Bundle],
 ) -> tuple[str, ...]:
     """Say where the program is not, line for line, what its nodes own; empty means faithful.
 
     Every line belongs to exactly one segment. A node's segment is a verbatim run of that
     node's bundle, cut only between top-level statements, and a node's segments use every line
     but its imports, once and in order. What has no owner is blank or an import that was asked.
+    A method stands in the class it belongs to.
     """
-    lines = text.removesuffix("\n").split("\n")
+    lines = tuple(text.removesuffix("\n").split("\n"))
     if any(s.lines < 1 for s in segments) or sum(s.lines for s in segments) != len(lines):
         return ("the segments do not cover the program's lines exactly",)
     faults: list[str] = []
     used: dict[NodeId, list[tuple[int, int]]] = {node: [] for node in code}
-    wanted = {
-        (statement, node)
-        for node in code
-        for part in read_bundle(sources[node]).parts
-        for statement in part.imports
-    }
-    start = 0
-    in_class = ""
+    wanted = {(statement, node) for node in code for statement in bundles[node].imports}
+    standing = {node: placed(bundles[node], code[node]) for node in code}
+    start, in_class = 0, ""
     for segment in segments:
         piece = lines[start : start + segment.lines]
         start += segment.lines
-        if segment.node is None:
-            asked = {(line, node) for line in piece if line for node in segment.asked}
-            if not asked <= wanted or (any(piece) and not segment.asked):
-                faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
-            wanted -= asked
-            in_class = "" if asked else in_class
-        elif segment.node not in code:
-            faults.append(f"{segment.node} owns lines but no code")
-        else:
-            first, last = segment.source, segment.source + segment.lines - 1
-            if tuple(piece) != placed(sources[segment.node], code[segment.node])[first - 1 : last]:
-                faults.append(f"{segment.node}'s lines {first} to {last} stand changed")
-            used[segment.node].append((first, last))
-            if not code[segment.node].scope:
-                parts = read_bundle(sources[segment.node]).parts
-                in_class = next((p.class_name for p in parts if p.last == last), "")
-            elif code[segment.node].scope != in_class:
-                faults.append(f"{segment.node}'s code stands outside its class")
+        node = segment.node
+        if node is None:
+            if any(piece):
+                asked = {(line, node) for line in piece if line for node in segment.asked}
+                if not asked or not asked <= wanted:
+                    faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
+                wanted -= asked
+                in_class = ""
+            continue
+        if node not in code:
+            faults.append(f"{node} owns lines but no code")
+            continue
+        first, last = segment.source, segment.source + segment.lines - 1
+        if first < 1 or piece != standing[node][first - 1 : last]:
+            faults.append(f"{node}'s lines {first} to {last} stand changed")
+        used[node].append((first, last))
+        if not code[node].scope:
+            in_class = next((p.class_name for p in bundles[node].body if p.last == last), "")
+        elif code[node].scope != in_class:
+            faults.append(f"{node}'s code stands outside its class")
     faults.extend(f"{node} asked for `{statement}`" for statement, node in sorted(wanted))
     for node, ranges in used.items():
-        faults.extend(_cut_faults(node, ranges, read_bundle(sources[node])))
+        if fault := _cut_fault(ranges, [(p.first, p.last) for p in bundles[node].body]):
+            faults.append(f"{node}'s code {fault}")
     return tuple(faults)
 
 
-def _cut_faults(node: NodeId, ranges: list[tuple[int, int]], bundle: Bundle) -> list[str]:
-    body = [(p.first, p.last) for p in bundle.parts if not p.imports]
-    starts = {first for first, _ in body}
-    ends = {last for _, last in body}
+def _cut_fault(ranges: list[tuple[int, int]], body: list[tuple[int, int]]) -> str | None:
+    """Say how `ranges` fail to be the parts of `body`, each once and in order."""
+    if ranges == body:
+        return None
+    starts, ends = {first for first, _ in body}, {last for _, last in body}
     if any(first not in starts or last not in ends for first, last in ranges):
-        return [f"{node}'s code is cut inside a statement"]
+        return "is cut inside a statement"
     if any(b[0] <= a[1] for a, b in pairwise(ranges)):
-        return [f"{node}'s code stands out of order or twice"]
+        return "stands out of order or twice"
     covered = {line for first, last in ranges for line in range(first, last + 1)}
     if covered != {line for first, last in body for line in range(first, last + 1)}:
-        return [f"not all of {node}'s code is in the program"]
-    return []
+        return "is not all in the program"
+    return None

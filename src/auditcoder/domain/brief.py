@@ -1,9 +1,11 @@
 """What planning fixed beside the graph and before any code: P, B and Q."""
 
+from functools import cached_property
+
 from auditcoder.domain.contract import Clause, Cost
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.task import Example, Limits
-from auditcoder.domain.values import CheckId, Value
+from auditcoder.domain.values import CheckId, Digest, Value, digest_of
 
 
 class DataRange(Value):
@@ -88,9 +90,14 @@ class Requirements(Value):
     invariants: tuple[Clause, ...] = ()
 
 
-class Brief(Value):
+class Brief(Value, dict=True):
     """P, B and Q. A later version is a new event with its reason, never an edit."""
 
     parsed: Parsed = Parsed()
     approach: Approach = Approach()
     requirements: Requirements = Requirements()
+
+    @cached_property
+    def digest(self) -> Digest:
+        """What names this very brief."""
+        return digest_of(self)

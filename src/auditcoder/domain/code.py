@@ -10,7 +10,7 @@ import io
 import re
 import tokenize
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -78,14 +78,35 @@ class Part(msgspec.Struct, frozen=True):
     """For a class: the methods in its body, with their first and last lines."""
 
 
-class Bundle(msgspec.Struct, frozen=True):
+class Bundle(msgspec.Struct, frozen=True, dict=True):
     """A bundle's text, read once."""
 
+    source: str
     lines: tuple[str, ...]
     parts: tuple[Part, ...]
     parses: bool
     inside_string: frozenset[int]
     """Lines that begin inside a string and so must not be indented."""
+
+    @cached_property
+    def body(self) -> tuple[Part, ...]:
+        """What is left once the imports are lifted out."""
+        return tuple(part for part in self.parts if not part.imports)
+
+    @cached_property
+    def imports(self) -> tuple[str, ...]:
+        """The imports it asks for, a statement each."""
+        return tuple(statement for part in self.parts for statement in part.imports)
+
+    @cached_property
+    def imported(self) -> dict[str, str]:
+        """Each name that it imports at top level, and the statement that does it."""
+        return {
+            name: statement
+            for part in self.parts
+            if part.imports
+            for name, statement in zip(part.names, part.imports, strict=False)
+        }
 
 
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -100,9 +121,9 @@ def read_bundle(source: str) -> Bundle:
         body = ast.parse(source).body
         inside_string = _lines_inside_strings(source)
     except (*PARSE_ERRORS, tokenize.TokenError):
-        return _opaque(lines)
+        return _opaque(source, lines)
     if "\r" in source:  # the parser counts other line ends than we do
-        return _opaque(lines)
+        return _opaque(source, lines)
     parts: list[Part] = []
     for statement in body:
         last = statement.end_lineno or statement.lineno
@@ -111,6 +132,7 @@ def read_bundle(source: str) -> Bundle:
         else:
             parts.append(_part(statement, _first_line(statement), last))
     return Bundle(
+        source=source,
         lines=lines,
         parts=tuple(_with_comments(parts, len(lines))),
         parses=True,
@@ -118,9 +140,9 @@ def read_bundle(source: str) -> Bundle:
     )
 
 
-def _opaque(lines: tuple[str, ...]) -> Bundle:
+def _opaque(source: str, lines: tuple[str, ...]) -> Bundle:
     whole = (Part(first=1, last=len(lines)),) if lines else ()
-    return Bundle(lines=lines, parts=whole, parses=False, inside_string=frozenset())
+    return Bundle(source=source, lines=lines, parts=whole, parses=False, inside_string=frozenset())
 
 
 def _first_line(statement: ast.stmt) -> int:
@@ -216,15 +238,15 @@ def _lines_inside_strings(source: str) -> frozenset[int]:
 
 
 def units_of(
-    source: str, node: NodeId, scope: str = "", taken: frozenset[str] = frozenset()
+    bundle: Bundle, node: NodeId, scope: str = "", taken: frozenset[str] = frozenset()
 ) -> tuple[Unit, ...]:
-    """Return the units that `source` registers for `node`.
+    """Return the units that `bundle` registers for `node`.
 
     A name that is `taken`, owned by another node already, is registered as `name__S1_2`.
     In a class, every function of the bundle is a method and is registered with the class.
     """
     units: dict[str, Unit] = {}
-    for part in read_bundle(source).parts:
+    for part in bundle.parts:
         if part.kind is None:
             continue
         kind = UnitKind.METHOD if scope and part.kind is UnitKind.FUNCTION else part.kind
@@ -249,16 +271,6 @@ def _registered(name: str, node: NodeId, scope: str, taken: frozenset[str]) -> s
     if scope:
         return f"{scope}.{name}"
     return f"{name}__{node}" if name in taken else name
-
-
-def imported_names(source: str) -> dict[str, str]:
-    """Map each name that the bundle imports at top level to the statement that does it."""
-    return {
-        name: statement
-        for part in read_bundle(source).parts
-        if part.imports
-        for name, statement in zip(part.names, part.imports, strict=False)
-    }
 
 
 def renamed(source: str, renames: dict[str, str]) -> str:

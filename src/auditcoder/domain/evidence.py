@@ -20,7 +20,7 @@ class Verdict(Enum):
     @property
     def clean(self) -> bool:
         """Whether the candidate came to its own end, right or wrong."""
-        return self in {Verdict.PASSED, Verdict.FAILED}
+        return self is Verdict.PASSED or self is Verdict.FAILED
 
 
 class Trust(Enum):

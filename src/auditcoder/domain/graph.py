@@ -11,7 +11,7 @@ import msgspec
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
-from auditcoder.domain.values import Value
+from auditcoder.domain.values import Digest, Value, digest_of
 
 Region: TypeAlias = frozenset[NodeId]
 """The nodes that a repair may change."""
@@ -101,6 +101,11 @@ class TaskGraph(Value, dict=True):
     def by_id(self) -> dict[NodeId, Node]:
         """The nodes by their ids."""
         return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def digest(self) -> Digest:
+        """What names this very graph."""
+        return digest_of(self)
 
     @cached_property
     def ids(self) -> Region:

@@ -12,7 +12,7 @@ from typing import NoReturn, TypeAlias, assert_never
 from msgspec.structs import replace
 
 from auditcoder.domain.assembly import Assembly, assembly_faults
-from auditcoder.domain.code import NodeCode, units_of
+from auditcoder.domain.code import Bundle, NodeCode, read_bundle, units_of
 from auditcoder.domain.diagnosis import Abstained, Localised
 from auditcoder.domain.events import (
     Assembled,
@@ -198,9 +198,10 @@ def _allocate(ledger: Ledger, allocated: dict[NodeId, int], node: Node) -> None:
 
 def _graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
     graph, transaction, delta = _graph_of(ledger), _open_transaction(ledger), event.delta
+    if unknown := delta.touched - graph.ids:
+        _refuse(Law.ID_REUSED, ledger, f"{_list(unknown)} cannot be changed: there is no such node")
     if outside := delta.touched - transaction.region:
-        law = Law.BOUNDARY_CROSSED if outside <= graph.ids else Law.ID_REUSED
-        _refuse(law, ledger, f"the delta reaches {_list(outside)} outside the region")
+        _refuse(Law.BOUNDARY_CROSSED, ledger, f"the delta reaches {_list(outside)}, out of bounds")
     if ROOT in delta.retired:
         _refuse(Law.GRAPH_INVALID, ledger, "the root cannot be retired")
     allocated = dict(ledger.allocated)
@@ -232,7 +233,7 @@ def _graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
     return change(
         revised,
         allocated=allocated,
-        transaction=replace(transaction, region=region - gone),
+        transaction=replace(transaction, region=region),
     )
 
 
@@ -285,10 +286,10 @@ def _code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
         if event.reply <= ledger.allocated[node]:
             _refuse(Law.CODE_BEFORE_ID, ledger, f"{node}'s code was sampled before its id")
     _refuse_writing_outside(ledger, event)
-    source = read(event.code).decode("utf-8", "replace")
-    if not source.strip():
+    bundle = read_bundle(read(event.code).decode("utf-8", "replace"))
+    if not bundle.source.strip():
         _refuse(Law.MISDECLARED, ledger, f"{node} is given no code at all")
-    _refuse_wrong_units(ledger, event, source)
+    _refuse_wrong_units(ledger, event, bundle)
     if node in working.code and working.code[node].digest == event.code:
         same = working.code[node]
         if same.units == event.units and same.scope == event.scope:
@@ -303,6 +304,7 @@ def _code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
     return rework(
         ledger,
         code=working.code | {node: code},
+        bundles=working.bundles | {node: bundle},
         assembly=None,
         evidence=_evidence_after(working, working.graph, frozenset({node}), program=True),
     )
@@ -326,7 +328,7 @@ def taken_names(working: Working, node: NodeId) -> frozenset[str]:
     return frozenset(u.registered for n, c in working.code.items() if n != node for u in c.units)
 
 
-def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, source: str) -> None:
+def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: Bundle) -> None:
     taken = taken_names(ledger.working, event.node)
     promised = {n.contract.name: n.id for n in ledger.graph.nodes if n.contract}
     for unit in event.units:
@@ -335,7 +337,7 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, source: str) -> None
         promiser = event.node if event.scope else promised.get(unit.name, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             _refuse(Law.SECOND_OWNER, ledger, f"{unit.name} is {promiser}'s to define, by contract")
-    if event.units != units_of(source, event.node, event.scope, taken):
+    if event.units != units_of(bundle, event.node, event.scope, taken):
         _refuse(Law.MISDECLARED, ledger, f"{event.node}'s units are not those of its code")
 
 
@@ -416,8 +418,8 @@ def _check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:
     known = ledger.working.evidence.get(event.check)
     if known is not None and known.trust is Trust.GIVEN:
         _refuse(Law.MISDECLARED, ledger, f"{event.check} came with the task and cannot be dropped")
-    if ledger.transaction is not None and event.check in ledger.transaction.pinned:
-        _refuse(Law.WRONG_DECISION, ledger, f"{event.check} is pinned by the open transaction")
+    if ledger.transaction is not None:
+        _refuse(Law.WRONG_DECISION, ledger, "no check is dropped while a transaction is open")
     evidence = {c: s for c, s in ledger.working.evidence.items() if c != event.check}
     return change(rework(ledger, evidence=evidence), dropped=ledger.dropped | {event.check})
 
@@ -426,9 +428,8 @@ def _assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
     graph, working = _graph_of(ledger), ledger.working
     if missing := set(graph.leaves) - set(working.code):
         _refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, f"{_list(missing)} have no code yet")
-    sources = {n: read(c.digest).decode("utf-8", "replace") for n, c in working.code.items()}
     text = read(event.program).decode("utf-8", "replace")
-    if faults := assembly_faults(text, event.segments, working.code, sources):
+    if faults := assembly_faults(text, event.segments, working.code, working.bundles):
         _refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "; ".join(faults))
     assembly = Assembly(program=event.program, segments=event.segments)
     if assembly == working.assembly:

@@ -6,7 +6,7 @@ import msgspec
 
 from auditcoder.domain.assembly import Assembly
 from auditcoder.domain.brief import Brief
-from auditcoder.domain.code import NodeCode
+from auditcoder.domain.code import Bundle, NodeCode
 from auditcoder.domain.diagnosis import Diagnosis
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.graph import Region, TaskGraph
@@ -34,6 +34,8 @@ class Working(Value):
     code: dict[NodeId, NodeCode] = {}
     assembly: Assembly | None = None
     evidence: dict[CheckId, Standing] = {}
+    bundles: dict[NodeId, Bundle] = {}
+    """The code as read: what `code` names, so that it need not be read again."""
 
     def owners(self) -> dict[str, NodeId]:
         """The ownership map: every registered unit to its one owner."""
@@ -73,8 +75,8 @@ class Working(Value):
     def digest(self) -> StateDigest:
         """Name this whole state by its parts."""
         return StateDigest(
-            brief=digest_of(self.brief),
-            graph=digest_of(self.graph),
+            brief=self.brief.digest if self.brief else digest_of(None),
+            graph=self.graph.digest if self.graph else digest_of(None),
             code=digest_of(self.code),
             ownership=digest_of(self.owners()),
             assembly=digest_of(self.assembly),

@@ -1,6 +1,6 @@
 """Repair: the rank order, the acceptance rule, and the transaction that carries both."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 
 from auditcoder.domain.diagnosis import Diagnosis
@@ -45,22 +45,21 @@ def decide(before: Rank, after: Rank) -> Decision:
 
 def rank(verdicts: Mapping[CheckId, Verdict], pinned: Mapping[CheckId, Trust]) -> Rank:
     """Rank a program by its `verdicts` on the `pinned` checks; one that did not run is no pass."""
-
-    def count(trusted: Iterable[Trust], passed: bool) -> int:
-        wanted = set(trusted)
-        seen = (verdicts.get(c) for c, trust in pinned.items() if trust in wanted)
-        return sum(v is Verdict.PASSED if passed else v is not None and v.clean for v in seen)
-
-    given = [Trust.GIVEN]
-    internal = [Trust.DERIVED, Trust.GENERATED]
-    decisive = given if Trust.GIVEN in pinned.values() else [Trust.DERIVED]
-    needed = sum(trust in decisive for trust in pinned.values())
+    external: list[Verdict | None] = []
+    internal: list[Verdict | None] = []
+    derived: list[Verdict | None] = []
+    for check, trust in pinned.items():
+        seen = verdicts.get(check)
+        (external if trust is Trust.GIVEN else internal).append(seen)
+        if trust is Trust.DERIVED:
+            derived.append(seen)
+    decisive = external or derived
     return Rank(
-        full=needed > 0 and count(decisive, passed=True) == needed,
-        external_passes=count(given, passed=True),
-        internal_passes=count(internal, passed=True),
-        external_clean=count(given, passed=False),
-        internal_clean=count(internal, passed=False),
+        full=bool(decisive) and decisive.count(Verdict.PASSED) == len(decisive),
+        external_passes=external.count(Verdict.PASSED),
+        internal_passes=internal.count(Verdict.PASSED),
+        external_clean=sum(v is not None and v.clean for v in external),
+        internal_clean=sum(v is not None and v.clean for v in internal),
     )
 
 

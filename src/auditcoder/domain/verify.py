@@ -56,37 +56,30 @@ class Report(Value):
 
 
 _MOST_FINDINGS = 100
-_RECENT_BLOBS = 4096
+_RECENT_BLOBS = 1024
+_SMALL_BLOB = 16_384
 
 
 class _CheckedBlobs:
-    """Reads blobs and believes none; remembers only the recent ones, so memory stays flat."""
+    """Reads blobs and believes none; keeps only the recent ones, so that memory stays flat."""
 
     def __init__(self, read: ReadBlob) -> None:
         self._read = read
-        self._good: OrderedDict[Digest, bytes | None] = OrderedDict()
-
-    def fault(self, name: Digest) -> str | None:
-        """Return what is wrong with the blob, if anything."""
-        if name in self._good:
-            return None
-        try:
-            content = self._read(name)
-        except AuditCoderError as error:
-            return error.code
-        if digest(content) != name:
-            return "blob.mismatch"
-        self._remember(name, content)
-        return None
+        self._recent: OrderedDict[Digest, bytes] = OrderedDict()
 
     def read(self, name: Digest) -> bytes:
-        kept = self._good.get(name)
-        return kept if kept is not None else self._read(name)
-
-    def _remember(self, name: Digest, content: bytes) -> None:
-        self._good[name] = content if len(content) < 16_384 else None
-        if len(self._good) > _RECENT_BLOBS:
-            self._good.popitem(last=False)
+        """Return a blob that is what its digest says, or raise what is wrong with it."""
+        if (kept := self._recent.get(name)) is not None:
+            self._recent.move_to_end(name)
+            return kept
+        content = self._read(name)
+        if digest(content) != name:
+            raise RecordUnreadable("blob.mismatch", f"blob {name} is not what its digest says")
+        if len(content) <= _SMALL_BLOB:
+            self._recent[name] = content
+            if len(self._recent) > _RECENT_BLOBS:
+                self._recent.popitem(last=False)
+        return content
 
 
 def verify(
@@ -166,9 +159,11 @@ class _Verification:
         whole = True
         for name in entry.event.blobs():
             self.followed += 1
-            if fault := self.blobs.fault(name):
+            try:
+                self.blobs.read(name)
+            except AuditCoderError as error:
                 whole = False
-                self._find(Aspect.BLOBS, fault, seq, f"blob {name}")
+                self._find(Aspect.BLOBS, error.code, seq, str(error))
         if self.ledger is None:
             return
         if not whole:

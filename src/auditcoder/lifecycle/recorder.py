@@ -1,13 +1,14 @@
 """The writer of a record. It refuses what the laws forbid, before anything is written."""
 
 import threading
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from auditcoder.domain.assembly import assemble
 from auditcoder.domain.chain import EMPTY, FORMAT, Head, Reader, seal
-from auditcoder.domain.code import units_of
+from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.events import (
     Assembled,
@@ -27,6 +28,8 @@ from auditcoder.lifecycle.ports import TraceStore
 
 Clock: TypeAlias = Callable[[], datetime]
 
+_KEPT = 4096
+
 
 class Recorder:
     """Appends events to one run. What `record` has returned from is durable.
@@ -41,6 +44,7 @@ class Recorder:
         self._clock = clock
         self._lock = threading.RLock()
         self._staged: dict[Digest, bytes] = {}
+        self._kept: OrderedDict[Digest, None] = OrderedDict()
         self._reader = Reader()
         self._ledger = Ledger()
         self._head = EMPTY
@@ -53,7 +57,7 @@ class Recorder:
         task: Task,
         clock: Clock,
         manifest: Manifest | None = None,
-    ) -> "Recorder":
+    ) -> Self:
         """Begin a new run."""
         recorder = cls(store, run, clock)
         recorder.record(
@@ -62,7 +66,7 @@ class Recorder:
         return recorder
 
     @classmethod
-    def resume(cls, store: TraceStore, run: RunId, clock: Clock) -> "Recorder":
+    def resume(cls, store: TraceStore, run: RunId, clock: Clock) -> Self:
         """Go on with a run where its record ends."""
         recorder = cls(store, run, clock)
         recorder._catch_up()
@@ -95,7 +99,8 @@ class Recorder:
         raw = content.encode() if isinstance(content, str) else content
         name = digest(raw)
         with self._lock:
-            self._staged[name] = raw
+            if name not in self._kept:
+                self._staged[name] = raw
         return name
 
     def read(self, name: Digest) -> bytes:
@@ -116,14 +121,22 @@ class Recorder:
             blobs = {n: self._staged[n] for n in event.blobs() if n in self._staged}
             self._store.append(self._run, self._head, [body], head, blobs)
             seq, self._ledger, self._head = self._head.entries, after, head
-            for name in blobs:
-                del self._staged[name]
+            self._settle(blobs)
             return seq
+
+    def _settle(self, blobs: Iterable[Digest]) -> None:
+        """Remember what the store has, lest the same example be written with every check."""
+        for name in blobs:
+            del self._staged[name]
+            self._kept[name] = None
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
 
     def _judge(self, event: Event) -> Ledger:
         try:
             for name in event.blobs():
-                self.read(name)
+                if name not in self._kept:
+                    self.read(name)
             return advance(self._ledger, event, self.read)
         except IllegalHistory as illegal:
             raise RecordRefused(
@@ -152,7 +165,7 @@ class Recorder:
                 CodeWritten(
                     node=node,
                     code=self.put(source),
-                    units=units_of(source, node, scope, taken),
+                    units=units_of(read_bundle(source), node, scope, taken),
                     scope=scope,
                     agent=agent,
                     cause=cause,
@@ -164,8 +177,7 @@ class Recorder:
         """Assemble the bundles and record the program; raise AssemblyConflict if they clash."""
         with self._lock:
             working = self._ledger.working
-            sources = {n: self.text(c.digest) for n, c in working.code.items()}
-            draft = assemble(self._ledger.graph, working.code, sources)
+            draft = assemble(self._ledger.graph, working.code, working.bundles)
             program = self.put(draft.text)
             self.record(Assembled(program=program, segments=draft.segments))
             return program

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import psycopg
@@ -62,8 +62,6 @@ _FIRST_COMER = 0x41434452
 class PostgresStore(SqlStore):
     """A store in a schema of its own in a PostgreSQL database."""
 
-    add_blob = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
-
     def __init__(self, url: str, *, patience: float = 10.0) -> None:
         """Connect to `url`, creating the schema if need be; wait `patience` seconds for locks."""
         super().__init__()
@@ -116,17 +114,24 @@ class PostgresStore(SqlStore):
         """Write a statement with the driver's own parameter marks."""
         return statement.replace("?", "%s")
 
+    def fetch(self, query: str, parameters: tuple[Any, ...]) -> list[Any]:
+        """Return the rows of one query."""
+        with self._lock, self._translated():
+            cursor = self._live().cursor(binary=True)
+            return cursor.execute(self.sql(query).encode(), parameters).fetchall()
+
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Cursor]:
-        """Run a block as one transaction; a single read needs none of its own."""
+    def transaction(self) -> Iterator[Cursor]:
+        """Run a block as one durable transaction."""
+        with self._translated():
+            db = self._live()
+            with db.transaction():
+                yield cast("Cursor", db.cursor(binary=True))
+
+    def _live(self) -> psycopg.Connection:
         if self._db.closed:  # the server went away and may be back
             self._db = self._connect()
-        with self._translated():
-            if not write:
-                yield cast("Cursor", self._db.cursor(binary=True))
-                return
-            with self._db.transaction():
-                yield cast("Cursor", self._db.cursor(binary=True))
+        return self._db
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

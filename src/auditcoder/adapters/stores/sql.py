@@ -27,30 +27,35 @@ class Cursor(Protocol):
         """Run one statement."""
         ...
 
-    def executemany(self, query: str, parameters: Iterable[tuple[Any, ...]], /) -> Any:
-        """Run one statement for many rows."""
-        ...
-
     def fetchone(self) -> Any:
-        """Return the next row or None."""
-        ...
-
-    def fetchall(self) -> list[Any]:
-        """Return all rows that are left."""
+        """Return the next row, or None."""
         ...
 
 
 class SqlStore(ABC):
     """A trace store in a relational database."""
 
-    add_blob: str
-    """The statement that adds a blob unless it is there, `?` for the parameters."""
-
     def __init__(self) -> None:
         self._lock = threading.RLock()
+        self._add_run = self.sql(
+            "INSERT INTO runs (run, entries, head) VALUES (?, ?, ?) ON CONFLICT (run) DO NOTHING"
+        )
+        self._move_head = self.sql(
+            "UPDATE runs SET entries = ?, head = ? WHERE number = ? AND entries = ? AND head = ?"
+        )
+        self._add_blob = self.sql(
+            "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+        )
+        self._add_event = self.sql("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)")
+        self._number_of = self.sql("SELECT number FROM runs WHERE run = ?")
+        self._numbers: dict[RunId, int] = {}
 
     @abstractmethod
-    def transaction(self, *, write: bool) -> AbstractContextManager[Cursor]:
+    def fetch(self, query: str, parameters: tuple[Any, ...]) -> list[Any]:
+        """Return the rows of one query; translate the driver's errors into ours."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[Cursor]:
         """Run a block as one durable transaction; translate the driver's errors into ours."""
 
     @abstractmethod
@@ -63,46 +68,30 @@ class SqlStore(ABC):
 
     def runs(self) -> list[RunId]:
         """Return every run kept here, oldest first."""
-        with self._lock, self.transaction(write=False) as db:
-            db.execute(self.sql("SELECT run FROM runs ORDER BY number"), ())
-            return [RunId(run) for (run,) in db.fetchall()]
+        return [RunId(run) for (run,) in self.fetch("SELECT run FROM runs ORDER BY number", ())]
 
     def head(self, run: RunId) -> Head:
         """Return where the run's chain ends; `EMPTY` for a run that is not here."""
-        with self._lock, self.transaction(write=False) as db:
-            return self._head(db, run)[1]
-
-    def _head(self, db: Cursor, run: RunId) -> tuple[int | None, Head]:
-        db.execute(self.sql("SELECT number, entries, head FROM runs WHERE run = ?"), (run,))
-        row = db.fetchone()
-        if row is None:
-            return None, EMPTY
-        return row[0], Head(entries=row[1], digest=Digest(bytes(row[2]).hex()))
+        rows = self.fetch("SELECT entries, head FROM runs WHERE run = ?", (run,))
+        return Head(entries=rows[0][0], digest=_name(rows[0][1])) if rows else EMPTY
 
     def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
         """Yield the entries from `start` on, page by page, holding nothing in between."""
-        query = self.sql(
+        query = (
             "SELECT seq, body FROM events WHERE run = (SELECT number FROM runs WHERE run = ?)"
             " AND seq >= ? ORDER BY seq LIMIT ?"
         )
-        while True:
-            with self._lock, self.transaction(write=False) as db:
-                db.execute(query, (run, start, _PAGE))
-                page = db.fetchall()
+        while page := self.fetch(query, (run, start, _PAGE)):
             for _, body in page:
                 yield bytes(body)
-            if len(page) < _PAGE:
-                return
             start = page[-1][0] + 1
 
     def blob(self, name: Digest) -> bytes:
         """Return a blob's content."""
-        with self._lock, self.transaction(write=False) as db:
-            db.execute(self.sql("SELECT body FROM blobs WHERE digest = ?"), (_key(name),))
-            row = db.fetchone()
-        if row is None:
+        rows = self.fetch("SELECT body FROM blobs WHERE digest = ?", (_key(name),))
+        if not rows:
             raise NotFound("blob.missing", f"there is no blob {name} here")
-        return bytes(row[0])
+        return bytes(rows[0][0])
 
     def append(
         self,
@@ -114,33 +103,38 @@ class SqlStore(ABC):
     ) -> None:
         """Add entries and blobs in one transaction, provided the run ends at `after`."""
         pairs = blobs.items() if isinstance(blobs, Mapping) else blobs
-        with self._lock, self.transaction(write=True) as db:
-            number, current = self._head(db, run)
-            if current != after:
-                raise StoreConflict(
-                    "store.conflict",
-                    f"run {run} ends at entry {current.entries - 1}, not at {after.entries - 1}:"
-                    " another writer has been here",
-                    "let one process write a run at a time; resume it to go on",
-                )
-            if number is None:
-                db.execute(
-                    self.sql("INSERT INTO runs (run, entries, head) VALUES (?, ?, ?)"),
-                    (run, head.entries, _key(head.digest)),
-                )
-                number, _ = self._head(db, run)
-            else:
-                db.execute(
-                    self.sql("UPDATE runs SET entries = ?, head = ? WHERE number = ?"),
-                    (head.entries, _key(head.digest), number),
-                )
-            db.executemany(
-                self.sql(self.add_blob), ((_key(name), content) for name, content in pairs)
+        with self._lock, self.transaction() as db:
+            number = self._move_head_from(db, run, after, head)
+            for name, content in pairs:
+                db.execute(self._add_blob, (_key(name), content))
+            for seq, body in enumerate(entries, start=after.entries):
+                db.execute(self._add_event, (number, seq, body))
+        self._numbers[run] = number
+
+    def _move_head_from(self, db: Cursor, run: RunId, after: Head, head: Head) -> int:
+        """Move the run's head, provided it is where the writer believes; return its number."""
+        new = (head.entries, _key(head.digest))
+        moved = True
+        if after == EMPTY:
+            db.execute(self._add_run, (run, *new))
+            moved = db.rowcount == 1
+        if (number := self._numbers.get(run)) is None:
+            db.execute(self._number_of, (run,))
+            number = (db.fetchone() or (0,))[0]
+        if after != EMPTY:
+            db.execute(self._move_head, (*new, number, after.entries, _key(after.digest)))
+            moved = db.rowcount == 1
+        if not moved:
+            raise StoreConflict(
+                "store.conflict",
+                f"run {run} does not end at entry {after.entries - 1}: another writer was here",
+                "let one process write a run at a time; resume it to go on",
             )
-            db.executemany(
-                self.sql("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)"),
-                ((number, after.entries + i, body) for i, body in enumerate(entries)),
-            )
+        return number
+
+
+def _name(key: bytes) -> Digest:
+    return Digest(bytes(key).hex())
 
 
 def _key(name: Digest) -> bytes:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from auditcoder.adapters.stores.sql import Cursor, SqlStore
 from auditcoder.domain.errors import (
@@ -61,8 +61,6 @@ BEGIN SELECT RAISE(ABORT, 'append-only: a blob is never deleted'); END;
 class SqliteStore(SqlStore):
     """A store in one file. Write-ahead log, and a commit is on the disk before it returns."""
 
-    add_blob = "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
-
     def __init__(self, path: Path | str, *, patience: float = 10.0) -> None:
         """Open the store at `path`, creating it if need be; wait `patience` seconds for locks."""
         super().__init__()
@@ -84,6 +82,8 @@ class SqliteStore(SqlStore):
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
+        self._db.execute("PRAGMA wal_autocheckpoint = 4000")
+        self._db.execute("PRAGMA wal_autocheckpoint = 1000")
         if self._number("application_id") == APPLICATION_ID:
             return
         self._db.execute("BEGIN IMMEDIATE")
@@ -118,13 +118,18 @@ class SqliteStore(SqlStore):
     def _number(self, pragma: str) -> int:
         return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
 
+    def fetch(self, query: str, parameters: tuple[Any, ...]) -> list[Any]:
+        """Return the rows of one query."""
+        try:
+            with self._lock:
+                return self._db.execute(query, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise _ours(error, self._path) from error
+
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Cursor]:
-        """Run a block as one transaction; a single read needs none of its own."""
-        with self._translated():
-            if not write:
-                yield cast("Cursor", self._db.cursor())
-                return
+    def transaction(self) -> Iterator[Cursor]:
+        """Run a block as one durable transaction."""
+        try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield cast("Cursor", self._db.cursor())
@@ -133,6 +138,8 @@ class SqliteStore(SqlStore):
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+        except sqlite3.Error as error:
+            raise _ours(error, self._path) from error
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

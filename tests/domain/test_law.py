@@ -1,0 +1,665 @@
+"""Each illegal history is refused by the writer, and found if it is written all the same."""
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.assembly import Segment
+from auditcoder.domain.brief import Brief
+from auditcoder.domain.code import read_bundle, units_of
+from auditcoder.domain.contract import Param
+from auditcoder.domain.diagnosis import Level, Localised
+from auditcoder.domain.errors import RecordRefused
+from auditcoder.domain.events import (
+    Assembled,
+    BriefCommitted,
+    CheckDropped,
+    CheckRan,
+    CodeWritten,
+    Event,
+    ExceptionRaised,
+    GraphCommitted,
+    GraphRevised,
+    Located,
+    Outcome,
+    ReplyRecorded,
+    RolledBack,
+    RunFinished,
+    RunStarted,
+)
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.graph import GraphDelta, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.law import Law, deciding, opening
+from auditcoder.domain.places import AtBranch, AtNode
+from auditcoder.domain.repair import (
+    Decision,
+    IntegrationException,
+    Rank,
+    TransactionKind,
+)
+from auditcoder.domain.usage import Phase, Scope
+from auditcoder.domain.values import CheckId, Digest, digest
+from auditcoder.lifecycle.recorder import Recorder
+from tests.support.records import forge, take
+from tests.support.worlds import (
+    GRAPH,
+    ROOT_NODE,
+    RUN,
+    S1,
+    S1_1,
+    S2,
+    TASK,
+    built,
+    check_node,
+    check_program,
+    code,
+    failing,
+    locate,
+    node,
+    repairing,
+    started,
+)
+
+replace = msgspec.structs.replace
+
+
+def written(
+    recorder: Recorder,
+    name: NodeId,
+    source: str,
+    *,
+    cause: NodeId | None = None,
+    reply: int | None = None,
+) -> CodeWritten:
+    """The event that writing `source` would be, with its units taken at their word."""
+    return CodeWritten(
+        node=name,
+        code=recorder.put(source),
+        units=units_of(read_bundle(source), name),
+        cause=cause,
+        reply=reply,
+    )
+
+
+def assert_illegal(recorder: Recorder, event: Event, law: Law, *blobs: str) -> None:
+    """The writer refuses `event`, and verification finds it if it is written all the same."""
+    before = recorder.head
+    with pytest.raises(RecordRefused) as refused:
+        recorder.record(event)
+    assert refused.value.code == f"law.{law.value}"
+    assert recorder.head == before, "a refused event leaves the record as it was"
+    raw = take(recorder._store, RUN)
+    assert raw.verify().holds
+    staged = tuple(recorder._staged.values())
+    forged = forge(raw, [*raw.events(), event], *staged, *(b.encode() for b in blobs))
+    report = forged.verify()
+    assert [f.code for f in report.findings] == [f"law.{law.value}"]
+    assert report.findings[0].seq == len(raw.bodies)
+
+
+class TestIdsComeBeforeCode:
+    def test_code_for_a_node_that_was_never_committed(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = written(recorder, NodeId("S9"), code("S9"))
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    def test_code_before_any_graph(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        event = written(recorder, S1, code("S1"))
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    def test_code_asked_for_before_any_graph(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        assert_illegal(recorder, reply(recorder, phase=Phase.GENERATION), Law.CODE_BEFORE_ID)
+
+    def test_code_sampled_before_its_own_id(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        early = recorder.record(reply(recorder, phase=Phase.PLANNING))
+        recorder.record(GraphCommitted(graph=GRAPH))
+        event = written(recorder, S2, code("S2"), reply=early)
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    def test_the_root_may_take_its_body_from_the_sketch_that_planned_it(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        sketch = recorder.record(reply(recorder, phase=Phase.PLANNING))
+        recorder.record(GraphCommitted(graph=GRAPH))
+        recorder.record(written(recorder, ROOT, code(ROOT), reply=sketch))
+
+    def test_code_taken_from_a_rejected_reply(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        bad = recorder.record(replace(reply(recorder), rejected="no code in it"))
+        assert_illegal(recorder, written(recorder, S2, code("S2"), reply=bad), Law.MISDECLARED)
+
+    def test_no_code_at_all(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, written(recorder, S2, "\n"), Law.MISDECLARED)
+
+
+class TestIdsAreForGood:
+    def test_the_graph_is_committed_once(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, GraphCommitted(graph=GRAPH), Law.ID_REPURPOSED)
+
+    def test_a_retired_id_is_not_given_again(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(retire_s1_1())
+        again = GraphDelta(added=(node("S1_1", S1),), order=(S1_1, S2))
+        assert_illegal(recorder, GraphRevised(delta=again, reason="again"), Law.ID_REUSED)
+
+    def test_a_retired_node_is_not_changed_any_more(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(retire_s1_1())
+        delta = GraphDelta(revised=(GRAPH.by_id[S1_1],), order=(S1, S2))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="again"), Law.ID_REUSED)
+
+    def test_an_id_of_a_rejected_candidate_is_not_given_again(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(add_s1_2())
+        recorder.decide()
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        assert_illegal(recorder, add_s1_2(), Law.ID_REUSED)
+
+    def test_an_id_keeps_its_goal(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        other = replace(GRAPH.by_id[S1_1], goal="Do something else")
+        delta = GraphDelta(revised=(other,), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="drift"), Law.ID_REPURPOSED)
+
+    def test_an_id_names_where_it_was_given(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        graph = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()), node("S1_1")), order=(S1_1,))
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
+
+    def test_the_graph_changes_only_in_a_transaction(self, store: SqliteStore) -> None:
+        assert_illegal(failing(store), add_s1_2(), Law.OUT_OF_PLACE)
+
+
+class TestGraphs:
+    @pytest.mark.parametrize(
+        "graph",
+        [
+            TaskGraph(nodes=(ROOT_NODE,), order=()),
+            TaskGraph(nodes=GRAPH.nodes, order=(S1_1,)),
+            TaskGraph(nodes=GRAPH.nodes, order=(S1_1, S2, S2)),
+            TaskGraph(nodes=(*GRAPH.nodes, node("S2")), order=(S1_1, S2)),
+            TaskGraph(nodes=(*GRAPH.nodes, node("S3", NodeId("S8"))), order=(S1_1, S2)),
+            TaskGraph(nodes=(*GRAPH.nodes, node("S3", ROOT, NodeId("S8"))), order=(S1_1, S2)),
+        ],
+        ids=["no leaf", "leaf missing", "listed twice", "id twice", "no parent", "no dependency"],
+    )
+    def test_an_invalid_graph_is_refused(self, store: SqliteStore, graph: TaskGraph) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
+
+    def test_two_contracts_of_one_name(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        twin = replace(node("S3"), contract=node("S2").contract)
+        graph = TaskGraph(nodes=(*GRAPH.nodes, twin), order=(S1_1, S2, NodeId("S3")))
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.SECOND_OWNER)
+
+    def test_a_brief_is_revised_only_with_a_reason(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        recorder.record(BriefCommitted(brief=Brief()))
+        assert_illegal(recorder, BriefCommitted(brief=Brief()), Law.OUT_OF_PLACE)
+        recorder.record(BriefCommitted(brief=Brief(), reason="a constraint was misread"))
+
+
+class TestOneOwner:
+    def test_a_name_that_another_node_owns(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2") + "def helper():\n    return 1\n")
+        event = written(recorder, S1_1, code("S1_1") + "def helper():\n    return 2\n")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_the_writer_renames_a_colliding_helper_instead(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2") + "def helper():\n    return 1\n")
+        recorder.write_code(S1_1, code("S1_1") + "def helper():\n    return 2\n")
+        owners = recorder.ledger.working.owners()
+        assert owners["helper"] == S2
+        assert owners["helper__S1_1"] == S1_1
+
+    def test_a_name_that_another_node_has_promised(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, code("S1_1") + code("S2"))
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_units_that_are_not_in_the_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = replace(written(recorder, S2, code("S2")), units=())
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+
+class TestAssembly:
+    def test_a_program_that_is_not_what_the_nodes_own(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        honest = take(store, RUN).events()[-1]
+        assert isinstance(honest, Assembled)
+        text = recorder.text(honest.program).replace("return x", "return 0", 1)
+        forged = Assembled(program=recorder.put(text), segments=honest.segments)
+        assert_illegal(recorder, forged, Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_a_line_that_is_attributed_to_another_node(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        honest = take(store, RUN).events()[-1]
+        assert isinstance(honest, Assembled)
+        lying = tuple(replace(s, node=S1) if s.node == S2 else s for s in honest.segments)
+        assert_illegal(recorder, replace(honest, segments=lying), Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_lines_that_belong_to_nobody(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        honest = take(store, RUN).events()[-1]
+        assert isinstance(honest, Assembled)
+        text = recorder.text(honest.program) + "print('surprise')\n"
+        event = Assembled(program=recorder.put(text), segments=(*honest.segments, Segment(lines=1)))
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_a_leaf_without_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        event = Assembled(
+            program=recorder.put(code("S2")), segments=(Segment(lines=2, node=S2, source=1),)
+        )
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+
+class TestEvidence:
+    def test_evidence_about_code_that_is_gone(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        old = recorder.ledger.working.code[S2].digest
+        recorder.write_code(S2, code("S2", "return x + 1"))
+        assert_illegal(recorder, ran(S2, old), Law.STALE_EVIDENCE)
+
+    def test_evidence_for_a_node_without_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, ran(S2, digest(b"")), Law.STALE_EVIDENCE)
+
+    def test_a_check_that_becomes_another_check(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        standing = recorder.ledger.working.code[S1_1].digest
+        event = ran(S1_1, standing)
+        other = replace(event.evidence, check=CheckId("S1_1-generated"), trust=Trust.GIVEN)
+        assert_illegal(recorder, CheckRan(evidence=other), Law.MISDECLARED)
+
+    def test_a_check_that_came_with_the_task_cannot_be_dropped(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        event = CheckDropped(check=CheckId("given-1"), reason="inconvenient")
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_dropped_check_stays_dropped(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        recorder.record(CheckDropped(check=CheckId("S1_1-generated"), reason="it was wrong"))
+        event = ran(S1_1, recorder.ledger.working.code[S1_1].digest)
+        again = replace(event.evidence, check=CheckId("S1_1-generated"))
+        assert_illegal(recorder, CheckRan(evidence=again), Law.STALE_EVIDENCE)
+
+    def test_no_check_is_dropped_while_a_transaction_is_open(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
+        assert_illegal(recorder, event, Law.WRONG_DECISION)
+
+    def test_changed_code_takes_its_evidence_with_it(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        check_node(recorder, S2, Verdict.PASSED)
+        recorder.write_code(S2, code("S2", "return 2 * x"))
+        assert not recorder.ledger.working.evidence
+
+
+class TestDiagnoses:
+    def test_a_passing_program_is_never_diagnosed(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        seen = check_program(recorder, "given-1", Verdict.PASSED)
+        assert_illegal(recorder, localised(S2, seen), Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_a_boundary_needs_evidence(self, store: SqliteStore) -> None:
+        assert_illegal(failing(store), localised(S2), Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_the_evidence_must_stand(self, store: SqliteStore) -> None:
+        assert_illegal(failing(store), localised(S2, 1), Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_the_target_must_exist(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        seen = recorder.ledger.working.evidence[CheckId("given-1")].seq
+        assert_illegal(recorder, localised(NodeId("S9"), seen), Law.UNSUPPORTED_DIAGNOSIS)
+
+
+class TestRegionsAndFreezing:
+    def test_a_frozen_node_whose_code_changes(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = written(recorder, S2, code("S2", "return 0"))
+        assert_illegal(recorder, event, Law.FROZEN_CHANGED)
+
+    def test_frozen_evidence_is_frozen_too(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = ran(S2, recorder.ledger.working.code[S2].digest)
+        assert_illegal(recorder, event, Law.FROZEN_CHANGED)
+
+    def test_after_assembly_code_changes_only_in_a_transaction(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        event = written(recorder, S2, code("S2", "return 0"))
+        assert_illegal(recorder, event, Law.FROZEN_CHANGED)
+
+    def test_an_edit_across_the_boundary_without_an_exception(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = written(recorder, S2, code("S2", "return 0"), cause=S1_1)
+        assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+
+    def test_with_an_exception_the_region_is_wider(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.record(exception(S1_1, S2))
+        recorder.write_code(S2, code("S2", "return 0"), cause=S1_1)
+        assert recorder.ledger.transaction is not None
+        assert recorder.ledger.transaction.region == {S1_1, S2}
+
+    def test_writing_for_another_node_while_building(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = written(recorder, S2, code("S2"), cause=S1)
+        assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+        recorder.record(exception(S1, S2))
+        recorder.record(event)
+
+    def test_an_exception_gives_its_reason(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        silent = replace(exception(S1_1, S2).exception, rationale=" ")
+        assert_illegal(recorder, ExceptionRaised(exception=silent), Law.BOUNDARY_CROSSED)
+
+    def test_a_region_larger_than_the_diagnosis_gives(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        greedy = replace(opening(recorder.ledger, TransactionKind.BOUNDED), selected=(S1_1, S2))
+        assert_illegal(recorder, greedy, Law.WRONG_REGION)
+
+    def test_an_abstention_gives_no_boundary(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        bounded = opening(recorder.ledger, TransactionKind.BOUNDED)
+        seq = locate(recorder, None)
+        assert_illegal(recorder, replace(bounded, diagnosis=seq), Law.WRONG_REGION)
+
+    def test_a_boundary_is_no_licence_for_a_fallback(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        fallback = opening(recorder.ledger, TransactionKind.FALLBACK)
+        seq = locate(recorder, AtNode(node=S1_1))
+        assert_illegal(recorder, replace(fallback, diagnosis=seq), Law.WRONG_REGION)
+
+    def test_frozen_digests_that_are_not_those_of_the_complement(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        honest = opening(recorder.ledger, TransactionKind.BOUNDED)
+        assert_illegal(recorder, replace(honest, frozen=honest.frozen[1:]), Law.FROZEN_CHANGED)
+
+    @pytest.mark.parametrize("field", ["snapshot", "rank", "pinned", "number"])
+    def test_a_transaction_opens_on_the_state_as_it_is(
+        self, store: SqliteStore, field: str
+    ) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        honest = opening(recorder.ledger, TransactionKind.BOUNDED)
+        wrong = {
+            "snapshot": replace(honest.snapshot, evidence=digest(b"other")),
+            "rank": replace(honest.rank, external_passes=0),
+            "pinned": honest.pinned[1:],
+            "number": 7,
+        }
+        assert_illegal(recorder, replace(honest, **{field: wrong[field]}), Law.MISDECLARED)
+
+    def test_one_transaction_at_a_time(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        event = opening(recorder.ledger, TransactionKind.BOUNDED)
+        recorder.record(event)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    def test_a_diagnosis_serves_one_transaction(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        event = opening(recorder.ledger, TransactionKind.BOUNDED)
+        recorder.record(event)
+        recorder.decide()
+        assert_illegal(recorder, replace(event, number=2), Law.OUT_OF_PLACE)
+
+
+class TestGraphDeltas:
+    def test_a_delta_outside_the_region(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        other = replace(GRAPH.by_id[S2], hints=("hurry",))
+        delta = GraphDelta(revised=(other,), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.BOUNDARY_CROSSED)
+
+    def test_a_new_node_outside_the_region(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        delta = GraphDelta(added=(node("S3"),), order=(*GRAPH.order, NodeId("S3")))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.BOUNDARY_CROSSED)
+
+    def test_an_interface_does_not_move_under_a_frozen_caller(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        assert_illegal(recorder, move_interface(S1_1), Law.BOUNDARY_CROSSED)
+        recorder.record(exception(S1_1, S1))
+        recorder.record(move_interface(S1_1))
+
+    def test_an_interface_may_move_within_a_branch(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(move_interface(S1_1))
+
+    def test_the_branch_keeps_its_own_interface(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        assert_illegal(recorder, move_interface(S1), Law.BOUNDARY_CROSSED)
+
+    def test_the_root_is_never_retired(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        delta = GraphDelta(retired=(ROOT,), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.GRAPH_INVALID)
+
+    def test_a_node_that_joined_the_region_may_be_retired(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtNode(node=S1))
+        recorder.record(exception(S1, S1_1))
+        recorder.record(retire_s1_1())
+        assert recorder.decide() is Decision.REJECTED
+
+
+class TestDecisions:
+    def test_acceptance_without_strict_improvement(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        lie = replace(deciding(recorder.ledger), decision=Decision.ACCEPTED)
+        assert_illegal(recorder, lie, Law.WRONG_DECISION)
+
+    def test_rejection_of_an_improvement(self, store: SqliteStore) -> None:
+        recorder = improved(store)
+        lie = replace(deciding(recorder.ledger), decision=Decision.REJECTED)
+        assert_illegal(recorder, lie, Law.WRONG_DECISION)
+
+    def test_ranks_that_the_evidence_does_not_give(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        best = Rank(
+            full=True, external_passes=9, internal_passes=9, external_clean=9, internal_clean=9
+        )
+        lie = replace(deciding(recorder.ledger), after=best, decision=Decision.ACCEPTED)
+        assert_illegal(recorder, lie, Law.WRONG_DECISION)
+
+    def test_deltas_that_are_not_what_changed(self, store: SqliteStore) -> None:
+        recorder = improved(store)
+        lie = replace(deciding(recorder.ledger), code_deltas=())
+        assert_illegal(recorder, lie, Law.MISDECLARED)
+
+    def test_a_regression_is_always_named(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return 1"))
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "given-2", Verdict.FAILED)
+        check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+        honest = deciding(recorder.ledger)
+        assert honest.regressions == ("given-2",)
+        assert_illegal(recorder, replace(honest, regressions=()), Law.MISDECLARED)
+
+    def test_a_candidate_that_was_never_assembled_is_rejected(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return 1"))
+        assert recorder.decide() is Decision.REJECTED
+
+
+class TestRollback:
+    @pytest.mark.parametrize(
+        "part", ["brief", "graph", "code", "ownership", "assembly", "evidence"]
+    )
+    def test_a_rollback_restores_nothing_less_than_everything(
+        self, store: SqliteStore, part: str
+    ) -> None:
+        recorder = rejected(store)
+        transaction = recorder.ledger.transaction
+        assert transaction is not None
+        restored = replace(transaction.snapshot, **{part: digest(b"something else")})
+        event = RolledBack(number=1, restored=restored)
+        assert_illegal(recorder, event, Law.ROLLBACK_INCOMPLETE)
+
+    def test_a_rejected_candidate_is_rolled_back_at_once(self, store: SqliteStore) -> None:
+        recorder = rejected(store)
+        event = written(recorder, S1_1, code("S1_1", "return 3"))
+        assert_illegal(recorder, event, Law.ROLLBACK_INCOMPLETE)
+
+    def test_nothing_else_is_rolled_back(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        event = RolledBack(number=1, restored=recorder.ledger.working.digest())
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    def test_the_state_afterwards_is_the_state_before(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        before = recorder.ledger.working
+        recorder.record(BriefCommitted(brief=Brief(), reason="another reading"))
+        recorder.record(add_s1_2())
+        recorder.write_code(S1_1, code("S1_1", "return 3"))
+        check_node(recorder, S1_1, Verdict.PASSED)
+        assert recorder.decide() is Decision.REJECTED
+        assert recorder.ledger.working == before
+
+    def test_going_on_with_the_rejected_program_is_noticed(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return 3"))
+        candidate = recorder.assemble()
+        recorder.decide()
+        event = RunFinished(outcome=Outcome.FAILED, program=candidate)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+
+class TestBeginningAndEnd:
+    def test_a_run_starts_once(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = RunStarted(format=1, run=RUN, task=TASK)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    def test_nothing_follows_the_end(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.record(RunFinished(outcome=Outcome.STOPPED, program=None))
+        assert_illegal(recorder, written(recorder, S2, code("S2")), Law.OUT_OF_PLACE)
+
+    def test_passed_is_earned(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = RunFinished(outcome=Outcome.PASSED, program=assembly.program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_a_run_does_not_end_within_a_transaction(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = RunFinished(outcome=Outcome.STOPPED, program=None)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+
+def test_every_law_has_a_test_that_breaks_it() -> None:
+    source = (__import__("pathlib").Path(__file__)).read_text(encoding="utf-8")
+    unbroken = [law.name for law in Law if f"Law.{law.name})" not in source]
+    assert not unbroken
+
+
+# Builders of events, honest and otherwise
+
+started_at = msgspec.convert("2026-01-02T03:04:05Z", __import__("datetime").datetime)
+
+
+def reply(recorder: Recorder, phase: Phase = Phase.GENERATION) -> ReplyRecorded:
+    return ReplyRecorded(
+        role="math",
+        scope=Scope.INITIAL,
+        phase=phase,
+        request=recorder.put("please"),
+        reply=recorder.put("here"),
+    )
+
+
+def ran(name: NodeId, against: Digest) -> CheckRan:
+    return CheckRan(
+        evidence=Evidence(
+            check=CheckId("late"),
+            kind=CheckKind.BOUNDARY,
+            subject=AtNode(node=name),
+            trust=Trust.GENERATED,
+            verdict=Verdict.PASSED,
+            against=against,
+        )
+    )
+
+
+def localised(name: NodeId, *evidence: int) -> Located:
+    return Located(
+        diagnosis=Localised(
+            target=AtNode(node=name), agents=(), rule="R1", level=Level.HIGH, evidence=evidence
+        )
+    )
+
+
+def exception(parent: NodeId, child: NodeId) -> ExceptionRaised:
+    return ExceptionRaised(
+        exception=IntegrationException(
+            parent=parent, child=child, rationale="the shape must change", region=(child,)
+        )
+    )
+
+
+def add_s1_2() -> GraphRevised:
+    new = NodeId("S1_2")
+    delta = GraphDelta(added=(node(new, S1),), order=(S1_1, new, S2))
+    return GraphRevised(delta=delta, reason="one part was missing")
+
+
+def retire_s1_1() -> GraphRevised:
+    lonely = replace(GRAPH.by_id[S1], dependencies=())
+    delta = GraphDelta(revised=(lonely,), retired=(S1_1,), order=(S1, S2))
+    return GraphRevised(delta=delta, reason="one part was too many")
+
+
+def move_interface(name: NodeId) -> GraphRevised:
+    old = GRAPH.by_id[name]
+    assert old.contract is not None
+    contract = replace(old.contract, params=(Param(name="y", type="float"),))
+    delta = GraphDelta(revised=(replace(old, contract=contract),), order=GRAPH.order)
+    return GraphRevised(delta=delta, reason="the types did not fit")
+
+
+def improved(store: SqliteStore) -> Recorder:
+    recorder = repairing(store)
+    recorder.write_code(S1_1, code("S1_1", "return 2 * x"))
+    recorder.assemble()
+    check_program(recorder, "given-1", Verdict.PASSED)
+    check_program(recorder, "given-2", Verdict.PASSED)
+    check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+    return recorder
+
+
+def rejected(store: SqliteStore) -> Recorder:
+    recorder = repairing(store)
+    recorder.write_code(S1_1, code("S1_1", "return 3"))
+    recorder.record(deciding(recorder.ledger))
+    return recorder
