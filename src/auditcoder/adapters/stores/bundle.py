@@ -10,6 +10,7 @@ disk, every name and size is checked before a byte is inflated, and sizes are bo
 
 import os
 import re
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -37,6 +38,18 @@ _LARGE = 1 << 20
 
 _BLOB = re.compile(r"blobs/([0-9a-f]{64})", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,  # encrypted; and, as NotImplementedError, a version or method from elsewhere
+    ValueError,  # names and sizes that are none
+    OverflowError,
+)
+"""All the ways in which zipfile reports a file that is damaged or made to do damage."""
 
 
 class BundleManifest(Value):
@@ -112,25 +125,30 @@ class Bundle:
         """Open the bundle and check everything about it that needs no inflating."""
         self._path = path
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._file = path.open("rb")
         except FileNotFoundError as error:
             raise NotFound("bundle.missing", f"there is no file {path}") from error
         except OSError as error:
             raise BundleUnreadable(
                 "bundle.unreadable", f"{path} cannot be read: {error.strerror}"
             ) from error
-        except zipfile.BadZipFile as error:
-            raise BundleUnreadable(
-                "bundle.not-a-bundle",
-                f"{path} is not a bundle, or only part of one: {error}",
-                "get the file again from whoever made it",
-            ) from error
         try:
+            self._zip = self._opened()
             self._refuse_unsafe()
             self.manifest = self._manifest()
         except BaseException:
-            self._zip.close()
+            self._file.close()
             raise
+
+    def _opened(self) -> zipfile.ZipFile:
+        try:
+            return zipfile.ZipFile(self._file)
+        except _DAMAGE as error:
+            raise BundleUnreadable(
+                "bundle.not-a-bundle",
+                f"{self._path} is not a bundle, or only part of one: {error}",
+                "get the file again from whoever made it",
+            ) from error
 
     def _refuse_unsafe(self) -> None:
         seen: set[str] = set()
@@ -182,8 +200,7 @@ class Bundle:
     def _damage_reported(self) -> Iterator[None]:
         try:
             yield
-        # zipfile reports some kinds of damage as NotImplementedError or RuntimeError
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
+        except _DAMAGE as error:
             raise BundleUnreadable(
                 "bundle.damaged",
                 f"{self._path} is damaged: {error}",
@@ -227,8 +244,9 @@ class Bundle:
             return self._zip.read(part)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and with it whatever is still being read from it."""
         self._zip.close()
+        self._file.close()
 
 
 class _Version(msgspec.Struct):

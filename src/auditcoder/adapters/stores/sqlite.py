@@ -51,6 +51,17 @@ CREATE TRIGGER events_stand BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'append-only: an event is never altered'); END;
 CREATE TRIGGER events_stay BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'append-only: an event is never deleted'); END;
+
+-- REPLACE deletes without asking the triggers above, so what is there is guarded here, too.
+CREATE TRIGGER events_once BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE run = NEW.run AND seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'append-only: an event is never altered'); END;
+CREATE TRIGGER runs_once BEFORE INSERT ON runs
+WHEN EXISTS (SELECT 1 FROM runs WHERE run = NEW.run OR number = NEW.number)
+BEGIN SELECT RAISE(IGNORE); END;
+CREATE TRIGGER blobs_once BEFORE INSERT ON blobs
+WHEN EXISTS (SELECT 1 FROM blobs WHERE digest = NEW.digest OR id = NEW.id)
+BEGIN SELECT RAISE(IGNORE); END;
 CREATE TRIGGER blobs_stand BEFORE UPDATE ON blobs
 BEGIN SELECT RAISE(ABORT, 'append-only: a blob is never altered'); END;
 CREATE TRIGGER blobs_stay BEFORE DELETE ON blobs

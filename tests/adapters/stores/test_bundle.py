@@ -1,0 +1,296 @@
+"""A bundle comes from anywhere: whatever it holds, it is read safely or refused clearly."""
+
+import io
+import json
+import zipfile
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.stores import bundle as module
+from auditcoder.adapters.stores.bundle import Bundle, write_bundle
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable, StoreError
+from auditcoder.domain.verify import Report
+from auditcoder.lifecycle.transfer import copy_run, verify_run
+from tests.support.records import take
+from tests.support.worlds import RUN, S2, code, failing, started
+
+Parts = dict[str, bytes]
+
+
+@pytest.fixture
+def path(tmp_path: Path, store: SqliteStore) -> Path:
+    failing(store)
+    write_bundle(store, RUN, tmp_path / "run.acb")
+    return tmp_path / "run.acb"
+
+
+def parts(path: Path) -> Parts:
+    with zipfile.ZipFile(path) as zipped:
+        return {name: zipped.read(name) for name in zipped.namelist()}
+
+
+def pack(path: Path, content: Parts) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, raw in content.items():
+            zipped.writestr(name, raw)
+    return path
+
+
+def checked(path: Path) -> Report:
+    with closing(Bundle(path)) as bundle:
+        return verify_run(bundle, bundle.manifest.run)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(BundleUnreadable) as refused:
+        checked(path)
+    assert str(path) in str(refused.value)
+    return refused.value.code
+
+
+def test_a_bundle_holds_the_run_unchanged(path: Path, store: SqliteStore) -> None:
+    bundle = Bundle(path)
+    assert bundle.runs() == [RUN]
+    assert take(bundle, RUN) == take(store, RUN)
+    assert list(bundle.read(RUN, 3)) == list(store.read(RUN, 3))
+    assert verify_run(bundle, RUN).holds
+    bundle.close()
+
+
+def test_the_same_run_makes_the_same_bundle(path: Path, store: SqliteStore) -> None:
+    again = path.with_name("again.acb")
+    write_bundle(store, RUN, again)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_a_bundle_replaces_an_older_one_whole(path: Path, store: SqliteStore) -> None:
+    path.write_bytes(b"an older file")
+    write_bundle(store, RUN, path)
+    assert checked(path).holds
+    assert [p.name for p in path.parent.iterdir()] == ["run.acb"]
+
+
+def test_a_bundle_that_cannot_be_written_leaves_nothing_behind(
+    tmp_path: Path, store: SqliteStore
+) -> None:
+    failing(store)
+    with pytest.raises(StoreError) as refused:
+        write_bundle(store, RUN, tmp_path / "no" / "such" / "folder.acb")
+    assert refused.value.advice
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(StoreError):
+        write_bundle(store, RUN, folder)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_run_that_does_not_exist_is_not_bundled(tmp_path: Path, store: SqliteStore) -> None:
+    with pytest.raises(NotFound):
+        write_bundle(store, RUN, tmp_path / "run.acb")
+
+
+def test_a_run_that_grows_meanwhile_is_bundled_as_it_was(
+    tmp_path: Path, store: SqliteStore
+) -> None:
+    recorder = started(store)
+    whole = store.read
+
+    def read(run: object, start: int = 0) -> object:
+        recorder.write_code(S2, code("S2", f"return {recorder.head.entries}"))
+        return whole(RUN, start)
+
+    store.read = read  # type: ignore[method-assign, assignment]
+    write_bundle(store, RUN, tmp_path / "run.acb")
+    assert checked(tmp_path / "run.acb").holds
+
+
+class TestNotABundle:
+    def test_no_file(self, tmp_path: Path) -> None:
+        with pytest.raises(NotFound):
+            Bundle(tmp_path / "missing.acb")
+
+    @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(range(256)) * 100])
+    def test_something_else(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        assert refusal(path) == "bundle.not-a-bundle"
+
+    def test_a_folder(self, tmp_path: Path) -> None:
+        assert refusal(tmp_path) == "bundle.unreadable"
+
+    def test_some_other_zip(self, tmp_path: Path) -> None:
+        assert refusal(pack(tmp_path / "a.zip", {})) == "bundle.not-a-bundle"
+        other = pack(tmp_path / "b.zip", {"readme.txt": b"hello"})
+        assert refusal(other) == "bundle.foreign-entry"
+
+    @pytest.mark.parametrize("manifest", [b"", b"[]", b"{}", b'{"bundle": "x"}', b"\xff\xfe", b"{"])
+    def test_a_manifest_that_says_nothing(self, path: Path, manifest: bytes) -> None:
+        pack(path, parts(path) | {"manifest.json": manifest})
+        assert refusal(path) == "bundle.not-a-bundle"
+
+
+class TestDamaged:
+    def test_cut_off_anywhere(self, path: Path) -> None:
+        whole = path.read_bytes()
+        for length in range(0, len(whole), max(1, len(whole) // 60)):
+            path.write_bytes(whole[:length])
+            assert refusal(path) == "bundle.not-a-bundle"
+
+    def test_any_byte_changed(self, path: Path) -> None:
+        """Some bytes are padding to a reader; then the record is what it was."""
+        whole = path.read_bytes()
+        with closing(Bundle(path)) as bundle:
+            original = take(bundle, RUN)
+        for at in range(len(whole)):
+            altered = bytearray(whole)
+            altered[at] ^= 1 << at % 8
+            path.write_bytes(altered)
+            # Damage is either reported by an error that says so, or found by verification.
+            with suppress(BundleUnreadable, NotFound):
+                if checked(path).holds:
+                    with closing(Bundle(path)) as bundle:
+                        assert take(bundle, RUN) == original
+
+    def test_an_entry_without_an_end(self, path: Path) -> None:
+        content = parts(path)
+        content["events.jsonl"] = content["events.jsonl"].rstrip(b"\n")
+        assert refusal(pack(path, content)) == "bundle.damaged"
+
+    def test_a_blob_that_is_missing(self, path: Path) -> None:
+        content = parts(path)
+        del content[next(name for name in content if name.startswith("blobs/"))]
+        report = checked(pack(path, content))
+        assert "blob.missing" in {f.code for f in report.findings}
+
+    def test_entries_that_are_not_json(self, path: Path) -> None:
+        content = parts(path)
+        lines = content["events.jsonl"].splitlines(keepends=True)
+        lines[3] = b"\xff not json\n"
+        report = checked(pack(path, content | {"events.jsonl": b"".join(lines)}))
+        assert "chain.unreadable" in {f.code for f in report.findings}
+
+
+class TestUnsafe:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "../../etc/cron.d/evil",
+            "/etc/passwd",
+            "blobs/../../evil",
+            "blobs/" + "A" * 64,
+            "blobs/" + "0" * 63,
+            "blobs/",
+            "C:\\evil",
+            "events.jsonl/x",
+            "notes.txt",
+        ],
+    )
+    def test_a_name_that_has_no_place(self, path: Path, name: str) -> None:
+        before = sorted(p for p in path.parent.rglob("*"))
+        pack(path, parts(path) | {name: b"evil"})
+        assert refusal(path) == "bundle.foreign-entry"
+        assert sorted(p for p in path.parent.rglob("*")) == before
+
+    def test_a_name_that_is_there_twice(self, path: Path) -> None:
+        with (
+            pytest.warns(UserWarning, match="Duplicate name"),
+            zipfile.ZipFile(path, "a") as zipped,
+        ):
+            zipped.writestr("events.jsonl", b"{}\n")
+        assert refusal(path) == "bundle.foreign-entry"
+
+    def test_a_zip_bomb(self, path: Path) -> None:
+        bomb = bytes(300 << 20)
+        pack(path, parts(path) | {"events.jsonl": bomb})
+        assert path.stat().st_size < 1 << 20
+        assert refusal(path) == "bundle.bomb"
+
+    def test_a_bomb_in_a_blob(self, path: Path) -> None:
+        pack(path, parts(path) | {"blobs/" + "0" * 64: bytes(30 << 20)})
+        assert refusal(path) == "bundle.bomb"
+
+    def test_many_small_bombs(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
+        noise = {f"blobs/{n:064x}": bytes(1000) for n in range(1200)}
+        pack(path, parts(path) | noise)
+        assert refusal(path) == "bundle.bomb"
+
+    def test_a_size_that_is_a_lie_inflates_no_further_than_it_says(self, path: Path) -> None:
+        raw = io.BytesIO()
+        with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as zipped:
+            for name, content in parts(path).items():
+                zipped.writestr(name, content)
+            zipped.writestr("blobs/" + "0" * 64, bytes(1 << 20))
+        # The central directory says 4096 bytes where the stream holds a megabyte.
+        lie = raw.getvalue().replace((1 << 20).to_bytes(4, "little"), (4096).to_bytes(4, "little"))
+        path.write_bytes(lie)
+        with closing(Bundle(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
+            bundle.blob("0" * 64)  # type: ignore[arg-type]
+        assert refused.value.code == "bundle.damaged"
+
+    def test_a_part_that_is_encrypted(self, path: Path) -> None:
+        whole = bytearray(path.read_bytes())
+        for at in _positions(whole, b"PK\x03\x04"):
+            whole[at + 6] |= 1
+        for at in _positions(whole, b"PK\x01\x02"):
+            whole[at + 8] |= 1
+        path.write_bytes(whole)
+        assert refusal(path) == "bundle.damaged"
+
+
+class TestLies:
+    @pytest.mark.parametrize(
+        ("field", "value", "finding"),
+        [
+            ("entries", 3, "head.mismatch"),
+            ("head", "0" * 64, "head.mismatch"),
+            ("run", "somebody-elses", "head.run"),
+        ],
+    )
+    def test_a_manifest_is_not_believed(
+        self, path: Path, field: str, value: object, finding: str
+    ) -> None:
+        content = parts(path)
+        manifest = json.loads(content["manifest.json"]) | {field: value}
+        pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
+        assert finding in {f.code for f in checked(path).findings}
+
+    def test_another_version_is_named(self, path: Path) -> None:
+        content = parts(path)
+        manifest = json.loads(content["manifest.json"]) | {"bundle": 9, "new": "field"}
+        pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
+        with pytest.raises(BundleUnreadable, match="version 9") as refused:
+            Bundle(path)
+        assert refused.value.code == "bundle.version"
+
+    def test_a_newer_record_format_is_named(self, path: Path) -> None:
+        content = parts(path)
+        newer = content["events.jsonl"].replace(b'"format":1', b'"format":99', 1)
+        pack(path, content | {"events.jsonl": newer})
+        with pytest.raises(RecordUnreadable, match="format 99") as refused:
+            checked(path)
+        assert refused.value.code == "record.newer-format"
+
+    def test_a_bundle_that_does_not_verify_is_not_imported(
+        self, path: Path, tmp_path: Path
+    ) -> None:
+        content = parts(path)
+        name = next(name for name in content if name.startswith("blobs/"))
+        pack(path, content | {name: b"altered"})
+        target = SqliteStore(tmp_path / "target.db")
+        with closing(Bundle(path)) as bundle, pytest.raises(RecordUnreadable) as refused:
+            copy_run(bundle, RUN, target)
+        assert refused.value.code == "record.unverified"
+        assert target.runs() == []
+        target.close()
+
+
+def _positions(whole: bytearray, mark: bytes) -> list[int]:
+    found, at = [], whole.find(mark)
+    while at >= 0:
+        found.append(at)
+        at = whole.find(mark, at + 1)
+    return found

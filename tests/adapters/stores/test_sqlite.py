@@ -1,0 +1,225 @@
+"""SQLite keeps what it acknowledged, lets nothing be altered, and says clearly what is wrong."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.stores.sqlite import APPLICATION_ID, SqliteStore
+from auditcoder.domain.chain import EMPTY
+from auditcoder.domain.errors import (
+    StoreForeign,
+    StoreFull,
+    StoreLocked,
+    StoreUnavailable,
+)
+from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.transfer import verify_run
+from tests.conformance.trace_store import TraceStoreConformance
+from tests.support.worlds import RUN, S2, code, failing, locate, started, ticking
+
+
+class TestSqliteStore(TraceStoreConformance):
+    @pytest.fixture
+    def open_store(self, tmp_path: Path) -> Callable[[], TraceStore]:
+        return lambda: SqliteStore(tmp_path / "runs.db")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    opened = SqliteStore(tmp_path / "runs.db")
+    failing(opened)
+    opened.close()
+    return tmp_path / "runs.db"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET body = x'00' WHERE seq = 1",
+        "DELETE FROM events WHERE seq = 1",
+        "UPDATE blobs SET body = x'00'",
+        "DELETE FROM blobs",
+        "DELETE FROM runs",
+        "UPDATE runs SET entries = entries - 1",
+        "UPDATE runs SET run = 'renamed', entries = entries + 1",
+        "INSERT OR REPLACE INTO events SELECT run, seq, x'00' FROM events WHERE seq = 1",
+    ],
+)
+def test_the_database_itself_refuses_to_alter_the_past(path: Path, statement: str) -> None:
+    db = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        db.execute(statement)
+    db.close()
+    store = SqliteStore(path)
+    assert verify_run(store, RUN).holds
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "REPLACE INTO runs SELECT number, run, 1, head FROM runs",
+        "REPLACE INTO runs (number, run, entries, head) VALUES (1, 'usurper', 1, x'00')",
+        "REPLACE INTO blobs SELECT id, digest, x'00' FROM blobs LIMIT 1",
+        "REPLACE INTO blobs (digest, body) SELECT digest, x'00' FROM blobs",
+        "REPLACE INTO blobs (id, digest, body) VALUES (1, x'00', x'00')",
+    ],
+)
+def test_replacing_what_is_there_does_nothing(path: Path, statement: str) -> None:
+    db = sqlite3.connect(path)
+    before = list(db.iterdump())
+    db.execute(statement)
+    db.commit()
+    assert list(db.iterdump()) == before
+    db.close()
+
+
+def test_commits_reach_the_disk_before_they_are_acknowledged(path: Path) -> None:
+    store = SqliteStore(path)
+    assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
+
+
+def test_a_database_of_another_program_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE theirs (x)")
+    db.commit()
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreForeign) as foreign:
+        SqliteStore(path)
+    assert foreign.value.code == "store.foreign"
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("just some notes, longer than a header would be " * 10)
+    before = path.read_bytes()
+    with pytest.raises(StoreForeign):
+        SqliteStore(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_another_version_is_not_touched(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreForeign) as foreign:
+        SqliteStore(path)
+    assert foreign.value.code == "store.version"
+    assert "99" in str(foreign.value)
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable):
+        SqliteStore(tmp_path)
+
+
+def test_a_path_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable) as unavailable:
+        SqliteStore(tmp_path / "file" / "runs.db")
+    assert unavailable.value.advice
+
+
+def test_a_locked_store_is_reported_and_loses_nothing(path: Path) -> None:
+    store = SqliteStore(path, patience=0.1)
+    recorder = Recorder.resume(store, RUN, ticking())
+    before = recorder.head
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreLocked) as locked:
+        locate(recorder, None)
+    assert locked.value.advice
+    assert recorder.head == before
+    other.execute("ROLLBACK")
+    other.close()
+    locate(recorder, None)
+    assert verify_run(store, RUN).holds
+    store.close()
+
+
+def test_a_full_store_is_reported_and_loses_nothing(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "runs.db")
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 6}")
+    recorder = started(store)
+    with pytest.raises(StoreFull) as full:
+        write_until_full(recorder)
+    assert full.value.advice
+    acknowledged = recorder.head
+    assert store.head(RUN) == acknowledged
+    assert verify_run(store, RUN).holds
+    store._db.execute(f"PRAGMA max_page_count = {pages + 100}")
+    recorder.write_code(S2, code("S2", "return 'room again'"))
+    assert store.head(RUN).entries == acknowledged.entries + 1
+    assert verify_run(store, RUN).holds
+    store.close()
+
+
+def write_until_full(recorder: Recorder) -> None:
+    for n in range(1000):
+        recorder.write_code(S2, code("S2", f"return {n}") + f"# {'x' * 3000}\n")
+
+
+FILL = """
+import sys
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import StoreFull
+from auditcoder.lifecycle.transfer import verify_run
+from tests.support.worlds import RUN, S2, code, started
+
+store = SqliteStore(sys.argv[1])
+recorder = started(store)
+try:
+    for n in range(100000):
+        recorder.write_code(S2, code("S2", f"return {n}") + f"# {'x' * 3000}" + chr(10))
+except StoreFull as full:
+    assert full.advice
+assert n > 3, n
+assert store.head(RUN) == recorder.head
+assert verify_run(store, RUN).holds
+store.close()
+store = SqliteStore(sys.argv[1])
+assert store.head(RUN) == recorder.head
+assert verify_run(store, RUN).holds
+print("full after", n)
+"""
+
+
+def test_a_disk_that_is_really_full_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """On a file system of one megabyte, in a mount namespace of its own."""
+    mount = f"mount -t tmpfs -o size=1m none {tmp_path}"
+    mounted = f'{mount} && exec {sys.executable} -c "$0" {tmp_path}/runs.db'
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mounted, FILL],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": "."},
+    )
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    assert "full after" in done.stdout
+
+
+def test_opening_the_same_new_file_twice_at_once_makes_one_store(tmp_path: Path) -> None:
+    first, second = SqliteStore(tmp_path / "new.db"), SqliteStore(tmp_path / "new.db")
+    started(first)
+    assert second.runs() == [RUN]
+    assert second.head(RUN) != EMPTY
+    db = sqlite3.connect(tmp_path / "new.db")
+    assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    for opened in (first, second, db):
+        opened.close()

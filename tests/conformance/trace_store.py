@@ -1,0 +1,215 @@
+"""What every trace store must do. A new one passes this suite or is not one.
+
+class TestMyStore(TraceStoreConformance):
+    @pytest.fixture
+    def open_store(self) -> Callable[[], TraceStore]: ...   # opens the same place each time
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from auditcoder.domain.chain import EMPTY, Head
+from auditcoder.domain.errors import NotFound, StoreConflict
+from auditcoder.domain.values import Digest, RunId, digest
+from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.transfer import Transfer, copy_run, verify_run
+from tests.support.records import take
+from tests.support.worlds import RUN, S2, TASK, code, failing, repairing, started, ticking
+
+
+def chained(after: Head, *bodies: bytes) -> Head:
+    """The head once `bodies` follow `after`."""
+    return Head(entries=after.entries + len(bodies), digest=digest(bodies[-1]))
+
+
+class TraceStoreConformance:
+    """The suite."""
+
+    @pytest.fixture
+    def store(self, open_store: Callable[[], TraceStore]) -> Iterator[TraceStore]:
+        opened = open_store()
+        yield opened
+        opened.close()
+
+    def test_an_empty_store_has_no_runs(self, store: TraceStore) -> None:
+        assert store.runs() == []
+        assert store.head(RUN) == EMPTY
+        assert list(store.read(RUN)) == []
+
+    def test_what_was_appended_is_read_back_byte_for_byte(self, store: TraceStore) -> None:
+        bodies = [b"{}", "ünïcode ☃".encode(), bytes(range(256)), b""]
+        store.append(RUN, EMPTY, bodies, chained(EMPTY, *bodies))
+        assert list(store.read(RUN)) == bodies
+
+    def test_blobs_are_kept_by_digest_and_once(self, store: TraceStore) -> None:
+        content = bytes(range(256)) * 50
+        for n, after in enumerate((EMPTY, chained(EMPTY, b"0"))):
+            body = str(n).encode()
+            store.append(RUN, after, [body], chained(after, body), {digest(content): content})
+        assert store.blob(digest(content)) == content
+
+    def test_a_blob_that_is_not_there_is_not_found(self, store: TraceStore) -> None:
+        for name in (digest(b"nothing"), Digest("not a digest"), Digest("")):
+            with pytest.raises(NotFound) as missing:
+                store.blob(name)
+            assert missing.value.code == "blob.missing"
+
+    def test_reading_can_start_anywhere(self, store: TraceStore) -> None:
+        bodies = [str(n).encode() for n in range(1300)]
+        store.append(RUN, EMPTY, bodies, chained(EMPTY, *bodies))
+        assert list(store.read(RUN, 1290)) == bodies[1290:]
+        assert list(store.read(RUN, 1300)) == []
+        assert list(store.read(RUN, 9999)) == []
+        assert list(store.read(RUN)) == bodies
+
+    def test_runs_are_listed_oldest_first_and_kept_apart(self, store: TraceStore) -> None:
+        names = [RunId("zebra"), RunId("ant"), RunId("ünïcode ☃ run")]
+        for name in names:
+            store.append(name, EMPTY, [name.encode()], chained(EMPTY, name.encode()))
+        assert store.runs() == names
+        for name in names:
+            assert list(store.read(name)) == [name.encode()]
+
+    def test_a_writer_that_believes_in_another_head_is_refused(self, store: TraceStore) -> None:
+        first = chained(EMPTY, b"1")
+        store.append(RUN, EMPTY, [b"1"], first)
+        wrong = [EMPTY, Head(entries=1, digest=digest(b"x")), Head(entries=2, digest=first.digest)]
+        for after in wrong:
+            with pytest.raises(StoreConflict):
+                store.append(RUN, after, [b"2"], chained(after, b"2"), {digest(b"b"): b"b"})
+        assert list(store.read(RUN)) == [b"1"]
+        with pytest.raises(NotFound):
+            store.blob(digest(b"b"))
+
+    def test_a_run_that_is_not_there_has_no_head_to_follow(self, store: TraceStore) -> None:
+        with pytest.raises(StoreConflict):
+            store.append(RUN, chained(EMPTY, b"1"), [b"2"], chained(EMPTY, b"1", b"2"))
+        assert store.runs() == []
+
+    def test_an_append_is_whole_or_nothing(self, store: TraceStore) -> None:
+        def interrupted() -> Iterator[bytes]:
+            yield b"1"
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            store.append(RUN, EMPTY, interrupted(), chained(EMPTY, b"1"), {digest(b"b"): b"b"})
+        assert store.head(RUN) == EMPTY
+        assert list(store.read(RUN)) == []
+        store.append(RUN, EMPTY, [b"1"], chained(EMPTY, b"1"))
+        assert list(store.read(RUN)) == [b"1"]
+
+    def test_what_was_appended_is_there_for_the_next_one_to_open_it(
+        self, store: TraceStore, open_store: Callable[[], TraceStore]
+    ) -> None:
+        failing(store)
+        again = open_store()
+        assert verify_run(again, RUN).holds
+        assert take(again, RUN) == take(store, RUN)
+        again.close()
+
+    def test_of_two_writers_one_goes_on_and_one_is_told(
+        self, store: TraceStore, open_store: Callable[[], TraceStore]
+    ) -> None:
+        first = started(store)
+        elsewhere = open_store()
+        second = Recorder.resume(elsewhere, RUN, ticking())
+        first.write_code(S2, code("S2"))
+        with pytest.raises(StoreConflict):
+            second.write_code(S2, code("S2", "return 0"))
+        assert verify_run(store, RUN).holds
+        resumed = Recorder.resume(elsewhere, RUN, ticking())
+        resumed.write_code(S2, code("S2", "return 0"))
+        assert verify_run(store, RUN).holds
+        elsewhere.close()
+
+    def test_many_threads_may_write_through_one_recorder(self, store: TraceStore) -> None:
+        recorder = started(store)
+
+        def write() -> None:
+            for n in range(10):
+                recorder.write_code(S2, code("S2", f"return {n} + {threading.get_ident()}"))
+
+        threads = [threading.Thread(target=write) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert recorder.head.entries == 42
+        assert verify_run(store, RUN).holds
+
+    def test_many_runs_may_be_written_at_once(
+        self, store: TraceStore, open_store: Callable[[], TraceStore]
+    ) -> None:
+        faults: list[BaseException] = []
+
+        def live(name: RunId) -> None:
+            mine = open_store()
+            try:
+                recorder = Recorder.start(mine, name, TASK, ticking())
+                for n in range(15):
+                    recorder.put(f"shared {n}")
+                    recorder._store.append(
+                        name,
+                        recorder.head,
+                        [f"{n}".encode()],
+                        head := chained(recorder.head, f"{n}".encode()),
+                        {digest(f"shared {n}".encode()): f"shared {n}".encode()},
+                    )
+                    recorder._head = head
+            except BaseException as fault:
+                faults.append(fault)
+            finally:
+                mine.close()
+
+        names = [RunId(f"run-{n}") for n in range(4)]
+        threads = [threading.Thread(target=live, args=(name,)) for name in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults
+        assert sorted(store.runs()) == names
+        assert [store.head(name).entries for name in names] == [16] * 4
+
+    def test_a_run_can_be_resumed_where_it_stopped(self, store: TraceStore) -> None:
+        recorder = repairing(store)
+        resumed = Recorder.resume(store, RUN, ticking())
+        assert resumed.ledger == recorder.ledger
+        assert resumed.head == recorder.head
+        resumed.decide()
+        assert verify_run(store, RUN).holds
+
+    def test_a_run_that_is_not_there_cannot_be_resumed(self, store: TraceStore) -> None:
+        with pytest.raises(NotFound):
+            Recorder.resume(store, RUN, ticking())
+
+    def test_a_longer_record_of_the_same_run_extends_it(
+        self, store: TraceStore, open_store: Callable[[], TraceStore]
+    ) -> None:
+        from auditcoder.adapters.stores.sqlite import SqliteStore
+
+        source = SqliteStore(":memory:")
+        recorder = started(source)
+        assert copy_run(source, RUN, store) is Transfer.COPIED
+        assert copy_run(source, RUN, store) is Transfer.ALREADY_THERE
+        recorder.write_code(S2, code("S2"))
+        assert copy_run(source, RUN, store) is Transfer.EXTENDED
+        assert take(store, RUN) == take(source, RUN)
+        source.close()
+
+    def test_another_history_of_the_same_run_is_refused(self, store: TraceStore) -> None:
+        from auditcoder.adapters.stores.sqlite import SqliteStore
+
+        mine = started(store)
+        mine.write_code(S2, code("S2"))
+        source = SqliteStore(":memory:")
+        theirs = started(source)
+        theirs.write_code(S2, code("S2", "return 0"))
+        before = take(store, RUN)
+        with pytest.raises(StoreConflict):
+            copy_run(source, RUN, store)
+        assert take(store, RUN) == before
+        source.close()
