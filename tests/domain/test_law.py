@@ -1,11 +1,13 @@
 """Each illegal history is refused by the writer, and found if it is written all the same."""
 
+import contextlib
+
 import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.assembly import Segment
-from auditcoder.domain.brief import Brief
+from auditcoder.domain.assembly import AssemblyConflict, Segment, build_order
+from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.contract import Param
 from auditcoder.domain.diagnosis import Level, Localised
@@ -25,22 +27,25 @@ from auditcoder.domain.events import (
     ReplyRecorded,
     RolledBack,
     RunFinished,
+    RunResumed,
     RunStarted,
 )
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.graph import GraphDelta, TaskGraph
+from auditcoder.domain.graph import FromNode, GraphDelta, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.law import Law, deciding, opening
-from auditcoder.domain.places import AtBranch, AtNode
+from auditcoder.domain.places import AtBranch, AtNode, AtNodes, AtProgram
 from auditcoder.domain.repair import (
     Decision,
     IntegrationException,
     Rank,
     TransactionKind,
 )
+from auditcoder.domain.task import StdioExample
 from auditcoder.domain.usage import Phase, Scope
-from auditcoder.domain.values import CheckId, Digest, digest
+from auditcoder.domain.values import CheckId, Digest, RunId, digest
 from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.transfer import verify_run
 from tests.support.records import forge, take
 from tests.support.worlds import (
     GRAPH,
@@ -51,6 +56,7 @@ from tests.support.worlds import (
     S2,
     TASK,
     built,
+    check_branch,
     check_node,
     check_program,
     code,
@@ -59,6 +65,7 @@ from tests.support.worlds import (
     node,
     repairing,
     started,
+    ticking,
 )
 
 replace = msgspec.structs.replace
@@ -538,12 +545,28 @@ class TestRollback:
     def test_the_state_afterwards_is_the_state_before(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         before = recorder.ledger.working
-        recorder.record(BriefCommitted(brief=Brief(), reason="another reading"))
         recorder.record(add_s1_2())
         recorder.write_code(S1_1, code("S1_1", "return 3"))
         check_node(recorder, S1_1, Verdict.PASSED)
         assert recorder.decide() is Decision.REJECTED
         assert recorder.ledger.working == before
+
+    def test_a_rejected_fallback_gives_the_brief_back_too(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        before = recorder.ledger.working
+        recorder.record(BriefCommitted(brief=Brief(), reason="another reading"))
+        assert deciding(recorder.ledger).brief == Brief().digest
+        assert recorder.decide() is Decision.REJECTED
+        assert recorder.ledger.working == before
+
+    def test_a_writer_cut_off_before_the_rollback_can_go_on(self, store: SqliteStore) -> None:
+        rejected(store)
+        resumed = Recorder.resume(store, RUN, ticking())
+        resumed.record(RunResumed())
+        assert resumed.decide() is Decision.REJECTED
+        assert resumed.ledger.transaction is None
 
     def test_going_on_with_the_rejected_program_is_noticed(self, store: SqliteStore) -> None:
         recorder = repairing(store)
@@ -576,6 +599,332 @@ class TestBeginningAndEnd:
         recorder = repairing(store)
         event = RunFinished(outcome=Outcome.STOPPED, program=None)
         assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+
+class TestWhatAttackersFound:
+    """Histories that once slipped through."""
+
+    def test_passed_needs_every_given_check_there_ever_was(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        check_program(recorder, "given-2", Verdict.FAILED)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
+        program = recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        assert recorder.decide() is Decision.ACCEPTED
+        event = RunFinished(outcome=Outcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_passed_needs_the_checks_that_the_brief_planned(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        planned = PlannedCheck(
+            id=CheckId("planned"), trust=Trust.GIVEN, example=StdioExample(input="1", output="2")
+        )
+        brief = Brief(requirements=Requirements(checks=(planned,)))
+        recorder.record(BriefCommitted(brief=brief))
+        program = recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        event = RunFinished(outcome=Outcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        check_program(recorder, "planned", Verdict.PASSED)
+        recorder.record(event)
+
+    def test_the_program_changes_only_in_a_transaction(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = Assembled(
+            program=recorder.put(recorder.text(assembly.program) + "\n"),
+            segments=(*assembly.segments, Segment(lines=1)),
+        )
+        assert_illegal(recorder, event, Law.FROZEN_CHANGED)
+
+    def test_a_check_keeps_its_content(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
+        program = recorder.assemble()
+        easier = Evidence(
+            check=CheckId("given-1"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=program,
+            expected=recorder.put("whatever it printed"),
+        )
+        assert_illegal(recorder, CheckRan(evidence=easier), Law.MISDECLARED)
+
+    def test_running_a_check_again_is_no_repair(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        lucky = Evidence(
+            check=CheckId("given-1"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=assembly.program,
+        )
+        assert_illegal(recorder, CheckRan(evidence=lucky), Law.STALE_EVIDENCE)
+
+    def test_every_check_runs_on_the_program_before_a_transaction_opens(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
+        recorder.assemble()
+        check_program(recorder, "new", Verdict.PASSED, Trust.GENERATED)
+        recorder.decide()
+        locate(recorder, AtNode(node=S1_1))
+        event = opening(recorder.ledger, TransactionKind.BOUNDED)
+        assert_illegal(recorder, event, Law.WRONG_DECISION)
+        check_program(recorder, "new", Verdict.PASSED, Trust.GENERATED)
+        recorder.open_transaction()
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "if True:\n    def f_S2(x): return 'hijacked'\n",
+            "for f_S2 in [None]: pass\n",
+            "with open('x') as f_S2: pass\n",
+            "try:\n    f_S2 = 1\nexcept Exception: pass\n",
+            "while True:\n    f_S2 = 1\n    break\n",
+            "(f_S2 := 1)\n",
+            "match 1:\n    case f_S2: pass\n",
+            "def q(a=(f_S2 := 1)): pass\n",
+            "@(f_S2 := print)\ndef q(): pass\n",
+            "class Q(f_S2 := object): pass\n",
+            "[f_S2 := 1 for _ in (1,)]\n",
+            "del f_S2\n",
+            "def q():\n    global f_S2\n    f_S2 = 1\n",
+            "try: pass\nexcept Exception as f_S2: pass\n",
+            "a = 1; f_S2 = 2\n",
+        ],
+    )
+    def test_nobody_takes_a_promised_name_by_the_back_door(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "import os as f_S2; b = 1\n",
+            "from operator import neg as f_S2\n",
+            "try:\n    import json as f_S2\nexcept ImportError: pass\n",
+        ],
+    )
+    def test_nor_by_importing_it(self, store: SqliteStore, text: str) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name) if name != S1 else text + code("S1"))
+        with pytest.raises(AssemblyConflict):
+            recorder.assemble()
+        working = recorder.ledger.working
+        lines, segments = [], []
+        for name in build_order(recorder.ledger.graph, working.code):
+            for part in working.bundles[name].body:
+                piece = working.bundles[name].lines[part.first - 1 : part.last]
+                lines.extend(piece)
+                segments.append(Segment(lines=len(piece), node=name, source=part.first))
+        for statement in working.bundles[S1].imports:
+            lines.insert(0, statement)
+            segments.insert(0, Segment(lines=1, asked=(S1,)))
+        program = recorder.put("\n".join(lines) + "\n")
+        event = Assembled(program=program, segments=tuple(segments))
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            b"def f_S2(x):\r\n    return 1\r\n",
+            b"# coding: latin-1\ndef f_S2(x):\n    return '\xff'\n",
+            b"# coding: utf-7\ndef f_S2(x):\n    return 1\n",
+            b"#!/usr/bin/python\n# -*- coding: utf_16 -*-\ndef f_S2(x):\n    return 1\n",
+        ],
+    )
+    def test_code_has_one_reading(self, store: SqliteStore, source: bytes) -> None:
+        recorder = started(store)
+        event = CodeWritten(node=S2, code=recorder.put(source), units=())
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_the_writer_ends_lines_as_the_law_wants_them(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, "def f_S2(x):\r\n    return 1\r")
+        assert recorder.ledger.working.owners() == {"f_S2": S2}
+
+    def test_code_that_does_not_parse_cannot_swallow_its_neighbour(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        sources = {S1_1: code("S1_1") + "a = '''\n", S1: "'''\n" + code("S1")}
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, sources.get(name, code(name)))
+        with pytest.raises(RecordRefused) as refused:
+            recorder.assemble()
+        assert refused.value.code == "law.unfaithful-assembly"
+
+    def test_a_method_that_lands_outside_its_class_is_noticed(self, store: SqliteStore) -> None:
+        graph = TaskGraph(
+            nodes=(replace(ROOT_NODE, contract=None, dependencies=()), node("S1")), order=(S1,)
+        )
+        recorder = started(store, graph)
+        recorder.write_code(ROOT, "class C:\n  def a(self):\n    pass\n")
+        recorder.write_code(S1, "def f_S1(self, x):\n    return x\n", scope="C")
+        with pytest.raises(RecordRefused) as refused:
+            recorder.assemble()
+        assert refused.value.code == "law.unfaithful-assembly"
+
+    def test_branch_evidence_falls_with_a_retired_leaf(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        check_branch(recorder, S1, Verdict.FAILED)
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        recorder.record(retire_s1_1())
+        assert CheckId("S1-branch") not in recorder.ledger.working.evidence
+
+    def test_a_child_is_not_taken_from_a_frozen_parent(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNodes(nodes=(S1_1, S2)))
+        recorder.open_transaction()
+        moved = replace(GRAPH.by_id[S1_1], parent=S2)
+        delta = GraphDelta(revised=(moved,), order=(S1_1, S1))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.BOUNDARY_CROSSED)
+
+    def test_a_new_leaf_needs_code_before_anything_passes(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(add_s1_2())
+        assert recorder.ledger.working.assembly is None
+
+    def test_a_diagnosis_does_not_outlive_its_evidence(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNode(node=S1_1))
+        event = opening(recorder.ledger, TransactionKind.BOUNDED)
+        check_node(recorder, S1_1, Verdict.PASSED)
+        assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_a_boundary_is_not_drawn_from_what_passed(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        passed = recorder.ledger.working.evidence[CheckId("given-2")].seq
+        assert_illegal(recorder, localised(S2, passed), Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_a_reply_for_one_node_is_no_code_for_another(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        answer = recorder.record(replace(reply(recorder), node=S1))
+        event = written(recorder, S2, code("S2"), reply=answer)
+        assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+
+    def test_a_reviewers_reply_is_no_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        answer = recorder.record(reply(recorder, phase=Phase.VERIFICATION))
+        event = written(recorder, S2, code("S2"), reply=answer)
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    @pytest.mark.parametrize(("parent", "child"), [(S2, S1), (S1_1, S1_1), (S2, S2)])
+    def test_an_exception_leads_from_the_region_outwards(
+        self, store: SqliteStore, parent: NodeId, child: NodeId
+    ) -> None:
+        assert_illegal(repairing(store), exception(parent, child), Law.WRONG_REGION)
+
+    def test_outputs_do_not_change_under_a_frozen_consumer(self, store: SqliteStore) -> None:
+        makes = replace(node("S1"), outputs=(Slot(name="o", type="int"),))
+        takes = replace(node("S2"), inputs=(Slot(name="o", source=FromNode(node=S1, slot="o")),))
+        graph = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()), makes, takes), order=(S1, S2))
+        recorder = started(store, graph)
+        for name in (S1, S2):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        locate(recorder, AtNode(node=S1))
+        recorder.open_transaction()
+        other = replace(makes, outputs=(Slot(name="o", type="str"),))
+        delta = GraphDelta(revised=(other,), order=(S1, S2))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.BOUNDARY_CROSSED)
+
+    def test_code_does_not_move_into_another_class(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        source = code("S2")
+        event = CodeWritten(
+            node=S2,
+            code=recorder.put(source),
+            units=units_of(read_bundle(source), S2, "C"),
+            scope="C",
+        )
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_bounded_repair_leaves_the_brief_alone(self, store: SqliteStore) -> None:
+        event = BriefCommitted(brief=Brief(), reason="an easier task")
+        assert_illegal(repairing(store), event, Law.BOUNDARY_CROSSED)
+
+    def test_a_delta_names_a_node_once(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        delta = GraphDelta(revised=(GRAPH.by_id[S1_1],) * 2, order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.GRAPH_INVALID)
+
+    def test_evidence_about_no_code_is_none(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        evidence = Evidence(
+            check=CheckId("empty"),
+            kind=CheckKind.CONTRACT,
+            subject=AtBranch(root=S1),
+            trust=Trust.DERIVED,
+            verdict=Verdict.PASSED,
+            against=recorder.ledger.working.codes_of([]),
+        )
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.STALE_EVIDENCE)
+
+    @pytest.mark.parametrize("name", ["../up", "/abs", "", "-flag", "a b", "x" * 200, "\x1b[2J"])
+    def test_a_runs_name_is_plain(self, store: SqliteStore, name: str) -> None:
+        with pytest.raises(RecordRefused) as refused:
+            Recorder.start(store, RunId(name), TASK, ticking())
+        assert refused.value.code == "law.misdeclared"
+        assert store.runs() == []
+
+    def test_what_cannot_be_written_is_refused_and_loses_nothing(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        before = recorder.head
+        with pytest.raises(RecordRefused) as refused:
+            recorder.record(CheckDropped(check=CheckId("\ud800"), reason="half a character"))
+        assert refused.value.code == "record.unwritable"
+        assert recorder.head == before
+
+    def test_half_characters_in_code_are_marked(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2", "return '\ud800'"))
+        assert verify_run(store, RUN).holds
+
+    def test_deeply_nested_code_reads_the_same_from_any_depth(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.write_code(S2, code("S2") + "v = " + "+".join(["1"] * 2500) + "\n")
+        recorder.assemble()
+
+        def deep(n: int) -> bool:
+            if n:
+                return deep(n - 1)
+            read_bundle.cache_clear()
+            return verify_run(store, RUN).holds
+
+        assert deep(0)
+        assert deep(700)
+
+    def test_a_collision_in_deeply_nested_code_is_resolved_or_refused(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S1_1, code("S1_1") + "h = 1\n")
+        source = code("S2") + "h = 2\nv = " + "+".join(["h"] * 1500) + "\n"
+        with contextlib.suppress(RecordRefused):
+            recorder.write_code(S2, source)
+        assert verify_run(store, RUN).holds
 
 
 def test_every_law_has_a_test_that_breaks_it() -> None:

@@ -76,6 +76,12 @@ def fails(ledger: Ledger) -> bool:
     )
 
 
+def has_candidate(ledger: Ledger) -> bool:
+    """Whether there is a program that a check may speak about."""
+    assembly, transaction = ledger.working.assembly, ledger.transaction
+    return assembly is not None and (transaction is None or assembly.program != transaction.program)
+
+
 class Life(RuleBasedStateMachine):
     """Drives one run. Subclasses say what must be true of its record when it is over."""
 
@@ -120,7 +126,15 @@ class Life(RuleBasedStateMachine):
         order = tuple(n.id for n in nodes if n.id not in parents)
         self.recorder.record(GraphCommitted(graph=TaskGraph(nodes=(root, *wired), order=order)))
 
-    @when(planned)
+    @when(
+        lambda ledger: (
+            free(ledger)
+            or (
+                ledger.transaction is not None
+                and ledger.transaction.kind is TransactionKind.FALLBACK
+            )
+        )
+    )
     @rule(text=st.text(max_size=8))
     def revise_the_brief(self, text: str) -> None:
         brief = Brief(approach=Approach(strategy=text))
@@ -153,13 +167,18 @@ class Life(RuleBasedStateMachine):
             source += f"\n\ndef helper():\n    return {value}\n"
         if extra == "import":
             source = "import math\n" + source
-        replies = [r for r in self.ledger.replies if r > self.ledger.allocated[name]]
+        replies = [
+            reply
+            for reply, asked_for in self.ledger.replies.items()
+            if reply > self.ledger.allocated[name] and asked_for in {None, name}
+        ]
         self.recorder.write_code(name, source, agent="math", reply=max(replies, default=None))
 
     @when(lambda ledger: free(ledger) and not ledger.assembled)
     @rule(pick=picks, other=picks)
     def write_for_another_while_building(self, pick: int, other: int) -> None:
-        parent, child = self.some_node(pick), self.some_node(other)
+        parent = self.some_node(pick)
+        child = self.some_node(other, self.ledger.graph.ids - {parent})
         self.raise_exception(parent, child)
         self.recorder.write_code(child, code(child, "return 7"), cause=parent)
 
@@ -195,17 +214,18 @@ class Life(RuleBasedStateMachine):
     @rule(pick=picks, verdict=verdicts)
     def check_a_branch(self, pick: int, verdict: Verdict) -> None:
         root = self.some_node(pick)
-        if self.ledger.graph.subtree(root) <= self.writable():
+        branch = self.ledger.graph.subtree(root)
+        if branch <= self.writable() and branch & set(self.ledger.working.code):
             check_branch(self.recorder, root, verdict)
 
-    @when(lambda ledger: ledger.working.assembly is not None)
+    @when(has_candidate)
     @rule(number=st.integers(1, 3), verdict=verdicts, trust=trusts)
     def check_the_program(self, number: int, verdict: Verdict, trust: Trust) -> None:
         name = f"{trust.value}-{number}"
         if name not in self.ledger.dropped:
             check_program(self.recorder, name, verdict, trust)
 
-    @when(lambda ledger: ledger.working.assembly is not None and ledger.transaction is not None)
+    @when(lambda ledger: has_candidate(ledger) and ledger.transaction is not None)
     @rule()
     def pass_every_pinned_check(self) -> None:
         assert self.ledger.transaction is not None
@@ -230,6 +250,7 @@ class Life(RuleBasedStateMachine):
     @when(fails)
     @rule(pick=picks, other=picks, how=st.sampled_from(["node", "nodes", "branch", "interface"]))
     def locate_and_open(self, pick: int, other: int, how: str) -> None:
+        self.run_missing_checks()
         one, two = self.some_node(pick), self.some_node(other)
         target: dict[str, Target] = {
             "node": AtNode(node=one),
@@ -240,9 +261,15 @@ class Life(RuleBasedStateMachine):
         locate(self.recorder, target[how])
         self.recorder.open_transaction()
 
+    def run_missing_checks(self) -> None:
+        for check, trust in self.ledger.program_checks().items():
+            if check not in self.ledger.working.evidence:
+                check_program(self.recorder, check, Verdict.FAILED, trust)
+
     @when(fails)
     @rule(fallback=st.booleans())
     def abstain(self, fallback: bool) -> None:
+        self.run_missing_checks()
         locate(self.recorder, None)
         if fallback:
             self.recorder.open_transaction(TransactionKind.FALLBACK)
@@ -250,7 +277,10 @@ class Life(RuleBasedStateMachine):
     @when(lambda ledger: ledger.transaction is not None)
     @rule(pick=picks, other=picks)
     def widen(self, pick: int, other: int) -> None:
-        self.raise_exception(self.some_node(pick), self.some_node(other))
+        frozen = self.ledger.graph.ids - self.writable()
+        if frozen:
+            parent, child = self.some_node(pick, self.writable()), self.some_node(other, frozen)
+            self.raise_exception(parent, child)
 
     def raise_exception(self, parent: NodeId, child: NodeId) -> None:
         self.recorder.record(
@@ -304,7 +334,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def finish(self) -> None:
         working = self.ledger.working
-        full = working.rank(working.program_checks()).full
+        full = working.rank(self.ledger.program_checks()).full
         self.recorder.record(
             RunFinished(
                 outcome=Outcome.PASSED if full else Outcome.STOPPED,

@@ -49,7 +49,7 @@ def forge(raw: Raw, events: Iterable[Event], *new_blobs: bytes) -> Raw:
     """Chain `events` anew, as a forger would who can compute digests and controls the store."""
     head, bodies = EMPTY, []
     for event in events:
-        body, head = seal(head, event, datetime(2026, 1, 2, tzinfo=UTC))
+        _, body, head = seal(head, event, datetime(2026, 1, 2, tzinfo=UTC))
         bodies.append(body)
     blobs = raw.blobs | {digest(blob): blob for blob in new_blobs}
     return Raw(raw.run, bodies, blobs, head)
@@ -85,7 +85,7 @@ def insertions(raw: Raw) -> Iterator[list[bytes]]:
     head = EMPTY
     for i in range(len(raw.bodies) + 1):
         for event in (events[i - 1], events[min(i, len(events) - 1)]):
-            body, _ = seal(head, event, datetime(2026, 1, 3, tzinfo=UTC))
+            _, body, _ = seal(head, event, datetime(2026, 1, 3, tzinfo=UTC))
             yield [*raw.bodies[:i], body, *raw.bodies[i:]]
         if i:
             yield [*raw.bodies[:i], raw.bodies[i - 1], *raw.bodies[i:]]

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import msgspec
 
-from auditcoder.domain.code import Bundle, NodeCode, Part, read_bundle, renamed
+from auditcoder.domain.code import Bundle, NodeCode, Part, read_bundle, renamed, units_of
 from auditcoder.domain.graph import TaskGraph
-from auditcoder.domain.ids import NodeId
+from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.values import Digest, Value
 
 INDENT = "    "
@@ -69,7 +69,7 @@ def placed(bundle: Bundle, code: NodeCode) -> tuple[str, ...]:
     renames = code.renames()
     if not renames or not bundle.parses:
         return bundle.lines
-    return read_bundle(renamed(bundle.source, renames)).lines
+    return tuple((renamed(bundle.source, renames) or bundle.source).removesuffix("\n").split("\n"))
 
 
 def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[NodeId, ...]:
@@ -85,20 +85,21 @@ def assemble(
 ) -> Draft:
     """Put the bundles together in dependency order; raise AssemblyConflict if they clash."""
     order = build_order(graph, code)
-    _refuse_clashing_imports(order, code, bundles)
+    if clash := _clash(code, bundles):
+        raise AssemblyConflict(clash)
     page = _Page()
     for statement, asked in _merged_imports(order, bundles):
         page.put_import(statement, asked)
     methods = {
         scope: [n for n in order if code[n].scope == scope]
-        for scope in {c.scope for c in code.values() if c.scope}
+        for scope in sorted({c.scope for c in code.values() if c.scope})
     }
     for node in order:
         if code[node].scope:
             continue
         for part in bundles[node].body:
             page.put(node, part, placed(bundles[node], code[node]))
-            for method in methods.pop(part.class_name, ()):
+            for method in methods.pop(code[node].known_as(part.class_name), ()):
                 for piece in bundles[method].body:
                     page.put(method, piece, placed(bundles[method], code[method]))
     if methods:
@@ -139,25 +140,23 @@ def _merged_imports(
     return [(statement, tuple(asked[statement])) for statement in first]
 
 
-def _refuse_clashing_imports(
-    order: Iterable[NodeId], code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]
-) -> None:
-    """Refuse what would silently override: one imported name with two meanings."""
+def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]) -> str | None:
+    """Say which imported name would have two meanings, so that one overrides the other."""
     meaning: dict[str, str] = {}
     defined = {u.registered: node for node, c in code.items() for u in c.units}
-    for node in order:
+    for node in code:
         for name, statement in bundles[node].imported.items():
             if meaning.setdefault(name, statement) != statement:
-                raise AssemblyConflict(f"{name} is imported as `{meaning[name]}` and `{statement}`")
-            if name in defined:
-                raise AssemblyConflict(
-                    f"{node} imports {name} (`{statement}`), which {defined[name]} defines"
-                )
+                return f"{name} is imported as `{meaning[name]}` and as `{statement}`"
+            if defined.get(name, node) != node:
+                return f"{node} imports {name} (`{statement}`), which {defined[name]} defines"
+    return None
 
 
 def assembly_faults(
     text: str,
     segments: tuple[Segment, ...],
+    order: tuple[NodeId, ...],
     code: Mapping[NodeId, NodeCode],
     bundles: Mapping[NodeId, Bundle],
 ) -> tuple[str, ...]:
@@ -165,8 +164,8 @@ def assembly_faults(
 
     Every line belongs to exactly one segment. A node's segment is a verbatim run of that
     node's bundle, cut only between top-level statements, and a node's segments use every line
-    but its imports, once and in order. What has no owner is blank or an import that was asked.
-    A method stands in the class it belongs to.
+    but its imports, once and in order. What has no owner is blank, or an import that was asked
+    for, at the top. Nodes stand in their `order`, methods in the class they belong to.
     """
     lines = tuple(text.removesuffix("\n").split("\n"))
     if any(s.lines < 1 for s in segments) or sum(s.lines for s in segments) != len(lines):
@@ -181,12 +180,13 @@ def assembly_faults(
         start += segment.lines
         node = segment.node
         if node is None:
-            if any(piece):
-                asked = {(line, node) for line in piece if line for node in segment.asked}
-                if not asked or not asked <= wanted:
-                    faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
-                wanted -= asked
-                in_class = ""
+            asked = {(line, asker) for line in piece if line for asker in segment.asked}
+            blank = not any(piece)
+            if segment.source or not asked <= wanted or blank is bool(segment.asked):
+                faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
+            if asked and any(used.values()):
+                faults.append("an import stands below code")
+            wanted -= asked
             continue
         if node not in code:
             faults.append(f"{node} owns lines but no code")
@@ -196,14 +196,49 @@ def assembly_faults(
             faults.append(f"{node}'s lines {first} to {last} stand changed")
         used[node].append((first, last))
         if not code[node].scope:
-            in_class = next((p.class_name for p in bundles[node].body if p.last == last), "")
+            ended = next((p.class_name for p in bundles[node].body if p.last == last), "")
+            in_class = code[node].known_as(ended)
         elif code[node].scope != in_class:
             faults.append(f"{node}'s code stands outside its class")
     faults.extend(f"{node} asked for `{statement}`" for statement, node in sorted(wanted))
     for node, ranges in used.items():
-        if fault := _cut_fault(ranges, [(p.first, p.last) for p in bundles[node].body]):
-            faults.append(f"{node}'s code {fault}")
+        fault = _cut_fault(ranges, [(p.first, p.last) for p in bundles[node].body])
+        faults.extend([f"{node}'s code {fault}"] if fault else [])
+    faults.extend(_whole_faults(text, segments, order, code, bundles))
     return tuple(faults)
+
+
+def _scope(code: Mapping[NodeId, NodeCode], node: NodeId) -> str:
+    return code[node].scope if node in code else ""
+
+
+def _whole_faults(
+    text: str,
+    segments: tuple[Segment, ...],
+    order: tuple[NodeId, ...],
+    code: Mapping[NodeId, NodeCode],
+    bundles: Mapping[NodeId, Bundle],
+) -> list[str]:
+    """Say what is wrong with the program although each of its lines is right."""
+    faults = []
+    if clash := _clash(code, bundles):
+        faults.append(clash)
+    top = {s.node: None for s in segments if s.node is not None and not _scope(code, s.node)}
+    if list(top) != [n for n in order if not code[n].scope and bundles[n].body]:
+        faults.append("the nodes do not stand in the order of the graph")
+    parse = all(bundle.parses for bundle in bundles.values())
+    scoped = any(c.scope for c in code.values())
+    if not parse and read_bundle(text).parses:
+        # What does not parse alone can swallow its neighbours in a string.
+        faults.append("the program parses although not all of its parts do")
+    if parse and scoped:
+        owned = {u.registered for c in code.values() for u in c.units}
+        found = {u.registered for u in units_of(read_bundle(text), ROOT)}
+        if owned != found:
+            faults.append(
+                f"the program does not define {', '.join(sorted(owned ^ found))} in place"
+            )
+    return faults
 
 
 def _cut_fault(ranges: list[tuple[int, int]], body: list[tuple[int, int]]) -> str | None:

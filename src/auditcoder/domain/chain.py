@@ -3,8 +3,8 @@ in, taken out, moved or altered without every later digest, and so the head, cha
 """
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -46,13 +46,25 @@ EMPTY = Head(entries=0, digest=NO_DIGEST)
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Entry)
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def seal(head: Head, event: Event, at: datetime) -> tuple[bytes, Head]:
-    """Write `event` as the entry after `head`; return its bytes and the new head."""
+class Sealed(NamedTuple):
+    """An entry, ready to be appended."""
+
+    entry: Entry
+    """As a reader will read it: 1 may have become 1.0."""
+    body: bytes
+    head: Head
+    """The chain's head once it is appended."""
+
+
+def seal(head: Head, event: Event, at: datetime) -> Sealed:
+    """Write `event` as the entry after `head`; raise ValueError if it cannot be written."""
     entry = Entry(seq=head.entries, prev=head.digest, at=at.astimezone(UTC), event=event)
-    body = _encoder.encode(entry)
-    return body, Head(entries=head.entries + 1, digest=digest(body))
+    read = _decoder.decode(_encoder.encode(entry))
+    body = _encoder.encode(read)
+    return Sealed(read, body, Head(entries=head.entries + 1, digest=digest(body)))
 
 
 class Reader:
@@ -68,21 +80,31 @@ class Reader:
         if self._format is None:
             self._format = self._format_of(body)
         try:
-            if self._format == self._current:
-                return _decoder.decode(body)
-            plain = msgspec.json.decode(body)
-            for version in range(self._format, self._current):
-                plain = self._upgrades[version](plain)
-            return msgspec.convert(plain, Entry)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            entry = self._decode(body, self._format)
+        except _UNDECODABLE as error:
             raise RecordUnreadable(
                 "record.malformed", f"an entry cannot be read: {error}"
             ) from error
+        if entry.at.utcoffset() != timedelta(0):
+            raise RecordUnreadable("record.malformed", "an entry's time is not universal time")
+        return entry
+
+    def _decode(self, body: bytes, written_in: int) -> Entry:
+        if written_in == self._current:
+            entry = _decoder.decode(body)
+            # Twice the same key, or a stray blank, would read differently elsewhere.
+            if _encoder.encode(entry) != body:
+                raise msgspec.DecodeError("it is not written as entries are")
+            return entry
+        plain = msgspec.json.decode(body)
+        for version in range(written_in, self._current):
+            plain = self._upgrades[version](plain)
+        return msgspec.convert(plain, Entry)
 
     def _format_of(self, first: bytes) -> int:
         try:
             found = msgspec.json.decode(first, type=_First).event.format
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except _UNDECODABLE as error:
             raise RecordUnreadable(
                 "record.malformed", f"the first entry is not the start of a run: {error}"
             ) from error

@@ -198,6 +198,8 @@ class TransactionDecided(Recordable, tag="transaction_decided"):
     after: Rank
     program: Digest | None
     """The candidate's program; None if none could be assembled."""
+    brief: Digest | None
+    """The brief, if a fallback revised it."""
     graph_delta: GraphDelta | None
     code_deltas: tuple[CodeDelta, ...]
     regressions: tuple[CheckId, ...]

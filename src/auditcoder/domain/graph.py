@@ -84,6 +84,17 @@ class Node(Value):
     validation: tuple[str, ...] = ()
     """The local validation requirement: what must be checked before this node is believed."""
 
+    @property
+    def interface(self) -> object:
+        """What others rely on: the contract's signature and the outputs."""
+        outputs = tuple((slot.name, slot.type) for slot in self.outputs)
+        return self.contract.signature if self.contract else None, outputs
+
+    @property
+    def structure(self) -> object:
+        """What the program's shape depends on."""
+        return self.id, self.parent, self.dependencies, self.contract
+
     def provenance(self) -> dict[str, Source | None]:
         """Map each input to where it comes from; an empty map means none was declared."""
         return {slot.name: slot.source for slot in self.inputs}
@@ -111,6 +122,11 @@ class TaskGraph(Value, dict=True):
     def ids(self) -> Region:
         """Every node's id."""
         return frozenset(self.by_id)
+
+    @cached_property
+    def commitments(self) -> dict[NodeId, Digest]:
+        """Each node's description, by digest."""
+        return {node.id: digest_of(node) for node in self.nodes}
 
     @cached_property
     def children(self) -> dict[NodeId, tuple[NodeId, ...]]:
@@ -149,8 +165,13 @@ class TaskGraph(Value, dict=True):
         return path[1] if len(path) > 1 else node
 
     def callers(self, node: NodeId) -> Region:
-        """Return the nodes that rely on `node`'s interface."""
-        return frozenset(n.id for n in self.nodes if node in n.dependencies)
+        """Return the nodes that rely on `node`'s interface: call it, or take what it makes."""
+        return frozenset(
+            n.id
+            for n in self.nodes
+            if node in n.dependencies
+            or any(isinstance(s.source, FromNode) and s.source.node == node for s in n.inputs)
+        )
 
 
 def region_of(target: Target, graph: TaskGraph) -> Region:

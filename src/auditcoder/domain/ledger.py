@@ -24,6 +24,17 @@ class Standing(Value):
     subject: Subject
     trust: Trust
     verdict: Verdict
+    against: Digest
+    """What was checked; when that changes, the evidence no longer stands."""
+
+
+class Registered(Value):
+    """What a check is, from its planning or its first run on. It cannot become another."""
+
+    subject: Subject
+    trust: Trust
+    content: Digest | None = None
+    """Kind, requirement, input and expectation; None until it has run."""
 
 
 class Working(Value):
@@ -45,10 +56,6 @@ class Working(Value):
         """Name the codes of several nodes together, as a check of a branch sees them."""
         return digest_of([(n, self.code[n].digest) for n in sorted(nodes) if n in self.code])
 
-    def program_checks(self) -> dict[CheckId, Trust]:
-        """The standing program-level checks: what a transaction pins."""
-        return {c: s.trust for c, s in self.evidence.items() if isinstance(s.subject, AtProgram)}
-
     def rank(self, pinned: dict[CheckId, Trust]) -> Rank:
         """Rank the assembled program on the `pinned` checks."""
         return rank(
@@ -66,6 +73,7 @@ class Working(Value):
         return tuple(
             Frozen(
                 node=node,
+                commitment=self.graph.commitments[node],
                 code=self.code[node].digest if node in self.code else None,
                 evidence=digest_of(local.get(node, {})),
             )
@@ -91,6 +99,8 @@ class OpenTransaction(Value):
     kind: TransactionKind
     before: Working
     """The snapshot. Restoring it is pointing back to it."""
+    program: Digest
+    """The program that is to be repaired."""
     snapshot: StateDigest
     region: Region
     frozen: tuple[Frozen, ...]
@@ -112,8 +122,10 @@ class Ledger(Value):
     working: Working = Working()
     assembled: bool = False
     """Whether a program was ever assembled: from then on code changes only in transactions."""
-    replies: frozenset[int] = frozenset()
-    """Replies, since the last transaction began or ended, that code may come from."""
+    replies: dict[int, NodeId | None] = {}
+    """Replies, since the last transaction began or ended, that code may come from: for whom."""
+    checks: dict[CheckId, Registered] = {}
+    """Every check there ever was, but for the dropped ones. No rollback forgets one."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()
     """Who may write for whom before the first assembly."""
     dropped: frozenset[CheckId] = frozenset()
@@ -121,6 +133,10 @@ class Ledger(Value):
     """The newest diagnosis, until a transaction has acted on it."""
     transaction: OpenTransaction | None = None
     transactions: int = 0
+
+    def program_checks(self) -> dict[CheckId, Trust]:
+        """The program-level checks that count: what a transaction pins, and an outcome needs."""
+        return {c: r.trust for c, r in self.checks.items() if isinstance(r.subject, AtProgram)}
 
     @property
     def graph(self) -> TaskGraph:

@@ -79,6 +79,8 @@ class Frozen(Value):
     """A node outside the region, as it was when the transaction opened."""
 
     node: NodeId
+    commitment: Digest
+    """Its goal, contract and place in the graph."""
     code: Digest | None
     evidence: Digest
 
@@ -95,7 +97,10 @@ class StateDigest(Value):
 
 
 class CodeDelta(Value):
-    """One node's code before and after; None where it had or has none."""
+    """One node's code before and after; None where it had or has none.
+
+    The same digest twice means that only the names it registers changed.
+    """
 
     node: NodeId
     before: Digest | None

@@ -2,8 +2,13 @@
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import Annotated, TypeAlias
+
+import msgspec
 
 from auditcoder.domain.values import Value
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Scope(Enum):
@@ -24,16 +29,16 @@ class Phase(Enum):
 class Usage(Value):
     """Tokens of one call, or of many added up."""
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
+    calls: Count = 0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cached_tokens: Count = 0
     """Prompt tokens that the server took from its cache; part of `prompt_tokens`."""
-    usd: float = 0.0
+    usd: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """What the priced calls cost."""
-    unpriced: int = 0
+    unpriced: Count = 0
     """Calls whose price is unknown; while there are any, `usd` is a lower bound."""
-    unmeasured: int = 0
+    unmeasured: Count = 0
     """Calls whose tokens the server did not report; tokens are then a lower bound too."""
 
     @property

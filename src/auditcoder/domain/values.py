@@ -1,5 +1,6 @@
 """What every value of the vocabulary is built on: identities, digests, one encoding."""
 
+import re
 from hashlib import sha256
 from typing import Any, NewType, dataclass_transform
 
@@ -41,6 +42,14 @@ class Value(
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
+
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", re.ASCII)
+
+
+def is_run_id(text: str) -> bool:
+    """Whether `text` can name a run: nothing that a path, a shell or a terminal could act on."""
+    return _RUN_ID.fullmatch(text) is not None
 
 
 def encode(value: object) -> bytes:

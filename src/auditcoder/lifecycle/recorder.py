@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Self, TypeAlias
 
 from auditcoder.domain.assembly import assemble
-from auditcoder.domain.chain import EMPTY, FORMAT, Head, Reader, seal
+from auditcoder.domain.chain import EMPTY, FORMAT, Head, Reader, Sealed, seal
 from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.events import (
@@ -96,7 +96,8 @@ class Recorder:
 
     def put(self, content: str | bytes) -> Digest:
         """Keep some content; it is written together with the event that names it."""
-        raw = content.encode() if isinstance(content, str) else content
+        # What a model says can hold halves of characters, which no text can; they are marked.
+        raw = content.encode("utf-8", "replace") if isinstance(content, str) else content
         name = digest(raw)
         with self._lock:
             if name not in self._kept:
@@ -115,14 +116,26 @@ class Recorder:
     def record(self, event: Event) -> int:
         """Append `event` and return its number; raise RecordRefused if it may not follow."""
         with self._lock:
-            body, head = seal(self._head, event, self._clock())
-            # Judged as a reader will read it: 1 and 1.0 are equal here but not on the page.
-            after = self._judge(self._reader.read(body).event)
+            entry, body, head = self._sealed(event)
+            after = self._judge(entry.event)
             blobs = {n: self._staged[n] for n in event.blobs() if n in self._staged}
             self._store.append(self._run, self._head, [body], head, blobs)
             seq, self._ledger, self._head = self._head.entries, after, head
             self._settle(blobs)
             return seq
+
+    def _sealed(self, event: Event) -> Sealed:
+        try:
+            return seal(self._head, event, self._clock())
+        except (
+            ValueError,
+            RecursionError,
+        ) as error:  # half characters, endless or negative numbers
+            raise RecordRefused(
+                "record.unwritable",
+                f"event {self._head.entries} of run {self._run} cannot be written: {error}",
+                "nothing was written; the record stands as it was",
+            ) from error
 
     def _settle(self, blobs: Iterable[Digest]) -> None:
         """Remember what the store has, lest the same example be written with every check."""
@@ -158,7 +171,13 @@ class Recorder:
         cause: NodeId | None = None,
         reply: int | None = None,
     ) -> int:
-        """Record `source` as the whole of `node`'s code, with the units that it registers."""
+        """Record `source` as the whole of `node`'s code, with the units that it registers.
+
+        Line ends become line feeds: what else a text may end its lines in, the parser counts
+        differently. The reply that it came from keeps them.
+        """
+        source = "\n".join(source.replace("\r\n", "\n").split("\r"))
+        source = source.encode("utf-8", "replace").decode()
         with self._lock:
             taken = taken_names(self._ledger.working, node)
             return self.record(
@@ -190,11 +209,16 @@ class Recorder:
     def decide(self, reason: str = "") -> Decision:
         """Accept the candidate if it ranks strictly higher, else reject it and roll back."""
         with self._lock:
-            event = deciding(self._ledger, reason)
-            self.record(event)
             transaction = self._ledger.transaction
-            if transaction is not None:
-                self.record(
-                    RolledBack(number=transaction.number, restored=transaction.before.digest())
-                )
-            return event.decision
+            if transaction is None or not transaction.rejected:
+                event = deciding(self._ledger, reason)
+                self.record(event)
+                if event.decision is Decision.ACCEPTED:
+                    return event.decision
+            self._roll_back()  # also where a writer was cut off between decision and rollback
+            return Decision.REJECTED
+
+    def _roll_back(self) -> None:
+        transaction = self._ledger.transaction
+        assert transaction is not None
+        self.record(RolledBack(number=transaction.number, restored=transaction.before.digest()))

@@ -1,0 +1,212 @@
+"""Assembly is a function, and its certificate is checked against the texts alone."""
+
+import contextlib
+import io
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditcoder.domain.assembly import (
+    AssemblyConflict,
+    Draft,
+    Segment,
+    assemble,
+    assembly_faults,
+    build_order,
+    owner_of_line,
+)
+from auditcoder.domain.code import Bundle, NodeCode, read_bundle, units_of
+from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.values import digest
+from tests.support.worlds import ROOT_NODE, S1, S2, node
+
+replace = msgspec.structs.replace
+
+GRAPH = TaskGraph(
+    nodes=(replace(ROOT_NODE, dependencies=(S1, S2)), node("S1"), node("S2")), order=(S1, S2)
+)
+
+
+class World:
+    """Bundles put together as the writer would."""
+
+    def __init__(self, sources: dict[str, str], scopes: dict[str, str] | None = None) -> None:
+        self.code: dict[NodeId, NodeCode] = {}
+        self.bundles: dict[NodeId, Bundle] = {}
+        for name, source in sources.items():
+            taken = frozenset(u.registered for c in self.code.values() for u in c.units)
+            scope = (scopes or {}).get(name, "")
+            self.bundles[NodeId(name)] = bundle = read_bundle(source)
+            self.code[NodeId(name)] = NodeCode(
+                digest=digest(source.encode()),
+                units=units_of(bundle, NodeId(name), scope, taken),
+                written=1,
+                scope=scope,
+            )
+
+    def assemble(self) -> Draft:
+        return assemble(GRAPH, self.code, self.bundles)
+
+    def faults(self, text: str, segments: tuple[Segment, ...]) -> tuple[str, ...]:
+        order = build_order(GRAPH, self.code)
+        return assembly_faults(text, segments, order, self.code, self.bundles)
+
+
+def run(text: str) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(text, "program", "exec"), {"__name__": "__main__"})
+    return out.getvalue()
+
+
+HELPER = "\n\ndef helper(x):\n    return x {}\n"
+PLAIN = {
+    "S1": "import math\n\ndef f_S1(x):\n    return helper(x)\n" + HELPER.format("+ 1"),
+    "S2": "import math\nimport os\n\ndef f_S2(x):\n    return helper(x)\n" + HELPER.format("* 2"),
+    "S0": "def solve(x):\n    return f_S2(f_S1(x))\n\n"
+    "if __name__ == '__main__':\n    print(solve(3))\n",
+}
+
+
+class TestAssembly:
+    def test_helpers_of_one_name_stay_apart_and_imports_are_merged(self) -> None:
+        draft = World(PLAIN).assemble()
+        assert run(draft.text) == "8\n"
+        assert draft.text.count("import math") == 1
+        assert "helper__S2" in draft.text
+
+    def test_it_is_the_same_every_time(self) -> None:
+        assert World(PLAIN).assemble() == World(PLAIN).assemble()
+
+    def test_every_line_knows_its_owner(self) -> None:
+        draft = World(PLAIN).assemble()
+        for number, line in enumerate(draft.text.splitlines(), 1):
+            segment = owner_of_line(draft.segments, number)
+            assert segment is not None
+            if "solve" in line and "def" in line:
+                assert segment.node == ROOT
+            if line == "import math":
+                assert segment.asked == (S1, S2)
+        assert owner_of_line(draft.segments, 0) is None
+        assert owner_of_line(draft.segments, 999) is None
+
+    def test_methods_go_into_their_class(self) -> None:
+        world = World(
+            {
+                "S1": "def __init__(self):\n    self.text = '''a\nb'''\n",
+                "S2": "import math\n\ndef twice(self):\n    return math.floor(2) * self.text\n",
+                "S0": 'class Thing:\n    """A thing."""\n\n\nprint(Thing().twice())\n',
+            },
+            {"S1": "Thing", "S2": "Thing"},
+        )
+        draft = world.assemble()
+        assert run(draft.text) == "a\nba\nb\n"
+        assert world.faults(draft.text, draft.segments) == ()
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ("from math import floor\n", "from os.path import join as floor\n"),
+            ("import json as j\n", "import math as j\n"),
+            ("from math import gcd\n", "def gcd(a): return a\n"),
+        ],
+    )
+    def test_a_name_with_two_meanings_is_refused(self, first: str, second: str) -> None:
+        world = World({"S1": first + "a = 1\n", "S2": second + "b = 1\n"})
+        with pytest.raises(AssemblyConflict):
+            world.assemble()
+
+    def test_a_method_without_its_class_is_refused(self) -> None:
+        with pytest.raises(AssemblyConflict, match="Thing"):
+            World({"S1": "def m(self): pass\n"}, {"S1": "Thing"}).assemble()
+
+    def test_imports_from_the_future_come_first(self) -> None:
+        world = World(
+            {"S1": "import abc\na = 1\n", "S2": "from __future__ import annotations\nb = 1\n"}
+        )
+        assert world.assemble().text.startswith("from __future__")
+
+    @given(st.text(alphabet="defx=1():\n\t#'\" ,;", min_size=1, max_size=40))
+    def test_whatever_the_bundles_are_the_certificate_holds(self, noise: str) -> None:
+        world = World(PLAIN | {"S2": noise})
+        draft = world.assemble()
+        assert world.faults(draft.text, draft.segments) == ()
+
+
+class TestCertificate:
+    @pytest.fixture
+    def world(self) -> World:
+        return World(PLAIN)
+
+    def test_an_honest_one_holds(self, world: World) -> None:
+        draft = world.assemble()
+        assert world.faults(draft.text, draft.segments) == ()
+
+    def test_no_line_can_change(self, world: World) -> None:
+        draft = world.assemble()
+        lines = draft.text.splitlines()
+        for n, line in enumerate(lines):
+            for other in (line + " ", "pass", "import os  # twice", line.lstrip() + "#"):
+                altered = "\n".join([*lines[:n], other, *lines[n + 1 :]]) + "\n"
+                if altered != draft.text:
+                    assert world.faults(altered, draft.segments)
+
+    def test_no_line_can_vanish_or_appear(self, world: World) -> None:
+        draft = world.assemble()
+        lines = draft.text.splitlines()
+        for n in range(len(lines)):
+            assert world.faults("\n".join(lines[:n] + lines[n + 1 :]) + "\n", draft.segments)
+            assert world.faults("\n".join([*lines[:n], "", *lines[n:]]) + "\n", draft.segments)
+
+    def test_no_segment_can_be_left_out_or_repeated(self, world: World) -> None:
+        draft = world.assemble()
+        lines = draft.text.splitlines()
+        start = 0
+        for n, segment in enumerate(draft.segments):
+            piece = lines[start : start + segment.lines]
+            rest = draft.segments[:n] + draft.segments[n + 1 :]
+            without = lines[:start] + lines[start + segment.lines :]
+            if any(piece):
+                assert world.faults("\n".join(without) + "\n", rest)
+                twice = [*draft.segments[: n + 1], segment, *draft.segments[n + 1 :]]
+                text = [*lines[:start], *piece, *piece, *lines[start + segment.lines :]]
+                assert world.faults("\n".join(text) + "\n", tuple(twice))
+            start += segment.lines
+
+    def test_code_cannot_be_swallowed_by_somebody_elses_string(self) -> None:
+        world = World(
+            {"S1": 'text = """\n\n"""\n', "S2": "def f_S2(x):\n    return x\n", "S0": "a = 1\n"}
+        )
+        text = 'text = """\ndef f_S2(x):\n    return x\n\n"""\na = 1\n'
+        segments = (
+            Segment(lines=1, node=S1, source=1),
+            Segment(lines=2, node=S2, source=1),
+            Segment(lines=2, node=S1, source=2),
+            Segment(lines=1, node=ROOT, source=1),
+        )
+        assert any("cut inside" in fault for fault in world.faults(text, segments))
+
+    def test_a_method_cannot_be_moved_out_of_its_class(self) -> None:
+        world = World(
+            {"S1": "def m(self): pass\n", "S0": "class A:\n    x = 1\n\ndef f():\n    pass\n"},
+            {"S1": "A"},
+        )
+        honest = world.assemble()
+        assert world.faults(honest.text, honest.segments) == ()
+        text = "class A:\n    x = 1\n\ndef f():\n    pass\n    def m(self): pass\n"
+        segments = (
+            Segment(lines=2, node=ROOT, source=1),
+            Segment(lines=3, node=ROOT, source=3),
+            Segment(lines=1, node=S1, source=1),
+        )
+        assert any("outside its class" in fault for fault in world.faults(text, segments))
+
+    @pytest.mark.parametrize("source", [0, -5, 10**9])
+    def test_odd_numbers_are_faults_not_errors(self, world: World, source: int) -> None:
+        draft = world.assemble()
+        odd = tuple(replace(s, source=source) if s.node else s for s in draft.segments)
+        assert world.faults(draft.text, odd)
+        assert world.faults(draft.text, tuple(replace(s, lines=source) for s in draft.segments))

@@ -1,0 +1,128 @@
+"""The format: what is written is what is read, by this version and by later ones."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from auditcoder.adapters.stores.bundle import Bundle
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.chain import EMPTY, FORMAT, Reader, seal
+from auditcoder.domain.errors import RecordUnreadable
+from auditcoder.domain.events import RunStarted
+from auditcoder.domain.schema import entry_schema
+from auditcoder.domain.trace import fold
+from auditcoder.domain.usage import Usage, total
+from auditcoder.lifecycle.transfer import verify_run
+from tests.support.records import take
+from tests.support.worlds import RUN, TASK, repairing
+
+ROOT = Path(__file__).parents[2]
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def test_the_published_schema_is_the_one_that_the_code_has() -> None:
+    published = ROOT / "docs" / "reference" / f"trace-{FORMAT}.schema.json"
+    generated = json.loads(msgspec.json.encode(entry_schema()))
+    assert json.loads(published.read_text("utf-8")) == generated, "run `make schema`"
+
+
+def test_every_entry_that_is_written_fits_the_published_schema(store: SqliteStore) -> None:
+    repairing(store).decide()
+    validator = jsonschema.Draft202012Validator(
+        msgspec.json.decode(msgspec.json.encode(entry_schema()))
+    )
+    for body in store.read(RUN):
+        validator.validate(json.loads(body))
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({"seq": 0})
+
+
+def test_an_older_reader_says_that_a_record_is_newer() -> None:
+    _, body, _ = seal(EMPTY, RunStarted(format=FORMAT + 1, run=RUN, task=TASK), NOW)
+    with pytest.raises(RecordUnreadable) as newer:
+        Reader().read(body)
+    assert newer.value.code == "record.newer-format"
+    assert newer.value.advice
+
+
+def test_a_newer_reader_reads_older_entries_through_its_upgrades(store: SqliteStore) -> None:
+    """Suppose format 2 counted from a thousand and format 3 does not: old bytes are still read."""
+    repairing(store)
+    written = list(store.read(RUN))
+
+    def from_one(entry: dict[str, Any]) -> dict[str, Any]:
+        return entry | {"seq": entry["seq"] + 1000}
+
+    def from_two(entry: dict[str, Any]) -> dict[str, Any]:
+        return entry | {"seq": entry["seq"] - 1000}
+
+    newer = Reader(current=3, upgrades={1: from_one, 2: from_two})
+    plain = Reader()
+    assert [newer.read(body) for body in written] == [plain.read(body) for body in written]
+    with pytest.raises(RecordUnreadable):
+        Reader(current=3, upgrades={2: from_two}).read(written[0])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "data").glob("format-*.acb")))
+def test_records_of_every_released_format_still_verify(path: Path) -> None:
+    bundle = Bundle(path)
+    run = bundle.manifest.run
+    report = verify_run(bundle, run)
+    assert report.holds, report.findings
+    trace = fold(bundle.read(run), bundle.blob)
+    assert trace.finish is not None
+    assert [t.decision.value for t in trace.history if t.decision] == ["accepted", "rejected"]
+    bundle.close()
+
+
+def test_there_is_a_record_of_every_format() -> None:
+    kept = {p.stem for p in (ROOT / "tests" / "data").glob("format-*.acb")}
+    assert kept == {f"format-{n}" for n in range(1, FORMAT + 1)}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"{}",
+        b'{"seq":0}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"event":{"format":1}}',
+        b'{"event":{"format":0}}',
+        b'{"event":{"format":-1}}',
+        b'{"event":{"format":"1"}}',
+    ],
+)
+def test_what_is_no_entry_is_refused_clearly(body: bytes) -> None:
+    with pytest.raises(RecordUnreadable):
+        Reader().read(body)
+
+
+def test_an_unknown_field_is_not_passed_over(store: SqliteStore) -> None:
+    repairing(store)
+    for body in store.read(RUN):
+        plain = msgspec.json.decode(body)
+        reader = Reader()
+        reader._format = FORMAT
+        with pytest.raises(RecordUnreadable):
+            reader.read(msgspec.json.encode(plain | {"smuggled": 1}))
+
+
+def test_times_are_kept_in_universal_time(store: SqliteStore) -> None:
+    repairing(store)
+    assert all(b"2026-01-02T03:" in body for body in take(store, RUN).bodies)
+
+
+def test_usage_adds_up_and_keeps_what_is_unknown() -> None:
+    known = Usage(calls=1, prompt_tokens=10, completion_tokens=5, usd=0.5)
+    unpriced = Usage(calls=1, prompt_tokens=1, unpriced=1)
+    both = total([known, unpriced])
+    assert both == Usage(calls=2, prompt_tokens=11, completion_tokens=5, usd=0.5, unpriced=1)
+    assert both.tokens == 16
