@@ -127,10 +127,8 @@ class Recorder:
     def _sealed(self, event: Event) -> Sealed:
         try:
             return seal(self._head, event, self._clock())
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # half characters, endless or negative numbers
+        # half characters, endless numbers, numbers out of range
+        except (ValueError, RecursionError) as error:
             raise RecordRefused(
                 "record.unwritable",
                 f"event {self._head.entries} of run {self._run} cannot be written: {error}",

@@ -27,17 +27,23 @@ def verify_run(source: TraceReader, run: RunId, expected: Digest | None = None) 
     return verify(source.read(run), source.blob, named=run, claimed=head, expected=expected)
 
 
-def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> Transfer:
-    """Copy a run that verifies; one that does not is refused, and nothing is written."""
+def verified_head(source: TraceReader, run: RunId) -> Head:
+    """Return where the run's chain ends, as found by verifying it; refuse one that does not."""
     report = verify_run(source, run)
     if not report.holds:
         first = report.findings[0]
         raise RecordUnreadable(
             "record.unverified",
-            f"run {run} does not verify and is not taken: {first.code}: {first.message}",
+            f"run {run} does not verify: {first.code}: {first.message}",
             "`auditcoder verify` lists everything that does not hold",
         )
-    have, new = target.head(run), source.head(run)
+    return Head(entries=report.entries, digest=report.head)
+
+
+def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> Transfer:
+    """Copy a run that verifies; one that does not is refused, and nothing is written."""
+    new = verified_head(source, run)
+    have = target.head(run)
     if have == new:
         return Transfer.ALREADY_THERE
     if have != _head_at(source, run, have.entries):

@@ -8,21 +8,24 @@ A bundle comes from anywhere, so it is read with suspicion: nothing is ever extr
 disk, every name and size is checked before a byte is inflated, and sizes are bounded.
 """
 
-import os
+import errno
 import re
+import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
+from auditcoder.adapters.files import whole_file
 from auditcoder.domain.chain import EMPTY, Head, Reader
-from auditcoder.domain.errors import BundleUnreadable, NotFound, StoreError, StoreFull
-from auditcoder.domain.values import Digest, RunId, Value
+from auditcoder.domain.errors import BundleUnreadable, NotFound
+from auditcoder.domain.values import Digest, RunId, Value, is_run_id
 from auditcoder.lifecycle.ports import TraceReader
 
 VERSION = 1
@@ -35,6 +38,7 @@ MOST_BLOB_BYTES = 64 << 20
 MOST_RATIO = 200
 """How many times its size a large part may inflate to; text stays far below."""
 _LARGE = 1 << 20
+_CHUNK = 1 << 16
 
 _BLOB = re.compile(r"blobs/([0-9a-f]{64})", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -67,29 +71,16 @@ def write_bundle(source: TraceReader, run: RunId, path: Path) -> Head:
     head = source.head(run)
     if head == EMPTY:
         raise NotFound("run.unknown", f"there is no run {run} here")
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            _write(source, run, head, file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    finally:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
+    with whole_file(path) as file:
+        _write(source, run, head, file)
     return head
 
 
-def _write(source: TraceReader, run: RunId, head: Head, file: object) -> None:
+def _write(source: TraceReader, run: RunId, head: Head, file: IO[bytes]) -> None:
     manifest = BundleManifest(bundle=VERSION, run=run, entries=head.entries, head=head.digest)
     reader = Reader()
     names: dict[Digest, None] = {}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:  # type: ignore[call-overload]
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr(_part("manifest.json"), msgspec.json.encode(manifest))
         with zipped.open(_part("events.jsonl"), "w", force_zip64=True) as events:
             for number, body in enumerate(source.read(run)):
@@ -109,15 +100,6 @@ def _part(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _cannot_write(path: Path, error: OSError) -> StoreError:
-    full = error.errno is not None and os.strerror(error.errno) == os.strerror(28)
-    return (StoreFull if full else StoreError)(
-        "bundle.full" if full else "bundle.unwritable",
-        f"{path} cannot be written: {error.strerror}",
-        "name another file; nothing was left behind",
-    )
-
-
 class Bundle:
     """A bundle, opened for reading: a trace reader of one run."""
 
@@ -125,12 +107,18 @@ class Bundle:
         """Open the bundle and check everything about it that needs no inflating."""
         self._path = path
         try:
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise OSError(errno.EINVAL, "it is not an ordinary file")
             self._file = path.open("rb")
         except FileNotFoundError as error:
-            raise NotFound("bundle.missing", f"there is no file {path}") from error
+            raise NotFound(
+                "bundle.missing", f"there is no file {path}", "check the path"
+            ) from error
         except OSError as error:
             raise BundleUnreadable(
-                "bundle.unreadable", f"{path} cannot be read: {error.strerror}"
+                "bundle.unreadable",
+                f"{path} cannot be read: {error.strerror}",
+                "name a bundle file that you may read",
             ) from error
         try:
             self._zip = self._opened()
@@ -171,7 +159,9 @@ class Bundle:
         for needed in ("manifest.json", "events.jsonl"):
             if needed not in seen:
                 raise BundleUnreadable(
-                    "bundle.not-a-bundle", f"{self._path} is a zip file, but not a bundle"
+                    "bundle.not-a-bundle",
+                    f"{self._path} is a zip file, but not a bundle",
+                    "name a file that `auditcoder export` made",
                 )
 
     def _unsafe(self, code: str, why: str) -> BundleUnreadable:
@@ -180,15 +170,19 @@ class Bundle:
         )
 
     def _manifest(self) -> BundleManifest:
-        with self._damage_reported():
-            raw = self._zip.read("manifest.json")
+        raw = self._content(self._zip.getinfo("manifest.json"))
         try:
             version = msgspec.json.decode(raw, type=_Version).bundle
             if version == VERSION:
-                return msgspec.json.decode(raw, type=BundleManifest)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                manifest = msgspec.json.decode(raw, type=BundleManifest)
+                if is_run_id(manifest.run):
+                    return manifest
+                raise msgspec.DecodeError("its run has a name that no run has")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BundleUnreadable(
-                "bundle.not-a-bundle", f"{self._path} has no readable manifest: {error}"
+                "bundle.not-a-bundle",
+                f"{self._path} has no readable manifest: {error}",
+                "get the file again from whoever made it",
             ) from error
         raise BundleUnreadable(
             "bundle.version",
@@ -219,20 +213,23 @@ class Bundle:
 
     def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
         """Yield the entries, one line at a time."""
-        if run != self.manifest.run:
-            return
+        if run == self.manifest.run:
+            yield from islice(self._lines(), start, None)
+
+    def _lines(self) -> Iterator[bytes]:
+        pending = b""
         with self._damage_reported(), self._zip.open("events.jsonl") as events:
-            number = 0
-            while line := events.readline(MOST_BLOB_BYTES):
-                if not line.endswith(b"\n"):
-                    raise BundleUnreadable(
-                        "bundle.damaged",
-                        f"{self._path} is damaged: entry {number} has no end",
-                        "get the file again from whoever made it",
-                    )
-                if number >= start:
-                    yield line[:-1]
-                number += 1
+            while chunk := events.read(_CHUNK):
+                *whole, pending = (pending + chunk).split(b"\n")
+                yield from whole
+                if len(pending) > MOST_BLOB_BYTES:
+                    break
+        if pending:
+            raise BundleUnreadable(
+                "bundle.damaged",
+                f"{self._path} is damaged: an entry has no end",
+                "get the file again from whoever made it",
+            )
 
     def blob(self, name: Digest) -> bytes:
         """Return a blob's content."""
@@ -240,8 +237,15 @@ class Bundle:
             part = self._zip.getinfo(f"blobs/{name}")
         except KeyError as error:
             raise NotFound("blob.missing", f"there is no blob {name} here") from error
-        with self._damage_reported():
-            return self._zip.read(part)
+        return self._content(part)
+
+    def _content(self, part: zipfile.ZipInfo) -> bytes:
+        """Inflate a part a little at a time: its size is a claim, and memory is ours."""
+        content = bytearray()
+        with self._damage_reported(), self._zip.open(part) as opened:
+            while chunk := opened.read(_CHUNK):
+                content += chunk
+        return bytes(content)
 
     def close(self) -> None:
         """Close the file, and with it whatever is still being read from it."""

@@ -1,9 +1,9 @@
 """PostgreSQL: one store for a team. Needs the `postgres` extra; the driver loads when used."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import psycopg
 from psycopg import errors as pg
@@ -137,7 +137,7 @@ class PostgresStore(SqlStore):
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeError) as error:
             raise _ours(error, self._where) from error
 
     def close(self) -> None:
@@ -146,14 +146,19 @@ class PostgresStore(SqlStore):
 
 
 def _without_password(url: str) -> str:
+    """Name the store for a message: by its host and database, and only if those are clear."""
     try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "the PostgreSQL store"
-    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+        parts = psycopg.conninfo.conninfo_to_dict(url)
+    except (psycopg.Error, ValueError):
+        parts = {}
+    named = [str(parts.get(part) or "") for part in ("dbname", "host")]
+    if not all(re.fullmatch(r"[\w.-]+", name) for name in named):
+        return "the PostgreSQL store"  # a password with a slash in it is taken for one of these
+    return f"the PostgreSQL store {named[0]} at {named[1]}"
 
 
-def _ours(error: psycopg.Error, where: str) -> StoreError:
+def _ours(error: Exception, where: str) -> StoreError:
+    diagnosis = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     match error:
         case pg.DiskFull():
             return StoreFull(
@@ -170,12 +175,12 @@ def _ours(error: psycopg.Error, where: str) -> StoreError:
         case pg.IntegrityError():
             return StoreConflict(
                 "store.conflict",
-                f"{where} refuses the change: {error.diag.message_primary or error}",
+                f"{where} refuses the change: {diagnosis}",
                 "let one process write a run at a time; resume it to go on",
             )
         case _:
             # The driver's own text may repeat the connection string, and with it a password.
-            detail = error.diag.message_primary or type(error).__name__
+            detail = diagnosis or type(error).__name__
             return StoreUnavailable(
                 "store.unavailable",
                 f"{where} cannot be used: {detail}",

@@ -9,10 +9,10 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from auditcoder.domain.chain import EMPTY, Head
-from auditcoder.domain.errors import NotFound, StoreConflict
+from auditcoder.domain.errors import NotFound, StoreConflict, StoreForeign
 from auditcoder.domain.values import Digest, RunId
 
 _PAGE = 512
@@ -68,12 +68,15 @@ class SqlStore(ABC):
 
     def runs(self) -> list[RunId]:
         """Return every run kept here, oldest first."""
-        return [RunId(run) for (run,) in self.fetch("SELECT run FROM runs ORDER BY number", ())]
+        rows = self.fetch("SELECT run FROM runs ORDER BY number", ())
+        return [RunId(_is(str, run)) for (run,) in rows]
 
     def head(self, run: RunId) -> Head:
         """Return where the run's chain ends; `EMPTY` for a run that is not here."""
         rows = self.fetch("SELECT entries, head FROM runs WHERE run = ?", (run,))
-        return Head(entries=rows[0][0], digest=_name(rows[0][1])) if rows else EMPTY
+        if not rows:
+            return EMPTY
+        return Head(entries=_is(int, rows[0][0]), digest=Digest(_is(bytes, rows[0][1]).hex()))
 
     def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
         """Yield the entries from `start` on, page by page, holding nothing in between."""
@@ -82,16 +85,18 @@ class SqlStore(ABC):
             " AND seq >= ? ORDER BY seq LIMIT ?"
         )
         while page := self.fetch(query, (run, start, _PAGE)):
-            for _, body in page:
-                yield bytes(body)
-            start = page[-1][0] + 1
+            for seq, body in page:
+                if _is(int, seq) < start:  # a damaged index, which would be followed for ever
+                    raise _damaged()
+                start = seq + 1
+                yield _is(bytes, body)
 
     def blob(self, name: Digest) -> bytes:
         """Return a blob's content."""
         rows = self.fetch("SELECT body FROM blobs WHERE digest = ?", (_key(name),))
         if not rows:
             raise NotFound("blob.missing", f"there is no blob {name} here")
-        return bytes(rows[0][0])
+        return _is(bytes, rows[0][0])
 
     def append(
         self,
@@ -133,8 +138,22 @@ class SqlStore(ABC):
         return number
 
 
-def _name(key: bytes) -> Digest:
-    return Digest(bytes(key).hex())
+_Column = TypeVar("_Column")
+
+
+def _is(kind: type[_Column], value: object) -> _Column:
+    """Return a column's value, which is of the kind that was written, or the store is damaged."""
+    if not isinstance(value, kind):
+        raise _damaged()
+    return value
+
+
+def _damaged() -> StoreForeign:
+    return StoreForeign(
+        "store.damaged",
+        "the store is damaged: it holds what was never written to it",
+        "restore it from a copy, or import its runs from bundles",
+    )
 
 
 def _key(name: Digest) -> bytes:

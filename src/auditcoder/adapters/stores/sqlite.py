@@ -1,5 +1,6 @@
 """SQLite: one file, the default."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,7 +135,7 @@ class SqliteStore(SqlStore):
         try:
             with self._lock:
                 return self._db.execute(query, parameters).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise _ours(error, self._path) from error
 
     @contextmanager
@@ -156,7 +157,7 @@ class SqliteStore(SqlStore):
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise _ours(error, self._path) from error
         except OSError as error:
             raise StoreUnavailable(
@@ -179,10 +180,19 @@ def _statements(script: str) -> Iterator[str]:
             pending = ""
 
 
-def _ours(error: sqlite3.Error, path: str) -> StoreError:
+def _no_room(path: str) -> bool:
+    try:
+        disk = os.statvfs(Path(path).parent)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < 1 << 16
+
+
+def _ours(error: Exception, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if code is not None else None
-    if primary == sqlite3.SQLITE_FULL:
+    # On a full disk the log's index cannot grow, which SQLite reports as a failure to write.
+    if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _no_room(path)):
         return StoreFull(
             "store.full",
             f"there is no room left for {path}",
@@ -194,7 +204,7 @@ def _ours(error: sqlite3.Error, path: str) -> StoreError:
             f"{path} is locked by another process",
             "wait for it to finish, or end it, and try again; nothing was lost",
         )
-    if primary in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+    if primary in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT} or code is None:
         return StoreForeign(
             "store.foreign",
             f"{path} is not a database that can be read: {error}",

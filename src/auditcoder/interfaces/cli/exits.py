@@ -30,6 +30,8 @@ class Exit(IntEnum):
     """The store is locked, full, foreign or out of reach."""
     REFUSED = 6
     """The change would make a history illegal, or someone else wrote first."""
+    INTERNAL = 70
+    """A fault of our own. Nothing was altered."""
     INTERRUPTED = 130
     """Ctrl-C."""
 

@@ -5,6 +5,7 @@ Nothing heavy is imported here; each command loads what it needs, so that `--hel
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -42,7 +43,9 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if run:
-            sub.add_argument("run", metavar="RUN", help="a run's id or its beginning, or a bundle")
+            sub.add_argument(
+                "run", metavar="RUN", type=_named, help="a run's id or its beginning, or a bundle"
+            )
         sub.add_argument("--store", metavar="STORE", help=_STORE_HELP)
         sub.add_argument("--json", action="store_true", help="write JSON instead of text")
         return sub
@@ -56,7 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify = command("verify", "check that a record is whole and its history legal")
     verify.add_argument(
-        "--head", metavar="DIGEST", help="a head digest kept from earlier; it must be in the chain"
+        "--head",
+        metavar="DIGEST",
+        type=_digest,
+        help="a head digest kept from earlier; it must be in the chain",
     )
     export = command("export", "write a run, or what it says, to a file or standard output")
     export.add_argument(
@@ -75,36 +81,67 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _named(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty; name a run or a bundle")
+    return text
+
+
+def _digest(text: str) -> str:
+    digest = text.strip().lower().removeprefix("sha256:")
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise argparse.ArgumentTypeError(
+            "give the 64 hexadecimal digits that `export --as head` printed"
+        )
+    return digest
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    try:
+        options = _parser().parse_args(arguments)
+        return _run(options)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(options: argparse.Namespace) -> int:
     from auditcoder.domain.errors import AuditCoderError
     from auditcoder.interfaces.cli.exits import Exit, exit_for
+    from auditcoder.interfaces.cli.text import finish_output, prepare_output
 
+    prepare_output()
     try:
         module = import_module(f"auditcoder.interfaces.cli.{options.command}_command")
         code: int = module.run(options)
-        sys.stdout.flush()
+        finish_output()
     except AuditCoderError as error:
-        _report(error, as_json=options.json)
+        _report(error.code, str(error), error.advice, as_json=options.json)
         return exit_for(error)
-    except BrokenPipeError:
-        # The reader has seen enough. Point stdout elsewhere so that closing it stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+    except Exception as error:
+        if "AUDITCODER_DEBUG" in os.environ:
+            raise
+        _report(
+            "internal",
+            f"this is a fault of auditcoder's own: {type(error).__name__}: {error}",
+            "nothing was altered; please report it, with what AUDITCODER_DEBUG=1 prints",
+            as_json=options.json,
+        )
+        return Exit.INTERNAL
     return code
 
 
-def _report(error: Exception, *, as_json: bool) -> None:
-    code, advice = getattr(error, "code", ""), getattr(error, "advice", "")
+def _report(code: str, message: str, advice: str, *, as_json: bool) -> None:
+    from auditcoder.interfaces.cli.text import plain
+
+    if sys.stderr is None:
+        return
     if as_json:
         import json
 
-        body = {"error": {"code": code, "message": str(error), "advice": advice}}
+        body = {"error": {"code": code, "message": message, "advice": advice}}
         sys.stderr.write(json.dumps(body) + "\n")
         return
-    sys.stderr.write(f"auditcoder: {error} [{code}]\n")
+    sys.stderr.write(f"auditcoder: {plain(message)} [{code}]\n")
     if advice:
-        sys.stderr.write(f"  {advice}\n")
+        sys.stderr.write(f"  {plain(advice)}\n")

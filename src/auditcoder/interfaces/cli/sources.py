@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from auditcoder.adapters.stores.bundle import Bundle
+from auditcoder.adapters.stores.bundle import SUFFIX, Bundle
 from auditcoder.adapters.stores.sql import SqlStore
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import NotFound, StoreUnavailable
@@ -17,14 +17,22 @@ def default_store() -> str:
     """Return where runs are kept if nothing else is said."""
     if chosen := os.environ.get("AUDITCODER_STORE"):
         return chosen
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return str(Path(home) / "auditcoder" / "runs.db")
+    if home := os.environ.get("XDG_DATA_HOME"):
+        return str(Path(home) / "auditcoder" / "runs.db")
+    try:
+        return str(Path.home() / ".local" / "share" / "auditcoder" / "runs.db")
+    except RuntimeError as error:
+        raise StoreUnavailable(
+            "store.homeless",
+            "there is no home folder to keep runs in",
+            "say where they are with --store or AUDITCODER_STORE",
+        ) from error
 
 
 def open_store(named: str | None, *, create: bool = False) -> SqlStore:
     """Open the store that the user named, or the default one."""
     where = named or default_store()
-    if where.startswith(("postgresql://", "postgres://")):
+    if where.lower().startswith(("postgresql://", "postgres://")):
         try:
             from auditcoder.adapters.stores.postgres import PostgresStore
         except ImportError as error:
@@ -34,7 +42,13 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
                 "pip install 'auditcoder[postgres]'",
             ) from error
         return PostgresStore(where)
-    if not create and not Path(where).exists():
+    if "://" in where or "password=" in where or where == ":memory:":
+        raise StoreUnavailable(
+            "store.unknown-kind",
+            "that is not where runs can be kept",
+            "give the path of a file, or postgresql://USER@HOST/DATABASE",
+        )
+    if not create and not _holds_something(where):
         raise NotFound(
             "store.missing",
             f"there is no store at {where} yet",
@@ -47,14 +61,30 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
 def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, RunId]]:
     """Open a bundle, or find the run that `named` is the id of or the beginning of."""
     path = Path(named)
-    if path.is_file():
+    if path.suffix == SUFFIX or len(path.parts) > 1 or _exists(path):
         with closing(Bundle(path)) as bundle:
             yield bundle, bundle.manifest.run
         return
-    if path.suffix == ".acb" or len(path.parts) > 1:
-        raise NotFound("bundle.missing", f"there is no file {named}")
     with closing(open_store(store)) as opened:
         yield opened, _resolve(named, opened)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long a name, or one that no file can have
+        return False
+
+
+def _holds_something(where: str) -> bool:
+    """Whether a store may be there. One that may not be looked at is left to say so itself."""
+    try:
+        found = Path(where).stat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return found.st_size > 0
 
 
 def _resolve(named: str, store: SqlStore) -> RunId:

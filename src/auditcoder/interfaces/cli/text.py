@@ -1,5 +1,6 @@
 """How things look on a terminal. Colour only where somebody sees it."""
 
+import io
 import os
 import re
 import sys
@@ -8,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from auditcoder.domain.errors import StoreError
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import Node
 from auditcoder.domain.places import (
@@ -19,29 +21,70 @@ from auditcoder.domain.places import (
 )
 from auditcoder.domain.repair import Rank
 
-_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34"}
+_STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34}
+_MARKS = {style: chr(0xFDD0 + n) for n, style in enumerate((*_STYLES, "end"))}
+"""Stand for colours until a line is written: characters that mean nothing anywhere else."""
 
 
 def paint(text: str, style: str) -> str:
-    """Colour `text` if standard output is a terminal and nobody objects."""
-    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+    """Give `text` a colour, to be shown where somebody sees it."""
+    return f"{_MARKS[style]}{text}{_MARKS['end']}"
+
+
+def plain(text: str) -> str:
+    """Make whatever a terminal could act on visible. A record's texts are data."""
+    if text.isprintable():
         return text
-    return f"\033[{_CODES[style]}m{text}\033[0m"
+    return "".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in text)
 
 
 def say(line: str = "") -> None:
-    """Write one line. A record's texts are data: no control character of theirs gets through."""
-    sys.stdout.write(_UNSAFE.sub(_visible, line) + "\n")
+    """Write one line."""
+    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    codes = {**_STYLES, "end": 0}
+    pieces = re.split(f"([{''.join(_MARKS.values())}])", line)
+    by_mark = {mark: f"\033[{codes[style]}m" if coloured else "" for style, mark in _MARKS.items()}
+    emit("".join(by_mark.get(piece, plain(piece)) for piece in pieces) + "\n")
 
 
-_UNSAFE = re.compile(
-    r"(\033\[\d*m)|[^\S \t]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+def emit(text: str) -> None:
+    """Write text as it is. If the reader has seen enough, the rest goes nowhere."""
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        _go_on_unheard()
+    except OSError as error:
+        raise _cannot_speak(error) from error
 
 
-def _visible(match: re.Match[str]) -> str:
-    # Colours are ours, and harmless where they are not.
-    return match[1] or f"\\u{ord(match[0]):04x}"
+def prepare_output() -> None:
+    """Make sure that anything can be said, whatever the locale and whoever listens."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def finish_output() -> None:
+    """Hand over what is still held back."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _go_on_unheard()
+    except OSError as error:
+        raise _cannot_speak(error) from error
+
+
+def _go_on_unheard() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _cannot_speak(error: OSError) -> StoreError:
+    _go_on_unheard()
+    return StoreError(
+        "output.unwritable", f"the output cannot be written: {error.strerror}", "free some space"
+    )
 
 
 def one_line(text: str) -> str:
@@ -49,9 +92,14 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def encode_json(value: Any) -> str:
+    """Write a value as JSON that a person can read, too."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
 def emit_json(value: Any) -> None:
     """Write one JSON document."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    emit(encode_json(value))
 
 
 def clock(moment: datetime) -> str:

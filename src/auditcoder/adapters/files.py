@@ -1,0 +1,50 @@
+"""Files written whole or not at all."""
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from auditcoder.domain.errors import StoreError, StoreFull
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file to write to; it appears at `path` once it is complete and on the disk.
+
+    A link is followed. What is there and is no ordinary file, a device or a pipe, stays.
+    """
+    temporary: Path | None = None
+    try:
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        raise (StoreFull if full else StoreError)(
+            "file.full" if full else "file.unwritable",
+            f"{path} cannot be written: {error.strerror}",
+            "name another file; what was there before is unchanged",
+        ) from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _umask() -> int:
+    """Read the mask for new files, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
