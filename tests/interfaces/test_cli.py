@@ -323,8 +323,8 @@ class TestExportAndImport:
 
 class TestErrors:
     def test_every_kind_of_error_has_its_exit_code(self) -> None:
-        def kinds(kind: type) -> list[type]:
-            return [kind, *(k for sub in kind.__subclasses__() for k in kinds(sub))]
+        def kinds(kind: type[AuditCoderError]) -> list[type[AuditCoderError]]:
+            return [kind, *(k for below in kind.__subclasses__() for k in kinds(below))]
 
         for kind in kinds(AuditCoderError):
             assert exit_for(kind("code", "message")) in set(Exit) - {Exit.OK, Exit.DOES_NOT_HOLD}

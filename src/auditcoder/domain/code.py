@@ -151,13 +151,14 @@ def _read(source: str, lines: tuple[str, ...]) -> Bundle:
         raise ValueError("the parser counts other line ends than we do")
     body = ast.parse(source).body
     inside_string = _lines_inside_strings(source)
+    read_part = _with_globals if "global" in source else _part  # the walk is not cheap
     parts: list[Part] = []
     for statement in body:
         last = statement.end_lineno or statement.lineno
         if parts and statement.lineno <= parts[-1].last:
-            parts[-1] = _joined(parts[-1], _with_globals(statement, parts[-1].first, last))
+            parts[-1] = _joined(parts[-1], read_part(statement, parts[-1].first, last))
         else:
-            parts.append(_with_globals(statement, _first_line(statement), last))
+            parts.append(read_part(statement, _first_line(statement), last))
     return Bundle(
         source=source,
         lines=lines,
@@ -196,7 +197,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
                 last=last,
                 names=(name,),
                 kind=UnitKind.FUNCTION,
-                declared=tuple(sorted(_bound_by([statement]) - {name})),
+                declared=_in_passing(statement),
             )
         case ast.ClassDef(name=name, body=body):
             return Part(
@@ -204,7 +205,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
                 last=last,
                 names=(name,),
                 kind=UnitKind.CLASS,
-                declared=tuple(sorted(_bound_by([statement]) - {name})),
+                declared=_in_passing(statement),
                 class_name=name,
                 members=tuple(
                     (member, _first_line(inner), inner.end_lineno or inner.lineno)
@@ -227,6 +228,14 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
                 names=names,
                 kind=UnitKind.CONSTANT if names else None,
             )
+
+
+def _in_passing(
+    statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+) -> tuple[str, ...]:
+    """Return the names that a definition's header binds beside its own."""
+    outside, _ = _scopes(statement)
+    return tuple(sorted(_bound_by(outside)))
 
 
 def _imports(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:

@@ -33,7 +33,7 @@ class Registered(Value):
 
     subject: Subject
     trust: Trust
-    content: Digest | None = None
+    content: tuple[CheckKind, str, Digest | None, Digest | None] | None = None
     """Kind, requirement, input and expectation; None until it has run."""
 
 

@@ -5,7 +5,6 @@ from auditcoder.domain.evidence import Evidence, Trust
 from auditcoder.domain.law.common import Law, covered, present, refuse
 from auditcoder.domain.ledger import Ledger, Registered, Standing, change, rework
 from auditcoder.domain.places import AtProgram
-from auditcoder.domain.values import digest_of
 
 
 def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
@@ -36,12 +35,12 @@ def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
 
 
 def _registered(ledger: Ledger, evidence: Evidence) -> Registered:
-    content = digest_of((evidence.kind, evidence.requirement, evidence.input, evidence.expected))
+    content = (evidence.kind, evidence.requirement, evidence.input, evidence.expected)
     known = ledger.checks.get(evidence.check)
     new = Registered(subject=evidence.subject, trust=evidence.trust, content=content)
     if known is not None and (
         (known.subject, known.trust) != (new.subject, new.trust)
-        or known.content not in {None, content}
+        or known.content not in (None, content)
     ):
         refuse(Law.MISDECLARED, ledger, f"check {evidence.check} was another check before")
     return new
