@@ -29,8 +29,8 @@ def main() -> None:
 
     title("What was built, and how?")
     auditcoder("show", RUN)
-    title("Who answers for line 37 of the program?")
-    auditcoder("blame", RUN, "37")
+    title("Who answers for line 29 of the program?")
+    auditcoder("blame", RUN, "29")
     title("Everything that is filed under one responsibility")
     auditcoder("show", RUN, S1_2)
     title("Has anything been altered?")

@@ -37,9 +37,9 @@ from auditcoder.domain.events import (
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromNode, FromTask, GraphDelta, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.places import AtBranch, AtNode, AtProgram
+from auditcoder.domain.places import AtBranch, AtNode, AtProgram, Subject
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
-from auditcoder.domain.values import CheckId, RunId
+from auditcoder.domain.values import CheckId, Digest, RunId
 from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Recorder
 
@@ -269,35 +269,49 @@ def _check_node(recorder: Recorder, node: NodeId) -> list[int]:
     contract = GRAPH.by_id[node].contract
     assert contract is not None
     faults = signature_faults(contract, source)
-    check, call, wanted = LOCAL[node]
-    ran = _python(f"{source}\nprint(repr({call}))\n", "")
-    seen = [
-        Evidence(
-            check=CheckId(f"{node}-signature"),
-            kind=CheckKind.SIGNATURE,
-            subject=AtNode(node=node),
-            trust=Trust.DERIVED,
-            verdict=Verdict.FAILED if faults else Verdict.PASSED,
-            against=code,
-            message="; ".join(faults),
-        ),
-        _judged(recorder, ran, wanted, CheckId(f"{node}-{check}"), call),
-    ]
-    seen[1] = msgspec.structs.replace(
-        seen[1], kind=CheckKind.BOUNDARY, subject=AtNode(node=node), against=code
+    signature = Evidence(
+        check=CheckId(f"{node}-signature"),
+        kind=CheckKind.SIGNATURE,
+        subject=AtNode(node=node),
+        trust=Trust.DERIVED,
+        verdict=Verdict.FAILED if faults else Verdict.PASSED,
+        against=code,
+        message="; ".join(faults),
     )
-    return _file(recorder, seen)
+    name, call, wanted = LOCAL[node]
+    boundary = _run(
+        recorder,
+        source=f"{source}\nprint(repr({call}))\n",
+        given="",
+        wanted=wanted,
+        check=CheckId(f"{node}-{name}"),
+        kind=CheckKind.BOUNDARY,
+        subject=AtNode(node=node),
+        trust=Trust.GENERATED,
+        against=code,
+        requirement=f"{call} is {wanted}",
+    )
+    return _file(recorder, [signature, boundary])
 
 
 def _check_program(recorder: Recorder) -> list[int]:
     """Run the program on every case; return the events of those that did not pass."""
     assembly = recorder.ledger.working.assembly
     assert assembly is not None
-    program = recorder.text(assembly.program)
-    seen = []
-    for name, (trust, given, wanted) in CASES.items():
-        evidence = _judged(recorder, _python(program, given), wanted, CheckId(name), given)
-        seen.append(msgspec.structs.replace(evidence, trust=trust, against=assembly.program))
+    seen = [
+        _run(
+            recorder,
+            source=recorder.text(assembly.program),
+            given=given,
+            wanted=wanted,
+            check=CheckId(name),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=trust,
+            against=assembly.program,
+        )
+        for name, (trust, given, wanted) in CASES.items()
+    ]
     return _file(recorder, seen)
 
 
@@ -306,30 +320,39 @@ def _file(recorder: Recorder, seen: list[Evidence]) -> list[int]:
     return [n for n, e in zip(numbers, seen, strict=True) if e.verdict is not Verdict.PASSED]
 
 
-def _judged(
+def _run(
     recorder: Recorder,
-    ran: tuple[subprocess.CompletedProcess[str], float],
+    *,
+    source: str,
+    given: str,
     wanted: str,
     check: CheckId,
-    given: str,
+    kind: CheckKind,
+    subject: Subject,
+    trust: Trust,
+    against: Digest,
+    requirement: str = "",
 ) -> Evidence:
-    done, milliseconds = ran
+    """Run `source` on `given`, and say what was seen."""
+    done, milliseconds = _python(source, given)
     answer = done.stdout.strip()
-    right = done.returncode == 0 and answer == wanted
+    wrong = Verdict.CRASH if done.returncode else Verdict.FAILED
+    right = not done.returncode and answer == wanted
     return Evidence(
         check=check,
-        kind=CheckKind.EXAMPLE,
-        subject=AtProgram(),
-        trust=Trust.GENERATED,
-        verdict=Verdict.PASSED if right else (Verdict.CRASH if done.returncode else Verdict.FAILED),
-        against=recorder.put(given),  # replaced by the caller, who knows what was checked
+        kind=kind,
+        subject=subject,
+        trust=trust,
+        verdict=Verdict.PASSED if right else wrong,
+        against=against,
+        requirement=requirement,
+        message="" if right else f"expected {wanted}, observed {answer or 'nothing'}",
         input=recorder.put(given),
         expected=recorder.put(wanted),
         observed=recorder.put(done.stdout),
         errors=recorder.put(done.stderr) if done.stderr else None,
         exit_code=done.returncode,
         milliseconds=round(milliseconds, 1),
-        message="" if right else f"expected {wanted}, observed {answer or 'nothing'}",
         judge="subprocess",
     )
 
