@@ -17,6 +17,7 @@ from auditcoder.domain.assembly import (
     build_order,
     owner_of_line,
 )
+from auditcoder.domain.binding import BUILTINS
 from auditcoder.domain.code import Bundle, NodeCode, read_bundle, units_of
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
@@ -37,7 +38,7 @@ class World:
         self.code: dict[NodeId, NodeCode] = {}
         self.bundles: dict[NodeId, Bundle] = {}
         for name, source in sources.items():
-            taken = frozenset(u.registered for c in self.code.values() for u in c.units)
+            taken = BUILTINS | {u.registered for c in self.code.values() for u in c.units}
             scope = (scopes or {}).get(name, "")
             self.bundles[NodeId(name)] = bundle = read_bundle(source)
             self.code[NodeId(name)] = NodeCode(
@@ -104,6 +105,63 @@ class TestAssembly:
         )
         draft = world.assemble()
         assert run(draft.text) == "a\nba\nb\n"
+        assert world.faults(draft.text, draft.segments) == ()
+
+    @pytest.mark.parametrize(
+        ("bundle", "output"),
+        [
+            ("import datetime\nfrom datetime import datetime\nprint(datetime(1, 2, 3).day)\n", "3"),
+            ("import time\nfrom time import time\nprint(time() > 0)\n", "True"),
+            ("def sqrt(x): return 'mine'\nfrom math import sqrt\nprint(sqrt(4))\n", "2.0"),
+            ("pow = None\nfrom math import sqrt as pow\nprint(pow(4))\n", "2.0"),
+            ("import os.path\nimport os\nprint(os.path.sep)\n", "/"),
+            ("import xml.dom\nimport xml.sax\nprint(xml.sax.__name__)\n", "xml.sax"),
+        ],
+    )
+    def test_imports_keep_their_order_where_it_matters(self, bundle: str, output: str) -> None:
+        world = World({"S1": bundle})
+        draft = world.assemble()
+        assert run(draft.text) == f"{output}\n"
+        assert world.faults(draft.text, draft.segments) == ()
+
+    @pytest.mark.parametrize(
+        "bundle",
+        [
+            "from __future__ import annotations\nimport abc\n\nclass P(abc.ABC):\n    x: int = 0\n",
+            "from dataclasses import dataclass\n\n@dataclass\nclass P:\n    x: int = 0\n",
+            "from enum import Enum\n\nclass E(Enum):\n    A = 1\n",
+            "from typing import TYPE_CHECKING as T\nif T:\n    from decimal import Decimal\n",
+            "try:\n    import numpy as np\nexcept ImportError:\n    np = None\n",
+            "__all__ = ['f']\n\ndef f(): ...\n",
+            "count = 0\n\ndef bump():\n    global count\n    count += 1\n",
+            "import asyncio\n\nasync def main():\n    await asyncio.sleep(0)\n",
+            'TEXT = """\n>>> not code\n# coding: no\n"""\n',
+            "# Huffman coding: build the tree\ndef build(): ...\n",
+            "from functools import lru_cache\n\n@lru_cache\ndef fib(n): return n\n",
+            "f = lambda x, *a, y=1, **k: (x, a, y, k)\n",
+            "def outer():\n    def inner(): return 1\n    return inner\n",
+            "class A:\n    class B:\n        def m(self): ...\n",
+        ],
+    )
+    def test_ordinary_code_is_taken(self, bundle: str) -> None:
+        world = World({"S1": bundle, "S2": "def f_S2(x):\n    return x\n"})
+        draft = world.assemble()
+        compile(draft.text, "program", "exec")
+        assert world.faults(draft.text, draft.segments) == ()
+
+    @pytest.mark.parametrize(
+        "bundle",
+        [
+            "@property\ndef p(self): return 1\n\n@p.setter\ndef p(self, v): pass\n",
+            "class Inner:\n    def m(self): ...\n",
+            "limit = 3\n\ndef m(self, x=(y := 2)): return x\n",
+            'def m(self):\n    """Doc\n\n    more\n    """\n    return """a\nb"""\n',
+        ],
+    )
+    def test_ordinary_methods_are_taken(self, bundle: str) -> None:
+        world = World({"S1": bundle, "S0": "class C:\n    pass\n"}, {"S1": "C"})
+        draft = world.assemble()
+        compile(draft.text, "program", "exec")
         assert world.faults(draft.text, draft.segments) == ()
 
     @pytest.mark.parametrize(

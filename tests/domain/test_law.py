@@ -7,11 +7,12 @@ import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.assembly import AssemblyConflict, Segment, build_order
+from auditcoder.domain.binding import BUILTINS
 from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.contract import Param
 from auditcoder.domain.diagnosis import Level, Localised
-from auditcoder.domain.errors import RecordRefused
+from auditcoder.domain.errors import RecordRefused, RecordUnreadable
 from auditcoder.domain.events import (
     Assembled,
     BriefCommitted,
@@ -83,7 +84,7 @@ def written(
     return CodeWritten(
         node=name,
         code=recorder.put(source),
-        units=units_of(read_bundle(source), name),
+        units=units_of(read_bundle(source), name, "", BUILTINS),
         cause=cause,
         reply=reply,
     )
@@ -310,7 +311,7 @@ class TestEvidence:
 
     def test_no_check_is_dropped_while_a_transaction_is_open(self, store: SqliteStore) -> None:
         recorder = repairing(store)
-        event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
+        event = CheckDropped(check=CheckId("S1_1-generated"), reason="in the way")
         assert_illegal(recorder, event, Law.WRONG_DECISION)
 
     def test_changed_code_takes_its_evidence_with_it(self, store: SqliteStore) -> None:
@@ -629,8 +630,6 @@ class TestWhatAttackersFound:
         check_program(recorder, "given-1", Verdict.PASSED)
         event = RunFinished(outcome=Outcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
-        check_program(recorder, "planned", Verdict.PASSED)
-        recorder.record(event)
 
     def test_the_program_changes_only_in_a_transaction(self, store: SqliteStore) -> None:
         recorder = failing(store)
@@ -746,8 +745,9 @@ class TestWhatAttackersFound:
         [
             b"def f_S2(x):\r\n    return 1\r\n",
             b"# coding: latin-1\ndef f_S2(x):\n    return '\xff'\n",
-            b"# coding: utf-7\ndef f_S2(x):\n    return 1\n",
-            b"#!/usr/bin/python\n# -*- coding: utf_16 -*-\ndef f_S2(x):\n    return 1\n",
+            "\ufeffdef f_S2(x):\n    return 1\n".encode(),
+            b"from math import *\ndef f_S2(x):\n    return 1\n",
+            b"if True:\n    from math import *\ndef f_S2(x):\n    return 1\n",
         ],
     )
     def test_code_has_one_reading(self, store: SqliteStore, source: bytes) -> None:
@@ -903,6 +903,194 @@ class TestWhatAttackersFound:
         recorder.write_code(S2, code("S2", "return '\ud800'"))
         assert verify_run(store, RUN).holds
 
+    @pytest.mark.parametrize("mark", ["# coding: utf-7", "# -*- coding: utf_16 -*-"])
+    def test_no_comment_declares_an_encoding(self, store: SqliteStore, mark: str) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, f"{mark}\n" + code(name))
+        program = recorder.assemble()
+        assert recorder.text(program).startswith("\n\n")
+        raw = take(store, RUN)
+        bare = recorder.text(program).removeprefix("\n\n")
+        honest = raw.events()[-1]
+        assert isinstance(honest, Assembled)
+        event = Assembled(program=digest(bare.encode()), segments=honest.segments[1:])
+        forged = forge(raw, [*raw.events()[:-1], event], bare.encode())
+        assert [f.code for f in forged.verify().findings] == ["law.unfaithful-assembly"]
+
+    def test_nodes_are_not_interleaved(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name) + (f"log_{name} = 1\n"))
+        recorder.assemble()
+        working = recorder.ledger.working
+        raw = take(store, RUN)
+        parts = [
+            (name, part)
+            for name in build_order(recorder.ledger.graph, working.code)
+            for part in working.bundles[name].body
+        ]
+        parts.append(parts.pop(1))
+        lines = [x for n, p in parts for x in working.bundles[n].lines[p.first - 1 : p.last]]
+        text = "\n".join(lines) + "\n"
+        segments = tuple(
+            Segment(lines=p.last - p.first + 1, node=n, source=p.first) for n, p in parts
+        )
+        event = Assembled(program=digest(text.encode()), segments=segments)
+        forged = forge(raw, [*raw.events()[:-1], event], text.encode())
+        assert [f.code for f in forged.verify().findings] == ["law.unfaithful-assembly"]
+
+    def test_a_dropped_check_is_not_planned_again(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED)))
+        recorder.record(CheckDropped(check=CheckId("x"), reason="wrong"))
+        event = BriefCommitted(brief=planning("x", Trust.GIVEN), reason="again")
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_planned_check_runs_as_it_was_planned(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN)))
+        easier = planning("x", Trust.GIVEN, output="0")
+        assert_illegal(recorder, BriefCommitted(brief=easier, reason="easier"), Law.MISDECLARED)
+        program = recorder.assemble()
+        honest = Evidence(
+            check=CheckId("x"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=program,
+            input=recorder.put("1"),
+            expected=recorder.put("2"),
+        )
+        lie = replace(honest, expected=recorder.put("0"))
+        assert_illegal(recorder, CheckRan(evidence=lie), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN), reason="the same"))
+
+    def test_the_tasks_own_examples_must_pass(self, store: SqliteStore) -> None:
+        task = replace(TASK, examples=(StdioExample(input="1", output="2"),))
+        recorder = Recorder.start(store, RUN, task, ticking())
+        recorder.record(GraphCommitted(graph=GRAPH))
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name))
+        program = recorder.assemble()
+        check_program(recorder, "made-up", Verdict.PASSED, Trust.DERIVED)
+        event = RunFinished(outcome=Outcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_what_came_with_the_task_is_about_the_program(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        event = ran(S2, recorder.ledger.working.code[S2].digest)
+        given = replace(event.evidence, trust=Trust.GIVEN)
+        assert_illegal(recorder, CheckRan(evidence=given), Law.MISDECLARED)
+
+    def test_an_opinion_is_never_given(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        program = recorder.assemble()
+        opinion = Evidence(
+            check=CheckId("opinion"),
+            kind=CheckKind.REVIEW,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=program,
+        )
+        assert_illegal(recorder, CheckRan(evidence=opinion), Law.MISDECLARED)
+
+    def test_only_what_a_model_wrote_is_dropped(self, store: SqliteStore) -> None:
+        event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
+        assert_illegal(failing(store), event, Law.MISDECLARED)
+
+    def test_a_blank_line_more_is_no_candidate(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = Assembled(
+            program=recorder.put(recorder.text(assembly.program) + "\n"),
+            segments=(*assembly.segments, Segment(lines=1)),
+        )
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_frozen_leaves_keep_their_order(self, store: SqliteStore) -> None:
+        s3 = NodeId("S3")
+        graph = TaskGraph(
+            nodes=(replace(ROOT_NODE, dependencies=()), *(node(n) for n in ("S1", "S2", "S3"))),
+            order=(S1, S2, s3),
+        )
+        recorder = started(store, graph)
+        for name in (S1, S2, s3):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        locate(recorder, AtNode(node=S1))
+        recorder.open_transaction()
+        event = GraphRevised(delta=GraphDelta(order=(S1, s3, S2)), reason="x")
+        assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+
+    @pytest.mark.parametrize("cause", ["S2", "S99"])
+    def test_a_cause_is_a_node_of_the_region(self, store: SqliteStore, cause: str) -> None:
+        recorder = repairing(store)
+        event = written(recorder, S1_1, code("S1_1", "return 3"), cause=NodeId(cause))
+        law = Law.BOUNDARY_CROSSED if cause == "S2" else Law.MISDECLARED
+        assert_illegal(recorder, event, law)
+
+    def test_nobody_takes_a_builtin_from_the_others(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2", "return sum([x])"))
+        recorder.write_code(
+            S1_1, code("S1_1", "return sum(x)") + "def sum(x):\n    return 'mine'\n"
+        )
+        assert recorder.ledger.working.owners()["sum__S1_1"] == S1_1
+        source = code("S1_1") + "class sum: pass\n"
+        event = CodeWritten(
+            node=S1_1, code=recorder.put(source), units=units_of(read_bundle(source), S1_1)
+        )
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_nor_by_importing_one(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2", "return pow(x, 2)"))
+        for name in (S1_1, S1, ROOT):
+            recorder.write_code(name, "from math import pow\n" + code(name))
+        with pytest.raises(AssemblyConflict, match="pow"):
+            recorder.assemble()
+
+    def test_an_exception_frees_the_child_and_no_more(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        wide = replace(exception(S1_1, S2).exception, region=(S1, S2))
+        assert_illegal(recorder, ExceptionRaised(exception=wide), Law.WRONG_REGION)
+
+    def test_a_class_is_named_by_an_identifier(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        with pytest.raises(RecordRefused):
+            recorder.write_code(S2, code("S2"), scope="not one\n")
+
+    def test_code_that_cannot_be_read_passes_nothing(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
+        program = recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        event = RunFinished(outcome=Outcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_acts_out_of_place_are_refused_like_events(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, ticking())
+        for act in (recorder.assemble, recorder.decide, recorder.open_transaction):
+            with pytest.raises(RecordRefused):
+                act()
+
+    def test_a_writer_does_not_go_on_with_a_broken_chain(self, store: SqliteStore) -> None:
+        started(store)
+        store._db.execute("DROP TRIGGER events_stand")
+        store._db.execute(
+            "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), '03:04:05', '03:04:09')"
+            " AS BLOB) WHERE seq = 0"
+        )
+        with pytest.raises(RecordUnreadable):
+            Recorder.resume(store, RUN, ticking())
+
     def test_deeply_nested_code_reads_the_same_from_any_depth(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.write_code(S2, code("S2") + "v = " + "+".join(["1"] * 2500) + "\n")
@@ -947,6 +1135,12 @@ def reply(recorder: Recorder, phase: Phase = Phase.GENERATION) -> ReplyRecorded:
         request=recorder.put("please"),
         reply=recorder.put("here"),
     )
+
+
+def planning(name: str, trust: Trust, output: str = "2") -> Brief:
+    example = StdioExample(input="1", output=output)
+    planned = PlannedCheck(id=CheckId(name), trust=trust, example=example)
+    return Brief(requirements=Requirements(checks=(planned,)))
 
 
 def ran(name: NodeId, against: Digest) -> CheckRan:

@@ -201,7 +201,7 @@ class Life(RuleBasedStateMachine):
     # Validating
 
     @when(lambda ledger: bool(ledger.working.code))
-    @rule(pick=picks, verdict=verdicts, trust=trusts)
+    @rule(pick=picks, verdict=verdicts, trust=st.sampled_from([Trust.DERIVED, Trust.GENERATED]))
     def check_a_node(self, pick: int, verdict: Verdict, trust: Trust) -> None:
         coded = self.writable() & frozenset(self.ledger.working.code)
         if (

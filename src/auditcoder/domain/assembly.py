@@ -5,14 +5,17 @@ which lines of which node's bundle. `assembly_faults` checks the certificate aga
 texts alone, without running the assembler, so that it holds for any assembler.
 """
 
+import re
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import msgspec
 
-from auditcoder.domain.code import Bundle, NodeCode, Part, read_bundle, renamed, units_of
+from auditcoder.domain.binding import BUILTINS
+from auditcoder.domain.code import Bundle, NodeCode, Part, read_bundle, units_of
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.renaming import renamed
 from auditcoder.domain.values import Digest, Value
 
 INDENT = "    "
@@ -87,6 +90,7 @@ def assemble(
     order = build_order(graph, code)
     if clash := _clash(code, bundles):
         raise AssemblyConflict(clash)
+    standing = {node: placed(bundles[node], code[node]) for node in order}
     page = _Page()
     for statement, asked in _merged_imports(order, bundles):
         page.put_import(statement, asked)
@@ -98,13 +102,24 @@ def assemble(
         if code[node].scope:
             continue
         for part in bundles[node].body:
-            page.put(node, part, placed(bundles[node], code[node]))
-            for method in methods.pop(code[node].known_as(part.class_name), ()):
+            page.put(node, part, standing[node])
+            for method in methods.pop(part.class_name, ()):
                 for piece in bundles[method].body:
-                    page.put(method, piece, placed(bundles[method], code[method]))
+                    page.put(method, piece, standing[method])
     if methods:
-        raise AssemblyConflict(f"no bundle declares class {', '.join(sorted(methods))}")
+        raise AssemblyConflict(f"no bundle declares class {', '.join(methods)}")
+    if coding_of("\n".join(page.lines[:2])):
+        page.start_lower()
     return Draft(text="\n".join(page.lines) + "\n", segments=tuple(page.segments))
+
+
+_CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+
+
+def coding_of(text: str) -> str | None:
+    """Return the encoding that a program's first two lines ask for, if they ask for any."""
+    found = _CODING.search("\n".join(text.split("\n", 2)[:2]))
+    return found[1] if found else None
 
 
 class _Page:
@@ -113,6 +128,11 @@ class _Page:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.segments: list[Segment] = []
+
+    def start_lower(self) -> None:
+        """Keep a comment that looks like a declaration of the encoding from being one."""
+        self.lines[:0] = ["", ""]
+        self.segments.insert(0, Segment(lines=2))
 
     def put_import(self, statement: str, asked: tuple[NodeId, ...]) -> None:
         self.lines.append(statement)
@@ -141,16 +161,30 @@ def _merged_imports(
 
 
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]) -> str | None:
-    """Say which imported name would have two meanings, so that one overrides the other."""
-    meaning: dict[str, str] = {}
+    """Say which imported name would mean something else to another node than it does alone."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
+    meanings: dict[str, dict[str, NodeId]] = {}
     for node in code:
-        for name, statement in bundles[node].imported.items():
-            if meaning.setdefault(name, statement) != statement:
-                return f"{name} is imported as `{meaning[name]}` and as `{statement}`"
-            if defined.get(name, node) != node:
-                return f"{node} imports {name} (`{statement}`), which {defined[name]} defines"
+        for imported in bundles[node].imported:
+            meanings.setdefault(imported.name, {})[imported.meaning] = node
+            if defined.get(imported.name, node) != node:
+                owner = defined[imported.name]
+                return f"{node} imports {imported.name}, which {owner} defines"
+    for name, known in meanings.items():
+        if len(known) > 1 and len(importers := _importers(name, code, bundles)) > 1:
+            ways = " and as ".join(f"`{meaning}`" for meaning in sorted(known))
+            return f"{name} is imported by {', '.join(importers)} as {ways}"
+        if name in BUILTINS:
+            users = [n for n in code if name in bundles[n].words]
+            if users != _importers(name, code, bundles):
+                return f"{name} is imported, but some nodes may mean Python's own"
     return None
+
+
+def _importers(
+    name: str, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]
+) -> list[NodeId]:
+    return [n for n in code if any(i.name == name for i in bundles[n].imported)]
 
 
 def assembly_faults(
@@ -168,6 +202,8 @@ def assembly_faults(
     for, at the top. Nodes stand in their `order`, methods in the class they belong to.
     """
     lines = tuple(text.removesuffix("\n").split("\n"))
+    if not text.endswith("\n") or coding_of(text):
+        return ("the program does not end its last line, or declares an encoding",)
     if any(s.lines < 1 for s in segments) or sum(s.lines for s in segments) != len(lines):
         return ("the segments do not cover the program's lines exactly",)
     faults: list[str] = []
@@ -196,8 +232,7 @@ def assembly_faults(
             faults.append(f"{node}'s lines {first} to {last} stand changed")
         used[node].append((first, last))
         if not code[node].scope:
-            ended = next((p.class_name for p in bundles[node].body if p.last == last), "")
-            in_class = code[node].known_as(ended)
+            in_class = next((p.class_name for p in bundles[node].body if p.last == last), "")
         elif code[node].scope != in_class:
             faults.append(f"{node}'s code stands outside its class")
     faults.extend(f"{node} asked for `{statement}`" for statement, node in sorted(wanted))
@@ -223,8 +258,10 @@ def _whole_faults(
     faults = []
     if clash := _clash(code, bundles):
         faults.append(clash)
-    top = {s.node: None for s in segments if s.node is not None and not _scope(code, s.node)}
-    if list(top) != [n for n in order if not code[n].scope and bundles[n].body]:
+    top = [s.node for s in segments if s.node is not None and not _scope(code, s.node)]
+    if [node for node, _ in groupby(top)] != [
+        n for n in order if not code[n].scope and bundles[n].body
+    ]:
         faults.append("the nodes do not stand in the order of the graph")
     parse = all(bundle.parses for bundle in bundles.values())
     scoped = any(c.scope for c in code.values())

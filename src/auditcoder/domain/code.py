@@ -9,15 +9,24 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import Any, TypeVar
 
 import msgspec
 
+from auditcoder.domain.binding import (
+    PARSE_ERRORS,
+    Imported,
+    bound_by,
+    imports_in,
+    imports_of,
+    on_a_fresh_stack,
+    parse,
+    scopes,
+)
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.renaming import renamed
 from auditcoder.domain.values import Digest, Value
 
 
@@ -55,10 +64,6 @@ class NodeCode(Value):
     agent: str = ""
     """The concrete agent that wrote it."""
 
-    def known_as(self, name: str) -> str:
-        """Return what the program knows `name` of this bundle as."""
-        return next((u.registered for u in self.units if u.name == name), name)
-
     def renames(self) -> dict[str, str]:
         """The helpers that carry another name in the program."""
         if self.scope:
@@ -73,16 +78,18 @@ class Part(msgspec.Struct, frozen=True):
 
     first: int
     last: int
-    imports: tuple[str, ...] = ()
-    """The imports it asks for, a statement each, where it is nothing but an import."""
-    imported: tuple[tuple[str, str], ...] = ()
-    """What it imports, however deep: each name, and a statement that would bind it alone."""
+    imported: tuple[Imported, ...] = ()
+    """What it imports, however deep."""
+    lifted: bool = False
+    """Whether it is nothing but imports, which assembly may merge with those of other nodes."""
     names: tuple[str, ...] = ()
     """The names it binds at top level otherwise."""
     kind: UnitKind | None = None
     """What kind of unit those names are."""
+    in_passing: tuple[str, ...] = ()
+    """Names that a definition's header binds beside its own."""
     declared: tuple[str, ...] = ()
-    """Names that it binds at top level in passing: by `global`, or within a header."""
+    """Names that functions in it declare global, and so can bind at top level."""
     class_name: str = ""
     members: tuple[tuple[str, int, int], ...] = ()
     """For a class: the names that its body binds, with their first and last lines."""
@@ -100,37 +107,24 @@ class Bundle(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def body(self) -> tuple[Part, ...]:
-        """What is left once the imports are lifted out."""
-        return tuple(part for part in self.parts if not part.imports)
+        """What is left once imports are lifted out."""
+        return tuple(part for part in self.parts if not part.lifted)
 
     @cached_property
     def imports(self) -> tuple[str, ...]:
-        """The imports it asks for, a statement each."""
-        return tuple(statement for part in self.parts for statement in part.imports)
+        """The imports that are lifted out, a statement each."""
+        lifted = (imported for part in self.parts if part.lifted for imported in part.imported)
+        return tuple(dict.fromkeys(imported.statement for imported in lifted))
 
     @cached_property
-    def imported(self) -> dict[str, str]:
-        """Each name that it imports, and the statement that does it."""
-        return {name: statement for part in self.parts for name, statement in part.imported}
+    def imported(self) -> tuple[Imported, ...]:
+        """Everything that it imports into the program, lifted or not."""
+        return tuple(imported for part in self.parts for imported in part.imported)
 
-
-PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What reading someone else's Python can raise."""
-
-
-_Result = TypeVar("_Result")
-
-
-def _on_a_fresh_stack(work: Callable[[], _Result]) -> _Result:
-    """Do `work`; if it runs out of stack, once more on a new one.
-
-    Deeply nested code would otherwise read differently the deeper the caller stands.
-    """
-    try:
-        return work()
-    except RecursionError:
-        with ThreadPoolExecutor(max_workers=1) as fresh:
-            return fresh.submit(work).result()
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Everything in it that could be a name."""
+        return frozenset(re.findall(r"\w+", self.source))
 
 
 @lru_cache(maxsize=512)
@@ -138,7 +132,7 @@ def read_bundle(source: str) -> Bundle:
     """Split a bundle into its top-level statements. Code that does not parse is one part."""
     lines = tuple(source.removesuffix("\n").split("\n")) if source else ()
     try:
-        return _on_a_fresh_stack(lambda: _read(source, lines))
+        return on_a_fresh_stack(lambda: _read(source, lines))
     except (*PARSE_ERRORS, tokenize.TokenError):
         whole = (Part(first=1, last=len(lines)),) if lines else ()
         return Bundle(
@@ -149,7 +143,7 @@ def read_bundle(source: str) -> Bundle:
 def _read(source: str, lines: tuple[str, ...]) -> Bundle:
     if "\r" in source:
         raise ValueError("the parser counts other line ends than we do")
-    body = ast.parse(source).body
+    body = parse(source).body
     inside_string = _lines_inside_strings(source)
     read_part = _with_globals if "global" in source else _part  # the walk is not cheap
     parts: list[Part] = []
@@ -162,7 +156,7 @@ def _read(source: str, lines: tuple[str, ...]) -> Bundle:
     return Bundle(
         source=source,
         lines=lines,
-        parts=tuple(_with_comments(parts, len(lines))),
+        parts=tuple(_with_comments(_lifted(parts), len(lines))),
         parses=True,
         inside_string=inside_string,
     )
@@ -174,30 +168,21 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _with_globals(statement: ast.stmt, first: int, last: int) -> Part:
-    part = _part(statement, first, last)
     declared = {n for g in ast.walk(statement) if isinstance(g, ast.Global) for n in g.names}
-    if not declared:
-        return part
-    return msgspec.structs.replace(part, declared=tuple(sorted(declared | set(part.declared))))
+    return msgspec.structs.replace(_part(statement, first, last), declared=tuple(sorted(declared)))
 
 
 def _part(statement: ast.stmt, first: int, last: int) -> Part:
     match statement:
         case ast.Import() | ast.ImportFrom():
-            asked = _imports(statement)
-            return Part(
-                first=first,
-                last=last,
-                imports=tuple(asked.values()),
-                imported=tuple(asked.items()),
-            )
+            return Part(first=first, last=last, imported=imports_of(statement), lifted=True)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             return Part(
                 first=first,
                 last=last,
                 names=(name,),
                 kind=UnitKind.FUNCTION,
-                declared=_in_passing(statement),
+                in_passing=_in_passing(statement),
             )
         case ast.ClassDef(name=name, body=body):
             return Part(
@@ -205,26 +190,20 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
                 last=last,
                 names=(name,),
                 kind=UnitKind.CLASS,
-                declared=_in_passing(statement),
+                in_passing=_in_passing(statement),
                 class_name=name,
                 members=tuple(
                     (member, _first_line(inner), inner.end_lineno or inner.lineno)
                     for inner in body
-                    for member in sorted(_bound_by([inner]))
+                    for member in sorted(bound_by([inner]))
                 ),
             )
         case _:
-            imported = {
-                name: asked
-                for inner in _own_scope([statement])
-                if isinstance(inner, ast.Import | ast.ImportFrom)
-                for name, asked in _imports(inner).items()
-            }
-            names = tuple(sorted(_bound_by([statement])))
+            names = tuple(sorted(bound_by([statement])))
             return Part(
                 first=first,
                 last=last,
-                imported=tuple(imported.items()),
+                imported=imports_in(statement),
                 names=names,
                 kind=UnitKind.CONSTANT if names else None,
             )
@@ -233,22 +212,8 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
 def _in_passing(
     statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
 ) -> tuple[str, ...]:
-    """Return the names that a definition's header binds beside its own."""
-    outside, _ = _scopes(statement)
-    return tuple(sorted(_bound_by(outside)))
-
-
-def _imports(statement: ast.Import | ast.ImportFrom) -> dict[str, str]:
-    """Map each name that the statement binds to a statement that binds it alone."""
-    result = {}
-    for alias in statement.names:
-        alone: ast.stmt = ast.Import(names=[alias])
-        bound = alias.asname or alias.name.partition(".")[0]
-        if isinstance(statement, ast.ImportFrom):
-            alone = ast.ImportFrom(module=statement.module, names=[alias], level=statement.level)
-            bound = alias.asname or alias.name
-        result[alias.name if alias.asname is None else bound] = ast.unparse(alone)
-    return result
+    outside, _ = scopes(statement)
+    return tuple(sorted(bound_by(outside)))
 
 
 def _joined(a: Part, b: Part) -> Part:
@@ -260,9 +225,24 @@ def _joined(a: Part, b: Part) -> Part:
         imported=a.imported + b.imported,
         names=names,
         kind=UnitKind.CONSTANT if names else None,
+        in_passing=a.in_passing + b.in_passing,
         declared=a.declared + b.declared,
-        members=a.members + b.members,
     )
+
+
+def _lifted(parts: list[Part]) -> list[Part]:
+    """Leave imports where they are if the order in which names are bound could matter."""
+    if not any(part.lifted for part in parts):
+        return parts
+    meanings = {(i.name, i.meaning) for part in parts for i in part.imported}
+    bound = Counter(name for name, _ in meanings)
+    bound.update(n for part in parts for n in (*part.names, *part.in_passing, *part.declared))
+    return [
+        msgspec.structs.replace(part, lifted=all(bound[i.name] == 1 for i in part.imported))
+        if part.lifted
+        else part
+        for part in parts
+    ]
 
 
 def _with_comments(parts: list[Part], count: int) -> list[Part]:
@@ -307,200 +287,37 @@ def units_of(
     """
     units: dict[str, Unit] = {}
     aliases = {} if scope else _aliases(bundle, node, taken)
+
+    def register(name: str, registered: str, kind: UnitKind, first: int, last: int) -> None:
+        # A name bound twice in one bundle has one owner all the same; the last one stands.
+        units[name] = Unit(name=name, registered=registered, kind=kind, first=first, last=last)
+
     for part in bundle.parts:
-        if part.kind is None:
-            continue
-        kind = UnitKind.METHOD if scope and part.kind is UnitKind.FUNCTION else part.kind
-        for name in part.names:
-            # A name bound twice in one bundle has one owner all the same; the last one stands.
+        for name in (*part.in_passing, *part.names):
             known_as = f"{scope}.{name}" if scope else aliases.get(name, name)
-            units[name] = Unit(
-                name=name, registered=known_as, kind=kind, first=part.first, last=part.last
-            )
-            for member, first, last in part.members if part.class_name else ():
-                units[f"{name}.{member}"] = Unit(
-                    name=f"{name}.{member}",
-                    registered=f"{known_as}.{member}",
-                    kind=UnitKind.METHOD,
-                    first=first,
-                    last=last,
-                )
+            kind = part.kind if name in part.names and part.kind else UnitKind.CONSTANT
+            if scope and kind is UnitKind.FUNCTION:
+                kind = UnitKind.METHOD
+            register(name, known_as, kind, part.first, part.last)
+            if part.class_name == name and not scope:
+                for member, first, last in part.members:
+                    known = f"{known_as}.{member}"
+                    register(f"{name}.{member}", known, UnitKind.METHOD, first, last)
     for part in bundle.parts:
-        for name in part.declared:
-            constant = Unit(
-                name=name,
-                registered=aliases.get(name, name),
-                kind=UnitKind.CONSTANT,
-                first=part.first,
-                last=part.last,
-            )
-            units.setdefault(name, constant)
+        for name in part.declared:  # global, so it belongs to the module even in a class
+            if name not in units or scope:
+                register(
+                    f"global {name}" if scope else name,
+                    aliases.get(name, name),
+                    UnitKind.CONSTANT,
+                    part.first,
+                    part.last,
+                )
     return tuple(units.values())
 
 
 def _aliases(bundle: Bundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:
-    """Return other names for those that are taken; none if they cannot be changed faithfully."""
-    bound = {name for part in bundle.parts for name in (*part.names, *part.declared)}
+    """Return other names for those that are taken; none if they cannot be changed safely."""
+    bound = {name for part in bundle.parts for name in (*part.names, *part.in_passing)}
     aliases = {name: f"{name}__{node}" for name in sorted(bound & taken)}
     return aliases if renamed(bundle.source, aliases) is not None else {}
-
-
-@lru_cache(maxsize=64)
-def _renamed(source: str, renames: tuple[tuple[str, str], ...]) -> str | None:
-    try:
-        return _on_a_fresh_stack(lambda: _rename(source, dict(renames)))
-    except PARSE_ERRORS:
-        return None
-
-
-def _rename(source: str, new: dict[str, str]) -> str | None:
-    tree = ast.parse(source)
-    if set(new.values()) & set(re.findall(r"\w+", source)):
-        return None
-    spots: list[_Spot] = []
-    _collect(tree, frozenset(new), frozenset(new), spots)
-    lines = source.split("\n")
-    for line, column, name in sorted({(s.line, s.column, s.name) for s in spots}, reverse=True):
-        text = lines[line - 1]
-        start = len(text.encode()[:column].decode(errors="replace"))
-        lines[line - 1] = text[:start] + re.sub(
-            rf"\b{re.escape(name)}\b", new[name], text[start:], count=1
-        )
-    after = "\n".join(lines)
-    for spot in spots:
-        spot.rename(new)
-    changed = ast.parse(after)
-    still_bound = _bound_by(changed.body) & set(new)
-    return after if not still_bound and ast.dump(changed) == ast.dump(tree) else None
-
-
-def renamed(source: str, renames: dict[str, str]) -> str | None:
-    """Return the bundle with its helpers under other names, line for line.
-
-    None if that cannot be done so that the new text means the old tree with new names: then
-    the collision has to be resolved by whoever wrote the code.
-    """
-    if not renames:
-        return source
-    return _renamed(source, tuple(sorted(renames.items())))
-
-
-class _Spot(msgspec.Struct):
-    """A place where a name that is to change is written."""
-
-    node: Any
-    name: str
-    line: int
-    column: int
-
-    def rename(self, new: dict[str, str]) -> None:
-        match self.node:
-            case ast.Name():
-                self.node.id = new[self.name]
-            case ast.Global():
-                self.node.names = [new.get(n, n) for n in self.node.names]
-            case _:
-                self.node.name = new[self.name]
-
-
-_KEYWORD = {ast.FunctionDef: 3, ast.AsyncFunctionDef: 9, ast.ClassDef: 5}
-
-
-def _collect(
-    node: ast.AST, names: frozenset[str], deeper: frozenset[str], spots: list[_Spot]
-) -> None:
-    """Find where module-level `names` are meant, passing over scopes that shadow them.
-
-    `deeper` is what functions below see: a class body binds names for itself, not for them.
-    """
-    match node:
-        case ast.Name(id=name) if name in names:
-            spots.append(_Spot(node, name, node.lineno, node.col_offset))
-        case ast.Global(names=declared):
-            spots.extend(
-                _Spot(node, n, node.lineno, node.col_offset + 6) for n in declared if n in deeper
-            )
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if node.name in names:
-            column = node.col_offset + _KEYWORD[type(node)]
-            spots.append(_Spot(node, node.name, node.lineno, column))
-        case _:
-            pass
-    outside, inside = _scopes(node)
-    for child in outside:
-        _collect(child, names, deeper, spots)
-    if inside:
-        bound = _bound_by(inside, imports=True) | _parameters(node)
-        if isinstance(node, ast.ClassDef):
-            for child in inside:
-                _collect(child, names - bound, deeper, spots)
-        else:
-            for child in inside:
-                _collect(child, deeper - bound, deeper - bound, spots)
-
-
-def _scopes(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
-    """Split a node's children into those that belong to its surroundings and to its own scope."""
-    match node:
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            inside: list[ast.AST] = list(node.body)
-        case ast.Lambda():
-            inside = [node.body]
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            first = node.generators[0]
-            return [first.iter], [
-                child
-                for top in ast.iter_child_nodes(node)
-                for child in ([first.target, *first.ifs] if top is first else [top])
-            ]
-        case _:
-            return list(ast.iter_child_nodes(node)), []
-    return [c for c in ast.iter_child_nodes(node) if c not in inside], inside
-
-
-def _parameters(node: ast.AST) -> set[str]:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        return set()
-    return {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-
-
-def _own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Walk `nodes` without going into scopes of their own."""
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        outside, _ = _scopes(node)
-        waiting.extend(outside)
-
-
-def _bound_by(nodes: Iterable[ast.AST], *, imports: bool = False) -> set[str]:
-    """Return the names that `nodes` bind or unbind in their own scope; imports if asked for."""
-    bound: set[str] = set()
-    outer: set[str] = set()
-    for node in _own_scope(nodes):
-        match node:
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                outer.update(names)
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                bound.add(name)
-            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                # A walrus in a comprehension binds outside of it.
-                walrus = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
-                bound.update(target.id for target in walrus)
-            case ast.Import() | ast.ImportFrom() if imports:
-                bound.update(a.asname or a.name.partition(".")[0] for a in node.names)
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                bound.add(name)
-            case ast.ExceptHandler(name=str(name)):
-                bound.add(name)
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                bound.add(name)
-            case ast.MatchMapping(rest=str(name)):
-                bound.add(name)
-            case _:
-                pass
-    return bound - outer

@@ -154,9 +154,10 @@ class TaskGraph(Value, dict=True):
 
     def path(self, node: NodeId) -> tuple[NodeId, ...]:
         """Return the ancestors from the root down to `node` itself."""
-        upwards = [node]
-        while (parent := self.by_id[upwards[-1]].parent) is not None and parent not in upwards:
-            upwards.append(parent)
+        upwards = {node: None}
+        while (parent := self.by_id[node].parent) is not None and parent not in upwards:
+            upwards[parent] = None
+            node = parent
         return tuple(reversed(upwards))
 
     def branch_root(self, node: NodeId) -> NodeId:

@@ -33,8 +33,13 @@ class Registered(Value):
 
     subject: Subject
     trust: Trust
-    content: tuple[CheckKind, str, Digest | None, Digest | None] | None = None
-    """Kind, requirement, input and expectation; None until it has run."""
+    example: Digest | None = None
+    """The example that it was planned from, if it was."""
+    kind: CheckKind | None = None
+    """None until it has run."""
+    requirement: str = ""
+    input: Digest | None = None
+    expected: Digest | None = None
 
 
 class Working(Value):

@@ -5,7 +5,7 @@ Hidden tests have no place here: a method receives a `Task`, and so cannot see t
 
 from typing import TypeAlias
 
-from auditcoder.domain.values import Value
+from auditcoder.domain.values import CheckId, Value
 
 
 class ProgramForm(Value, tag="program"):
@@ -72,6 +72,11 @@ class FilesExample(Value, tag="files"):
 
 
 Example: TypeAlias = StdioExample | CallExample | CodeExample | FilesExample
+
+
+def example_check(number: int) -> CheckId:
+    """Name the check that the task's example `number`, from 1, is."""
+    return CheckId(f"example-{number}")
 
 
 class Limits(Value):

@@ -2,14 +2,15 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Self, TypeAlias
 
 from auditcoder.domain.assembly import assemble
 from auditcoder.domain.chain import EMPTY, FORMAT, Head, Reader, Sealed, seal
 from auditcoder.domain.code import read_bundle, units_of
-from auditcoder.domain.errors import NotFound, RecordRefused
+from auditcoder.domain.errors import NotFound, RecordRefused, RecordUnreadable
 from auditcoder.domain.events import (
     Assembled,
     CodeWritten,
@@ -19,7 +20,14 @@ from auditcoder.domain.events import (
     RunStarted,
 )
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.law import IllegalHistory, advance, deciding, opening, taken_names
+from auditcoder.domain.law import (
+    IllegalHistory,
+    advance,
+    committed_graph,
+    deciding,
+    opening,
+    taken_names,
+)
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
 from auditcoder.domain.task import Task
@@ -76,7 +84,14 @@ class Recorder:
 
     def _catch_up(self) -> None:
         for body in self._store.read(self._run):
-            self._ledger = self._judge(self._reader.read(body).event)
+            entry = self._reader.read(body)
+            if (entry.seq, entry.prev) != (self._head.entries, self._head.digest):
+                raise RecordUnreadable(
+                    "record.broken",
+                    f"the chain of run {self._run} is broken at entry {self._head.entries}",
+                    "`auditcoder verify` says what does not hold; nothing was written",
+                )
+            self._ledger = self._judge(entry.event)
             self._head = Head(entries=self._head.entries + 1, digest=digest(body))
 
     @property
@@ -144,11 +159,16 @@ class Recorder:
             self._kept.popitem(last=False)
 
     def _judge(self, event: Event) -> Ledger:
-        try:
+        with self._refusing():
             for name in event.blobs():
                 if name not in self._kept:
                     self.read(name)
             return advance(self._ledger, event, self.read)
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
         except IllegalHistory as illegal:
             raise RecordRefused(
                 f"law.{illegal.law.value}",
@@ -177,7 +197,8 @@ class Recorder:
         source = "\n".join(source.replace("\r\n", "\n").split("\r"))
         source = source.encode("utf-8", "replace").decode()
         with self._lock:
-            taken = taken_names(self._ledger.working, node)
+            with self._refusing():
+                taken = taken_names(self._ledger, node)
             return self.record(
                 CodeWritten(
                     node=node,
@@ -194,7 +215,8 @@ class Recorder:
         """Assemble the bundles and record the program; raise AssemblyConflict if they clash."""
         with self._lock:
             working = self._ledger.working
-            draft = assemble(self._ledger.graph, working.code, working.bundles)
+            with self._refusing():
+                draft = assemble(committed_graph(self._ledger), working.code, working.bundles)
             program = self.put(draft.text)
             self.record(Assembled(program=program, segments=draft.segments))
             return program
@@ -202,14 +224,17 @@ class Recorder:
     def open_transaction(self, kind: TransactionKind = TransactionKind.BOUNDED) -> int:
         """Open a repair on the newest diagnosis: freeze its complement, pin its checks."""
         with self._lock:
-            return self.record(opening(self._ledger, kind))
+            with self._refusing():
+                event = opening(self._ledger, kind)
+            return self.record(event)
 
     def decide(self, reason: str = "") -> Decision:
         """Accept the candidate if it ranks strictly higher, else reject it and roll back."""
         with self._lock:
             transaction = self._ledger.transaction
             if transaction is None or not transaction.rejected:
-                event = deciding(self._ledger, reason)
+                with self._refusing():
+                    event = deciding(self._ledger, reason)
                 self.record(event)
                 if event.decision is Decision.ACCEPTED:
                     return event.decision

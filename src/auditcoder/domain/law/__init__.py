@@ -29,6 +29,7 @@ from auditcoder.domain.events import (
     TransactionDecided,
     TransactionOpened,
 )
+from auditcoder.domain.evidence import Trust
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.law.building import (
     assembled,
@@ -37,7 +38,13 @@ from auditcoder.domain.law.building import (
     reply_recorded,
     taken_names,
 )
-from auditcoder.domain.law.common import IllegalHistory, Law, ReadBlob, refuse
+from auditcoder.domain.law.common import (
+    IllegalHistory,
+    Law,
+    ReadBlob,
+    committed_graph,
+    refuse,
+)
 from auditcoder.domain.law.planning import brief_committed, graph_committed, graph_revised
 from auditcoder.domain.law.repairing import (
     deciding,
@@ -47,11 +54,21 @@ from auditcoder.domain.law.repairing import (
     transaction_decided,
     transaction_opened,
 )
-from auditcoder.domain.law.validating import check_dropped, check_ran
+from auditcoder.domain.law.validating import check_dropped, check_ran, registered_example
 from auditcoder.domain.ledger import Ledger, change
+from auditcoder.domain.task import example_check
 from auditcoder.domain.values import is_run_id
 
-__all__ = ["IllegalHistory", "Law", "ReadBlob", "advance", "deciding", "opening", "taken_names"]
+__all__ = [
+    "IllegalHistory",
+    "Law",
+    "ReadBlob",
+    "advance",
+    "committed_graph",
+    "deciding",
+    "opening",
+    "taken_names",
+]
 
 
 def advance(  # noqa: C901  one case an event
@@ -112,7 +129,11 @@ def _refuse_out_of_place(ledger: Ledger, event: Event) -> None:
 def _run_started(ledger: Ledger, event: RunStarted) -> Ledger:
     if not is_run_id(event.run):
         refuse(Law.MISDECLARED, ledger, "a run's id is letters, digits, dots, dashes, underscores")
-    return change(ledger, run=event.run, allocated={ROOT: 0})
+    checks = {
+        example_check(number): registered_example(example, Trust.GIVEN)
+        for number, example in enumerate(event.task.examples, start=1)
+    }
+    return change(ledger, run=event.run, allocated={ROOT: 0}, checks=checks)
 
 
 def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
@@ -122,6 +143,9 @@ def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
     if event.program != (assembly.program if assembly else None):
         refuse(Law.UNEARNED_OUTCOME, ledger, "the program returned is not the one that stands")
     full = ledger.working.rank(ledger.program_checks()).full
-    if event.outcome is Outcome.PASSED and not full:
-        refuse(Law.UNEARNED_OUTCOME, ledger, "not every deciding check passed")
+    if event.outcome is Outcome.PASSED:
+        if not full:
+            refuse(Law.UNEARNED_OUTCOME, ledger, "not every deciding check passed")
+        if not all(bundle.parses for bundle in ledger.working.bundles.values()):
+            refuse(Law.UNEARNED_OUTCOME, ledger, "there is code that cannot be read")
     return change(ledger, finished=True)

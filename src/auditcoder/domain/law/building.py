@@ -1,10 +1,9 @@
 """The laws of building: every unit has one owner, and the program is what its owners wrote."""
 
-import re
-
 from msgspec.structs import replace
 
 from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
+from auditcoder.domain.binding import BUILTINS
 from auditcoder.domain.code import Bundle, NodeCode, read_bundle, units_of
 from auditcoder.domain.events import Assembled, CodeWritten, ExceptionRaised, ReplyRecorded
 from auditcoder.domain.ids import ROOT, NodeId
@@ -16,11 +15,9 @@ from auditcoder.domain.law.common import (
     refuse,
     still_standing,
 )
-from auditcoder.domain.ledger import Ledger, Working, change, rework
+from auditcoder.domain.ledger import Ledger, change, rework
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Digest
-
-_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 
 
 def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
@@ -45,6 +42,10 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
     bundle = read_bundle(_text(ledger, read, event.code))
     if not bundle.source.strip():
         refuse(Law.MISDECLARED, ledger, f"{node} is given no code at all")
+    if any(imported.name == "*" for imported in bundle.imported):
+        refuse(Law.MISDECLARED, ledger, "nobody can say what a star import binds")
+    if event.scope and not event.scope.isidentifier():
+        refuse(Law.MISDECLARED, ledger, "a class is named by an identifier")
     before = working.code.get(node)
     if before is not None and before.scope != event.scope:
         refuse(Law.MISDECLARED, ledger, f"{node}'s code stays in the class where it was")
@@ -73,11 +74,8 @@ def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
         text = read(name).decode("utf-8")
     except UnicodeDecodeError:
         refuse(Law.MISDECLARED, ledger, "code is UTF-8, and this is not")
-    if "\r" in text:
-        refuse(Law.MISDECLARED, ledger, "lines of code end in a line feed alone")
-    cookie = _COOKIE.search("\n".join(text.split("\n", 2)[:2]))
-    if cookie and cookie[1].lower() not in {"utf-8", "utf8", "utf_8"}:
-        refuse(Law.MISDECLARED, ledger, f"code is UTF-8, but this asks for {cookie[1]}")
+    if "\r" in text or "\ufeff" in text:
+        refuse(Law.MISDECLARED, ledger, "code has no marks, and its lines end in a line feed alone")
     return text
 
 
@@ -94,7 +92,11 @@ def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
 def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
     node, cause = event.node, event.cause
     transaction = ledger.transaction
+    if cause is not None and cause not in ledger.graph.ids:
+        refuse(Law.MISDECLARED, ledger, "the cause is no node of this run")
     if transaction is not None:
+        if cause is not None and node in transaction.region and cause not in transaction.region:
+            refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} is frozen and causes nothing")
         if node not in transaction.region:
             law = Law.FROZEN_CHANGED if cause in {None, node} else Law.BOUNDARY_CROSSED
             refuse(law, ledger, f"{node} is frozen while transaction {transaction.number} is open")
@@ -104,17 +106,21 @@ def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
         refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} writes {node}'s code without an exception")
 
 
-def taken_names(working: Working, node: NodeId) -> frozenset[str]:
-    """Return the names that nodes other than `node` own already."""
-    return frozenset(u.registered for n, c in working.code.items() if n != node for u in c.units)
+def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
+    """Return the names that are not `node`'s to take: other nodes own them, or Python does."""
+    code = ledger.working.code.items()
+    owned = {u.registered for n, c in code if n != node for u in c.units}
+    known = committed_graph(ledger).by_id.get(node)
+    contract = known.contract if known else None
+    return frozenset(owned | BUILTINS - {contract.name if contract else ""})
 
 
 def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: Bundle) -> None:
-    taken = taken_names(ledger.working, event.node)
+    taken = taken_names(ledger, event.node)
     promised = {n.contract.name: n.id for n in ledger.graph.nodes if n.contract}
     for unit in event.units:
         if unit.registered in taken:
-            refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} has another owner already")
+            refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is somebody else's already")
         promiser = event.node if event.scope else promised.get(unit.name, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"{unit.name} is {promiser}'s to define, by contract")
@@ -134,8 +140,13 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
     assembly = Assembly(program=event.program, segments=event.segments)
     if assembly == working.assembly:
         return ledger
-    if ledger.assembled and ledger.transaction is None:
+    transaction = ledger.transaction
+    if ledger.assembled and transaction is None:
         refuse(Law.FROZEN_CHANGED, ledger, "the program changes outside any transaction")
+    if transaction is not None and event.program != transaction.program:
+        before = transaction.before
+        if (before.code, before.graph) == (working.code, graph):
+            refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes although no code did")
     after = rework(ledger, assembly=assembly)
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
 
@@ -148,6 +159,8 @@ def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
         refuse(Law.BOUNDARY_CROSSED, ledger, "an integration exception gives its reason")
     if exception.child not in wider or not (wider | {exception.parent}) <= graph.ids:
         refuse(Law.WRONG_REGION, ledger, "the region must name existing nodes, the child too")
+    if not wider <= graph.subtree(exception.child):
+        refuse(Law.WRONG_REGION, ledger, "an exception reaches the child and what is below it")
     if exception.parent == exception.child:
         refuse(Law.WRONG_REGION, ledger, "no boundary lies between a node and itself")
     transaction = ledger.transaction

@@ -23,8 +23,8 @@ from auditcoder.domain.law.common import (
     refuse,
     still_standing,
 )
-from auditcoder.domain.ledger import Ledger, Registered, change, rework
-from auditcoder.domain.places import AtProgram
+from auditcoder.domain.law.validating import ran, registered_example
+from auditcoder.domain.ledger import Ledger, change, rework
 from auditcoder.domain.repair import TransactionKind
 
 
@@ -36,12 +36,12 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
         refuse(Law.BOUNDARY_CROSSED, ledger, "the brief lies outside every bounded region")
     checks = dict(ledger.checks)
     for planned in event.brief.requirements.checks:
-        new = Registered(subject=AtProgram(), trust=planned.trust)
-        known = checks.setdefault(planned.id, new)
-        if (known.subject, known.trust) != (new.subject, new.trust):
+        if planned.id in ledger.dropped:
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped for good")
+        new = registered_example(planned.example, planned.trust)
+        if checks.setdefault(planned.id, new) not in (new, ran(new, checks[planned.id])):
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was another check before")
-    kept = {c: r for c, r in checks.items() if c not in ledger.dropped}
-    return change(rework(ledger, brief=event.brief), checks=kept)
+    return change(rework(ledger, brief=event.brief), checks=checks)
 
 
 def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
@@ -121,6 +121,10 @@ def _refuse_reaching_out(
         refuse(Law.ID_REUSED, ledger, f"{listed(unknown)} cannot be changed: no such node")
     if outside := delta.touched - region:
         refuse(Law.BOUNDARY_CROSSED, ledger, f"the delta reaches {listed(outside)}, out of bounds")
+    if [n for n in graph.order if n not in region] != [
+        n for n in delta.order if n not in region and n in graph.ids
+    ]:
+        refuse(Law.BOUNDARY_CROSSED, ledger, "the delta builds frozen nodes in another order")
     if ROOT in delta.retired:
         refuse(Law.GRAPH_INVALID, ledger, "the root cannot be retired")
 

@@ -1,10 +1,14 @@
 """The laws of validating: a check stays what it is, and evidence speaks about the present."""
 
+from msgspec.structs import replace
+
 from auditcoder.domain.events import CheckDropped, CheckRan
-from auditcoder.domain.evidence import Evidence, Trust
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust
 from auditcoder.domain.law.common import Law, covered, present, refuse
 from auditcoder.domain.ledger import Ledger, Registered, Standing, change, rework
 from auditcoder.domain.places import AtProgram
+from auditcoder.domain.task import Example, StdioExample
+from auditcoder.domain.values import digest, digest_of
 
 
 def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
@@ -34,16 +38,52 @@ def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
     return change(after, checks=ledger.checks | {evidence.check: registered})
 
 
+def registered_example(example: Example, trust: Trust) -> Registered:
+    """Return what a check of the program by an example is, before it has run."""
+    plain = Registered(subject=AtProgram(), trust=trust, example=digest_of(example))
+    if not isinstance(example, StdioExample):
+        return plain
+    return replace(
+        plain, input=digest(example.input.encode()), expected=digest(example.output.encode())
+    )
+
+
+def ran(planned: Registered, known: Registered) -> Registered:
+    """Return what `planned` is once it has run as `known` has."""
+    return replace(planned, kind=known.kind, requirement=known.requirement)
+
+
 def _registered(ledger: Ledger, evidence: Evidence) -> Registered:
-    content = (evidence.kind, evidence.requirement, evidence.input, evidence.expected)
     known = ledger.checks.get(evidence.check)
-    new = Registered(subject=evidence.subject, trust=evidence.trust, content=content)
-    if known is not None and (
-        (known.subject, known.trust) != (new.subject, new.trust)
-        or known.content not in (None, content)
-    ):
+    new = Registered(
+        subject=evidence.subject,
+        trust=evidence.trust,
+        example=known.example if known else None,
+        kind=evidence.kind,
+        requirement=evidence.requirement,
+        input=evidence.input,
+        expected=evidence.expected,
+    )
+    if known is None:
+        if evidence.trust is Trust.GIVEN and not isinstance(evidence.subject, AtProgram):
+            refuse(Law.MISDECLARED, ledger, "what came with the task is about the program")
+    elif known != new and not _first_run(known, new):
         refuse(Law.MISDECLARED, ledger, f"check {evidence.check} was another check before")
+    if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
+        refuse(Law.MISDECLARED, ledger, "a model's opinion is generated, whatever it is about")
     return new
+
+
+def _first_run(planned: Registered, new: Registered) -> bool:
+    """Whether `new` is what `planned` becomes: a planned example keeps its input and output."""
+    if planned.kind is not None or planned.example is None:
+        return False
+    expected = ran(planned, new)
+    return new == (
+        expected
+        if planned.input is not None
+        else replace(expected, input=new.input, expected=new.expected)
+    )
 
 
 def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:
@@ -51,8 +91,8 @@ def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:
     known = ledger.checks.get(event.check)
     if known is None:
         refuse(Law.MISDECLARED, ledger, f"there is no check {event.check}")
-    if known.trust is Trust.GIVEN:
-        refuse(Law.MISDECLARED, ledger, f"{event.check} came with the task and cannot be dropped")
+    if known.trust is not Trust.GENERATED:
+        refuse(Law.MISDECLARED, ledger, f"no model wrote {event.check}, so it is not dropped")
     if ledger.transaction is not None:
         refuse(Law.WRONG_DECISION, ledger, "no check is dropped while a transaction is open")
     evidence = {c: s for c, s in ledger.working.evidence.items() if c != event.check}
