@@ -159,22 +159,27 @@ class Recorder:
             self._kept.popitem(last=False)
 
     def _judge(self, event: Event) -> Ledger:
-        with self._refusing():
-            for name in event.blobs():
-                if name not in self._kept:
-                    self.read(name)
+        for name in event.blobs():
+            if name not in self._kept:
+                self.read(name)
+        try:
             return advance(self._ledger, event, self.read)
+        except IllegalHistory as illegal:
+            raise self._refusal(illegal) from illegal
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
         try:
             yield
         except IllegalHistory as illegal:
-            raise RecordRefused(
-                f"law.{illegal.law.value}",
-                f"event {illegal.seq} of run {self._run} is refused: {illegal}",
-                "nothing was written; the record stands as it was",
-            ) from illegal
+            raise self._refusal(illegal) from illegal
+
+    def _refusal(self, illegal: IllegalHistory) -> RecordRefused:
+        return RecordRefused(
+            f"law.{illegal.law.value}",
+            f"event {illegal.seq} of run {self._run} is refused: {illegal}",
+            "nothing was written; the record stands as it was",
+        )
 
     # The acts whose content follows from the state: stated here once, so that no caller
     # can get them wrong.

@@ -1,14 +1,14 @@
 """PostgreSQL: one store for a team. Needs the `postgres` extra; the driver loads when used."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 from psycopg import errors as pg
 
-from auditcoder.adapters.stores.sql import Cursor, SqlStore
+from auditcoder.adapters.stores.sql import SqlStore, Statement
 from auditcoder.domain.errors import (
     StoreConflict,
     StoreError,
@@ -120,13 +120,18 @@ class PostgresStore(SqlStore):
             cursor = self._live().cursor(binary=True)
             return cursor.execute(self.sql(query).encode(), parameters).fetchall()
 
-    @contextmanager
-    def transaction(self) -> Iterator[Cursor]:
-        """Run a block as one durable transaction."""
+    def write(self, statements: Iterable[Statement]) -> bool:
+        """Execute statements as one durable transaction."""
+        done = False
         with self._translated():
             db = self._live()
-            with db.transaction():
-                yield cast("Cursor", db.cursor(binary=True))
+            with db.transaction() as transaction, db.cursor(binary=True) as cursor:
+                for statement, parameters, must in statements:
+                    cursor.execute(statement.encode(), parameters)
+                    if must and cursor.rowcount != 1:
+                        raise psycopg.Rollback(transaction)  # which ends the block, and no more
+                done = True
+        return done
 
     def _live(self) -> psycopg.Connection:
         if self._db.closed:  # the server went away and may be back

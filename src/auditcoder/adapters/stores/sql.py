@@ -8,8 +8,7 @@ blobs   content by digest, shared between runs
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict, StoreForeign
@@ -18,18 +17,8 @@ from auditcoder.domain.values import Digest, RunId
 _PAGE = 512
 
 
-class Cursor(Protocol):
-    """As much of a database cursor as is used here."""
-
-    rowcount: int
-
-    def execute(self, query: str, parameters: tuple[Any, ...], /) -> Any:
-        """Run one statement."""
-        ...
-
-    def fetchone(self) -> Any:
-        """Return the next row, or None."""
-        ...
+Statement: TypeAlias = tuple[str, tuple[Any, ...], bool]
+"""What to execute, with which parameters, and whether it must change exactly one row."""
 
 
 class SqlStore(ABC):
@@ -47,7 +36,9 @@ class SqlStore(ABC):
             "INSERT INTO blobs (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
         )
         self._add_event = self.sql("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)")
-        self._number_of = self.sql("SELECT number FROM runs WHERE run = ?")
+        self._add_first_events = self.sql(
+            "INSERT INTO events (run, seq, body) SELECT number, ?, ? FROM runs WHERE run = ?"
+        )
         self._numbers: dict[RunId, int] = {}
 
     @abstractmethod
@@ -55,8 +46,11 @@ class SqlStore(ABC):
         """Return the rows of one query; translate the driver's errors into ours."""
 
     @abstractmethod
-    def transaction(self) -> AbstractContextManager[Cursor]:
-        """Run a block as one durable transaction; translate the driver's errors into ours."""
+    def write(self, statements: Iterable[Statement]) -> bool:
+        """Execute statements as one durable transaction; translate the driver's errors into ours.
+
+        Returns False, with nothing written, if one that must change a row changes none.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -107,35 +101,45 @@ class SqlStore(ABC):
         blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]] = (),
     ) -> None:
         """Add entries and blobs in one transaction, provided the run ends at `after`."""
-        pairs = blobs.items() if isinstance(blobs, Mapping) else blobs
-        with self._lock, self.transaction() as db:
-            number = self._move_head_from(db, run, after, head)
-            for name, content in pairs:
-                db.execute(self._add_blob, (_key(name), content))
-            for seq, body in enumerate(entries, start=after.entries):
-                db.execute(self._add_event, (number, seq, body))
-        self._numbers[run] = number
+        with self._lock:
+            if not self.write(self._statements(run, after, entries, head, blobs)):
+                raise StoreConflict(
+                    "store.conflict",
+                    f"run {run} does not end at entry {after.entries - 1}: another writer was here",
+                    "let one process write a run at a time; resume it to go on",
+                )
 
-    def _move_head_from(self, db: Cursor, run: RunId, after: Head, head: Head) -> int:
-        """Move the run's head, provided it is where the writer believes; return its number."""
+    def _statements(
+        self,
+        run: RunId,
+        after: Head,
+        entries: Iterable[bytes],
+        head: Head,
+        blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]],
+    ) -> Iterator[Statement]:
+        """The head moves only from where the writer believes it to be; the rest follows."""
         new = (head.entries, _key(head.digest))
-        moved = True
+        number = self._number_of(run)
         if after == EMPTY:
-            db.execute(self._add_run, (run, *new))
-            moved = db.rowcount == 1
-        if (number := self._numbers.get(run)) is None:
-            db.execute(self._number_of, (run,))
-            number = (db.fetchone() or (0,))[0]
-        if after != EMPTY:
-            db.execute(self._move_head, (*new, number, after.entries, _key(after.digest)))
-            moved = db.rowcount == 1
-        if not moved:
-            raise StoreConflict(
-                "store.conflict",
-                f"run {run} does not end at entry {after.entries - 1}: another writer was here",
-                "let one process write a run at a time; resume it to go on",
-            )
-        return number
+            yield self._add_run, (run, *new), True
+        else:
+            yield self._move_head, (*new, number, after.entries, _key(after.digest)), True
+        for name, content in blobs.items() if isinstance(blobs, Mapping) else blobs:
+            yield self._add_blob, (_key(name), content), False
+        for seq, body in enumerate(entries, start=after.entries):
+            if number is None:
+                yield self._add_first_events, (seq, body, run), False
+            else:
+                yield self._add_event, (number, seq, body), False
+
+    def _number_of(self, run: RunId) -> int | None:
+        """Return the number under which a run is kept; it never changes."""
+        if run not in self._numbers:
+            rows = self.fetch("SELECT number FROM runs WHERE run = ?", (run,))
+            if not rows:
+                return None
+            self._numbers[run] = _is(int, rows[0][0])
+        return self._numbers[run]
 
 
 _Column = TypeVar("_Column")

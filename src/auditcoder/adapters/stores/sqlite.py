@@ -2,12 +2,12 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from auditcoder.adapters.stores.sql import Cursor, SqlStore
+from auditcoder.adapters.stores.sql import SqlStore, Statement
 from auditcoder.domain.errors import (
     StoreConflict,
     StoreError,
@@ -94,8 +94,6 @@ class SqliteStore(SqlStore):
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("PRAGMA foreign_keys = ON")
-        self._db.execute("PRAGMA wal_autocheckpoint = 4000")
-        self._db.execute("PRAGMA wal_autocheckpoint = 1000")
         if self._number("application_id") == APPLICATION_ID:
             return
         self._db.execute("BEGIN IMMEDIATE")
@@ -138,20 +136,25 @@ class SqliteStore(SqlStore):
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise _ours(error, self._path) from error
 
-    @contextmanager
-    def transaction(self) -> Iterator[Cursor]:
-        """Run a block as one durable transaction."""
+    def write(self, statements: Iterable[Statement]) -> bool:
+        """Execute statements as one durable transaction."""
+        db = self._db
         try:
-            self._db.execute("BEGIN IMMEDIATE")
+            db.execute("BEGIN IMMEDIATE")
             try:
-                yield cast("Cursor", self._db.cursor())
-                self._db.execute("COMMIT")
+                for statement, parameters, must in statements:
+                    done = db.execute(statement, parameters)
+                    if must and done.rowcount != 1:
+                        db.execute("ROLLBACK")
+                        return False
+                db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
             raise _ours(error, self._path) from error
+        return True
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
