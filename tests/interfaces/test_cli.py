@@ -247,6 +247,19 @@ class TestExportAndImport:
             assert run(command, "helpful-currents", "--store", store).out == here.out
             assert run(command, bundle).out == here.out
 
+    def test_through_a_teams_store(
+        self, run: Run, example: Path, tmp_path: Path, postgres_url: str
+    ) -> None:
+        bundle, back = tmp_path / "run.acb", tmp_path / "back.acb"
+        run("export", "help", "--out", bundle, "--store", example)
+        assert "copied" in run("import", bundle, "--store", postgres_url).out
+        for command in ("runs", "show", "blame", "verify"):
+            names = [] if command == "runs" else ["help"]
+            here = run(command, *names, "--store", example)
+            assert run(command, *names, "--store", postgres_url).out == here.out
+        run("export", "help", "--out", back, "--store", postgres_url)
+        assert back.read_bytes() == bundle.read_bytes()
+
     def test_the_repair_log(self, run: Run, example: Path, tmp_path: Path) -> None:
         log = run("export", "help", "--as", "repairs", "--store", example).json
         (case,) = log["cases"]

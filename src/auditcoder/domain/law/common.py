@@ -94,12 +94,13 @@ def digest_in(working: Working, node: NodeId) -> Digest | None:
 
 def still_standing(working: Working, doubtful: Region = frozenset()) -> dict[CheckId, Standing]:
     """Return the evidence that speaks about the present, and about no `doubtful` node."""
-    return {
-        check: standing
-        for check, standing in working.evidence.items()
-        if present(working, standing.subject) == standing.against
-        and not covered(working, standing.subject) & doubtful
-    }
+    # One look at each distinct subject: a run has many checks and few things to check.
+    now: dict[Subject, Digest | None] = {}
+    for standing in working.evidence.values():
+        if standing.subject not in now:
+            nodes = covered(working, standing.subject)
+            now[standing.subject] = None if nodes & doubtful else present(working, standing.subject)
+    return {c: s for c, s in working.evidence.items() if now[s.subject] == s.against}
 
 
 def listed(items: Iterable[object]) -> str:

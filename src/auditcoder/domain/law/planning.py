@@ -23,7 +23,7 @@ from auditcoder.domain.law.common import (
     refuse,
     still_standing,
 )
-from auditcoder.domain.law.validating import ran, registered_example
+from auditcoder.domain.law.validating import registered_example
 from auditcoder.domain.ledger import Ledger, change, rework
 from auditcoder.domain.repair import TransactionKind
 
@@ -39,7 +39,8 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
         if planned.id in ledger.dropped:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped for good")
         new = registered_example(planned.example, planned.trust)
-        if checks.setdefault(planned.id, new) not in (new, ran(new, checks[planned.id])):
+        known = checks.setdefault(planned.id, new)
+        if (known.trust, known.example) != (new.trust, new.example):
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was another check before")
     return change(rework(ledger, brief=event.brief), checks=checks)
 

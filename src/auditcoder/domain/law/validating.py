@@ -32,10 +32,22 @@ def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
         against=evidence.against,
     )
     after = rework(ledger, evidence=working.evidence | {evidence.check: standing})
-    registered = _registered(ledger, evidence)
-    if registered == ledger.checks.get(evidence.check):
+    known = ledger.checks.get(evidence.check)
+    if known is not None and _is_the_same(known, evidence):
         return after
+    registered = _registered(ledger, evidence, known)
     return change(after, checks=ledger.checks | {evidence.check: registered})
+
+
+def _is_the_same(known: Registered, evidence: Evidence) -> bool:
+    return (
+        known.kind is evidence.kind
+        and known.trust is evidence.trust
+        and known.subject == evidence.subject
+        and known.requirement == evidence.requirement
+        and known.input == evidence.input
+        and known.expected == evidence.expected
+    )
 
 
 def registered_example(example: Example, trust: Trust) -> Registered:
@@ -48,13 +60,7 @@ def registered_example(example: Example, trust: Trust) -> Registered:
     )
 
 
-def ran(planned: Registered, known: Registered) -> Registered:
-    """Return what `planned` is once it has run as `known` has."""
-    return replace(planned, kind=known.kind, requirement=known.requirement)
-
-
-def _registered(ledger: Ledger, evidence: Evidence) -> Registered:
-    known = ledger.checks.get(evidence.check)
+def _registered(ledger: Ledger, evidence: Evidence, known: Registered | None) -> Registered:
     new = Registered(
         subject=evidence.subject,
         trust=evidence.trust,
@@ -67,7 +73,7 @@ def _registered(ledger: Ledger, evidence: Evidence) -> Registered:
     if known is None:
         if evidence.trust is Trust.GIVEN and not isinstance(evidence.subject, AtProgram):
             refuse(Law.MISDECLARED, ledger, "what came with the task is about the program")
-    elif known != new and not _first_run(known, new):
+    elif not _first_run(known, new):
         refuse(Law.MISDECLARED, ledger, f"check {evidence.check} was another check before")
     if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
         refuse(Law.MISDECLARED, ledger, "a model's opinion is generated, whatever it is about")
@@ -78,11 +84,13 @@ def _first_run(planned: Registered, new: Registered) -> bool:
     """Whether `new` is what `planned` becomes: a planned example keeps its input and output."""
     if planned.kind is not None or planned.example is None:
         return False
-    expected = ran(planned, new)
-    return new == (
-        expected
-        if planned.input is not None
-        else replace(expected, input=new.input, expected=new.expected)
+    bound = planned.input is not None
+    return new == replace(
+        planned,
+        kind=new.kind,
+        requirement=new.requirement,
+        input=planned.input if bound else new.input,
+        expected=planned.expected if bound else new.expected,
     )
 
 
