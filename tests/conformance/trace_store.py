@@ -174,6 +174,47 @@ class TraceStoreConformance:
         assert sorted(store.runs()) == names
         assert [store.head(name).entries for name in names] == [16] * 4
 
+    def test_a_run_verifies_and_travels_while_it_is_being_written(
+        self, store: TraceStore, open_store: Callable[[], TraceStore]
+    ) -> None:
+        from auditcoder.adapters.stores.sqlite import SqliteStore
+
+        recorder = started(store)
+        done = threading.Event()
+
+        def write() -> None:
+            while not done.is_set():
+                recorder.write_code(S2, code("S2", f"return {recorder.head.entries}"))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        reader = open_store()
+        try:
+            for _ in range(15):
+                report = verify_run(reader, RUN)
+                assert report.holds, report.findings
+                target = SqliteStore(":memory:")
+                copy_run(reader, RUN, target)
+                assert verify_run(target, RUN).holds
+                target.close()
+        finally:
+            done.set()
+            writer.join()
+            reader.close()
+
+    def test_what_stands_behind_the_head_is_found(self, store: TraceStore) -> None:
+        recorder = started(store)
+        behind = take(store, RUN).bodies[-1]
+        real = store.read
+
+        def more(run: RunId, start: int = 0) -> Iterator[bytes]:
+            yield from real(run, start)
+            if start <= recorder.head.entries:
+                yield behind
+
+        store.read = more  # type: ignore[method-assign]
+        assert "head.mismatch" in {f.code for f in verify_run(store, RUN).findings}
+
     def test_a_run_can_be_resumed_where_it_stopped(self, store: TraceStore) -> None:
         recorder = repairing(store)
         resumed = Recorder.resume(store, RUN, ticking())

@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psycopg
@@ -37,8 +38,11 @@ def open_postgres(place: str) -> TraceStore:
     return PostgresStore(place)
 
 
-def write(open_store: Callable[[str], TraceStore], place: str, run: RunId, pipe: int) -> None:
-    """Write for ever, acknowledging each event on `pipe` once `record` has returned."""
+def write(
+    open_store: Callable[[str], TraceStore], place: str, run: RunId, acknowledge: Connection
+) -> None:
+    """Write for ever, and acknowledge each event once `record` has returned."""
+    pipe = acknowledge.fileno()
     store = open_store(place)
     while True:
         # The server may still be finishing what a killed writer sent; then resume once more.
@@ -60,39 +64,21 @@ def kill_a_writer(
     open_store: Callable[[str], TraceStore], place: str, run: RunId, seconds: float
 ) -> int:
     """Start a writer, kill it after `seconds`, and return how many events it acknowledged."""
-    reading, writing = os.pipe()
-    process = processes.Process(target=_adopt, args=(open_store, place, run, _Descriptor(writing)))
+    reading, writing = processes.Pipe(duplex=False)
+    process = processes.Process(target=write, args=(open_store, place, run, writing))
     process.start()
-    os.close(writing)
+    writing.close()
     time.sleep(seconds)
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
     process.join()
     assert process.exitcode == -signal.SIGKILL, "the writer ended by itself"
     process.close()
-    acknowledged = b""
-    while part := os.read(reading, 65536):
-        acknowledged += part
-    os.close(reading)
-    return len(acknowledged)
-
-
-class _Descriptor:
-    """Hands an open pipe to a process that was not forked from this one."""
-
-    def __init__(self, number: int) -> None:
-        from multiprocessing.reduction import DupFd
-
-        self._handle = DupFd(number)
-
-    def detach(self) -> int:
-        return int(self._handle.detach())
-
-
-def _adopt(
-    open_store: Callable[[str], TraceStore], place: str, run: RunId, pipe: _Descriptor
-) -> None:
-    write(open_store, place, run, pipe.detach())
+    acknowledged = 0
+    while part := os.read(reading.fileno(), 65536):
+        acknowledged += len(part)
+    reading.close()
+    return acknowledged
 
 
 def kill_many(open_store: Callable[[str], TraceStore], place: str, kills: int) -> None:

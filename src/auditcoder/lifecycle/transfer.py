@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from enum import Enum
+from itertools import islice
 
 from auditcoder.domain.chain import EMPTY, Head, Reader
 from auditcoder.domain.errors import NotFound, RecordUnreadable, StoreConflict
@@ -24,7 +25,17 @@ def verify_run(source: TraceReader, run: RunId, expected: Digest | None = None) 
     head = source.head(run)
     if head == EMPTY:
         raise NotFound("run.unknown", f"there is no run {run} here")
-    return verify(source.read(run), source.blob, named=run, claimed=head, expected=expected)
+    bodies = _up_to(source, run, head)
+    return verify(bodies, source.blob, named=run, claimed=head, expected=expected)
+
+
+def _up_to(source: TraceReader, run: RunId, head: Head) -> Iterator[bytes]:
+    """Yield the entries up to `head`, and what stands behind it unless the run has grown since."""
+    yield from islice(source.read(run), head.entries)
+    behind = list(islice(source.read(run, head.entries), 1))
+    # Entries and head move together, so a live run that shows more has moved its head by now.
+    if behind and source.head(run) == head:
+        yield from behind
 
 
 def verified_head(source: TraceReader, run: RunId) -> Head:
@@ -52,7 +63,8 @@ def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> Transfer:
             f"another run {run} is here already, with another history",
             "keep them in different stores",
         )
-    target.append(run, have, source.read(run, have.entries), new, _blobs(source, run, have.entries))
+    missing = islice(source.read(run, have.entries), new.entries - have.entries)
+    target.append(run, have, missing, new, _blobs(source, run, have.entries, new.entries))
     return Transfer.EXTENDED if have.entries else Transfer.COPIED
 
 
@@ -65,9 +77,9 @@ def _head_at(source: TraceReader, run: RunId, entries: int) -> Head:
     return head
 
 
-def _blobs(source: TraceReader, run: RunId, start: int) -> Iterator[tuple[Digest, bytes]]:
+def _blobs(source: TraceReader, run: RunId, start: int, end: int) -> Iterator[tuple[Digest, bytes]]:
     reader = Reader()
-    for number, body in enumerate(source.read(run)):
+    for number, body in enumerate(islice(source.read(run), end)):
         event = reader.read(body).event
         if number >= start:
             for name in event.blobs():
