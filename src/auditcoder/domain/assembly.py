@@ -163,10 +163,10 @@ def _merged_imports(
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]) -> str | None:
     """Say which imported name would mean something else to another node than it does alone."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
-    meanings: dict[str, dict[str, NodeId]] = {}
+    meanings: dict[str, set[str]] = {}
     for node in code:
         for imported in bundles[node].imported:
-            meanings.setdefault(imported.name, {})[imported.meaning] = node
+            meanings.setdefault(imported.name, set()).add(imported.meaning)
             if defined.get(imported.name, node) != node:
                 owner = defined[imported.name]
                 return f"{node} imports {imported.name}, which {owner} defines"

@@ -177,15 +177,7 @@ class TaskGraph(Value, dict=True):
 
 def region_of(target: Target, graph: TaskGraph) -> Region:
     """R(z): the nodes that a diagnosis gives free for repair."""
-    match target:
-        case AtNode(node=node):
-            return frozenset({node})
-        case AtNodes(nodes=nodes):
-            return frozenset(nodes)
-        case AtBranch(root=root):
-            return graph.subtree(root)
-        case AtInterface(provider=provider, consumer=consumer):
-            return frozenset({provider, consumer})
+    return graph.subtree(target.root) if isinstance(target, AtBranch) else named_in(target)
 
 
 def named_in(target: Target) -> Region:

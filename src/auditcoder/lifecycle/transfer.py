@@ -1,4 +1,4 @@
-"""Taking a run from one place to another, unchanged or not at all."""
+"""Verifying a run where it is kept, and taking it elsewhere, unchanged or not at all."""
 
 from collections.abc import Iterator
 from enum import Enum

@@ -22,7 +22,7 @@ def run(options: Namespace) -> int:
         match options.form:
             case "bundle":
                 path = Path(options.out or f"{name}{SUFFIX}")
-                write_bundle(source, name, path)
+                head = write_bundle(source, name, path)  # a live run may have grown since
                 if options.json:
                     emit_json({"bundle": str(path), "run": name, "head": head})
                 else:
