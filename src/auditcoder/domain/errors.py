@@ -5,12 +5,19 @@
     ├── RecordRefused       the writer will not write an illegal history
     ├── RecordUnreadable    not a record, or not one that this version reads
     ├── BundleUnreadable    not a bundle, or an unsafe or damaged one
-    └── StoreError          the store cannot serve
-        ├── StoreConflict     someone else wrote to this run meanwhile
-        ├── StoreForeign      a database of another program or version
-        ├── StoreFull         no room left
-        ├── StoreLocked       someone holds it, and did not let go in time
-        └── StoreUnavailable  it cannot be opened or reached
+    ├── StoreError          the store cannot serve
+    │   ├── StoreConflict     someone else wrote to this run meanwhile
+    │   ├── StoreForeign      a database of another program or version
+    │   ├── StoreFull         no room left
+    │   ├── StoreLocked       someone holds it, and did not let go in time
+    │   └── StoreUnavailable  it cannot be opened or reached
+    ├── ModelError          no usable answer
+    │   ├── ModelMisconfigured  no such model, a missing key or package, a refused request
+    │   ├── ModelUnavailable    it did not answer, or not now: trying again may help
+    │   ├── ReplyUnusable       it answered, and the answer is no answer
+    │   └── WeightsUnavailable  the embedded model's weights are not here and cannot be had
+    ├── BudgetExceeded      the next call would cost more than was allowed
+    └── SandboxError        generated code cannot be run safely here
 
 Every one says what went wrong, what to do next, and carries a stable code.
 """
@@ -65,3 +72,31 @@ class StoreLocked(StoreError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be opened or reached."""
+
+
+class ModelError(AuditCoderError):
+    """A model gave no usable answer."""
+
+
+class ModelMisconfigured(ModelError):
+    """The model cannot be asked like this; trying again would change nothing."""
+
+
+class ModelUnavailable(ModelError):
+    """The model did not answer, or not now."""
+
+
+class ReplyUnusable(ModelError):
+    """The model answered, and what it said cannot be used."""
+
+
+class WeightsUnavailable(ModelError):
+    """The embedded model's weights are not here and cannot be had."""
+
+
+class BudgetExceeded(AuditCoderError):
+    """The next call would cost more than was allowed, so it was not made."""
+
+
+class SandboxError(AuditCoderError):
+    """Generated code cannot be run safely here, or the sandbox itself failed."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from auditcoder.domain.chain import Head
+from auditcoder.domain.execution import Execution, Outcome
 from auditcoder.domain.values import Digest, RunId
 
 
@@ -47,4 +48,24 @@ class TraceStore(TraceReader, Protocol):
 
     def close(self) -> None:
         """Let go of whatever is held."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Somewhere untrusted code can run and do no harm."""
+
+    @property
+    def kind(self) -> str:
+        """Name the walls that stand; it goes into the record."""
+        ...
+
+    def run(self, execution: Execution) -> Outcome:
+        """Run untrusted code and say how it ended.
+
+        The code's own fault is in the outcome. SandboxError is ours, and blames nobody.
+        """
+        ...
+
+    def close(self) -> None:
+        """End everything that runs."""
         ...

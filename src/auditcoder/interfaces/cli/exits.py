@@ -4,10 +4,13 @@ from enum import IntEnum
 
 from auditcoder.domain.errors import (
     AuditCoderError,
+    BudgetExceeded,
     BundleUnreadable,
+    ModelError,
     NotFound,
     RecordRefused,
     RecordUnreadable,
+    SandboxError,
     StoreConflict,
     StoreError,
 )
@@ -30,6 +33,12 @@ class Exit(IntEnum):
     """The store is locked, full, foreign or out of reach."""
     REFUSED = 6
     """The change would make a history illegal, or someone else wrote first."""
+    MODEL = 7
+    """A model gave no usable answer, or its weights cannot be had."""
+    SANDBOX = 8
+    """Generated code cannot be run safely here."""
+    BUDGET = 9
+    """The next call would cost more than was allowed."""
     INTERNAL = 70
     """A fault of our own. Nothing was altered."""
     INTERRUPTED = 130
@@ -47,5 +56,11 @@ def exit_for(error: AuditCoderError) -> Exit:
             return Exit.REFUSED
         case StoreError():
             return Exit.STORE
+        case ModelError():
+            return Exit.MODEL
+        case SandboxError():
+            return Exit.SANDBOX
+        case BudgetExceeded():
+            return Exit.BUDGET
         case _:
             return Exit.UNREADABLE

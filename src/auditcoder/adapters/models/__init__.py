@@ -1,0 +1,1 @@
+"""Models: where a request goes to be answered."""

@@ -1,0 +1,1 @@
+"""Sandboxes: where generated code runs."""

@@ -1,0 +1,189 @@
+"""The system calls that Python has no name for: namespaces, mounts, Landlock, capabilities."""
+
+import ctypes
+import errno
+import os
+import platform
+import resource
+import struct
+from pathlib import Path
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
+NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
+
+_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_MOUNT_SETATTR = 442
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+_MNT_DETACH = 2
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
+_ATTR_RDONLY, _ATTR_NOSUID = 1, 2
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    """Move this process, or for pids its children, into namespaces of their own."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def detach_mounts() -> None:
+    """Let no mount made from here on be seen outside."""
+    _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "make mounts private")
+
+
+def mount_memory(target: str, size: int, files: int, mode: str = "0755") -> None:
+    """Put an empty file system of at most `size` bytes, in memory, on `target`."""
+    options = f"size={size},nr_inodes={files},mode={mode}".encode()
+    flags = _MS_NOSUID | _MS_NODEV
+    _check(_libc.mount(b"tmpfs", target.encode(), b"tmpfs", flags, options), f"tmpfs on {target}")
+
+
+def bind(source: str, target: str) -> None:
+    """Make `source` visible at `target` as well."""
+    flags = _MS_BIND | _MS_REC
+    done = _libc.mount(source.encode(), target.encode(), None, flags, None)
+    _check(done, f"bind {source}")
+
+
+def make_read_only(target: str) -> None:
+    """Let nothing be written at or below `target`, nor any program gain rights from there."""
+    attributes = struct.pack("=QQQQ", _ATTR_RDONLY | _ATTR_NOSUID, 0, 0, 0)
+    done = _libc.syscall(
+        _MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE, attributes, len(attributes)
+    )
+    _check(done, f"make {target} read-only")
+
+
+def enter_root(root: str) -> None:
+    """Make `root`, a mount, the whole world; what was outside it is gone."""
+    os.chdir(root)
+    _check(_libc.syscall(_PIVOT_ROOT[platform.machine()], b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", _MNT_DETACH), "leave the old root")
+    os.chdir("/")
+
+
+# Landlock: rights are added with each version of its interface.
+_READ = 1 << 2 | 1 << 3  # files and folders
+_EXECUTE = 1 << 0
+_LISTED = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many rights a version knows
+_FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+_IOCTL_DEVICE = 1 << 15
+_NET_ALL = 3  # bind and connect over TCP
+_SCOPE_ALL = 3  # abstract sockets, signals
+
+
+def landlock_version() -> int:
+    """Return the version of Landlock that the kernel offers, 0 for none."""
+    return max(0, int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1)))
+
+
+def file_rules(readable: list[str], writable: str, devices: list[str]) -> int:
+    """Write down which files a candidate may see, and return a descriptor for it."""
+    version = landlock_version()
+    handled = (1 << _LISTED[min(version, 5)]) - 1
+    if version >= 6:
+        rules = struct.pack("=QQQ", handled, _NET_ALL, _SCOPE_ALL)
+    elif version >= 4:
+        rules = struct.pack("=QQ", handled, _NET_ALL)
+    else:
+        rules = struct.pack("=Q", handled)
+    rule_set = _check(_libc.syscall(_LANDLOCK_CREATE, rules, len(rules), 0), "landlock")
+    granted = [(path, _READ | _EXECUTE) for path in readable]
+    granted += [(writable, handled & ~_IOCTL_DEVICE & ~_EXECUTE)]
+    granted += [(path, 1 << 1 | 1 << 2) for path in devices]
+    for path, rights in granted:
+        _grant(rule_set, path, rights & handled)
+    return rule_set
+
+
+def restrict_files(rule_set: int) -> None:
+    """Let this process see only what the rules name, from now on. Needs no_new_privs."""
+    _check(_libc.syscall(_LANDLOCK_RESTRICT, rule_set, 0), "landlock")
+
+
+def _grant(rule_set: int, path: str, rights: int) -> None:
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    if not Path(path).is_dir():
+        rights &= _FILE_ONLY
+    rule = struct.pack("=Qi", rights, place)
+    done = _libc.syscall(_LANDLOCK_ADD, rule_set, 1, rule, 0)
+    os.close(place)
+    _check(done, f"landlock {path}")
+
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 4, 38, 24
+
+
+def die_with_parent() -> None:
+    """Be killed when the process that started this one ends."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0), "prctl")
+
+
+def gain_nothing() -> None:
+    """Give up gaining rights by running programs, for good."""
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+
+
+def drop_privileges(uid: int) -> None:
+    """Become the unprivileged `uid`, with no capability in any set."""
+    if os.getuid() == 0:
+        for capability in range(64):
+            if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
+                break
+    if uid != os.getuid():
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    header = struct.pack("=II", 0x20080522, 0)
+    done = _libc.syscall(_CAPSET[platform.machine()], header, bytes(24))
+    if done < 0 and ctypes.get_errno() != errno.EPERM:
+        _check(done, "capset")
+    _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable")
+
+
+def limit(memory: int, seconds: float, file_bytes: int) -> None:
+    """Set what this process may use; the clock's own limit is the supervisor's."""
+    for what, most in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, int(seconds) + 2),
+        (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_NOFILE, 256),
+        (resource.RLIMIT_NPROC, 64),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_MEMLOCK, 0),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        (resource.RLIMIT_SIGPENDING, 128),
+    ):
+        _, hard = resource.getrlimit(what)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))
+
+
+_size: list[int] = []
+
+
+def remember_self() -> None:
+    """Keep a way to ask how large this process is, for when /proc is out of sight."""
+    _size.append(os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC))
+
+
+def address_space() -> int:
+    """Return how much address space this process takes up, and stop asking."""
+    if not _size:
+        remember_self()
+    pages = os.pread(_size[0], 100, 0).split()[0]
+    os.close(_size.pop())
+    return int(pages) * resource.getpagesize()

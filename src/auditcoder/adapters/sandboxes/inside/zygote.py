@@ -1,0 +1,247 @@
+"""Starts once, warms up, and forks a supervisor for each run.
+
+It begins with an environment of our making and no descriptor but its control socket, so that
+a fork has nothing to hand down. It builds the small world in which candidates live and then
+stays in it itself: from here, the machine outside no longer exists.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import kernel, seccomp
+from .supervisor import Channels, World, supervise
+
+_NOBODY = 65534
+_ROOT_SIZE = 1 << 20
+_DEVICES = ("null", "zero", "random", "urandom", "full")
+
+_WARM = (
+    "abc array bisect cmath collections copy dataclasses datetime decimal enum fractions"
+    " functools heapq io itertools json math operator os queue random re statistics string struct"
+    " textwrap threading time typing unittest"
+).split()
+
+
+def main(control: int) -> NoReturn:
+    """Serve the control socket until its other end is closed."""
+    wire = socket.socket(fileno=control)
+    config = json.loads(wire.recv(1 << 20))
+    missing: dict[str, str] = {}
+    world = _build(config, missing)
+    _warm_up(config["packages"], missing)
+    time.tzset()
+    os.environ.clear()
+    world = _with_rules(world)._replace(base_memory=kernel.address_space())
+    wire.send(json.dumps({"layers": world.layers, "missing": missing}).encode())
+    _serve(wire, world)
+
+
+def _serve(wire: socket.socket, world: World) -> NoReturn:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody to wait for: supervisors report
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
+    gc.collect()
+    gc.freeze()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
+        if not message:
+            os._exit(0)
+        try:
+            child = os.fork()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                fault = {"fault": f"cannot fork: {error}"}
+                os.write(descriptors[-1], json.dumps(fault).encode())
+            child = -1
+        if child == 0:
+            wire.close()
+            supervise(world, Channels(*descriptors))
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _build(config: dict[str, Any], missing: dict[str, str]) -> World:
+    """Take the walls that this machine offers, and say which it does not."""
+    wanted = set(config["layers"])
+    layers: list[str] = []
+    uid = os.getuid()
+    private = config["private"]
+    packages = config["package_folder"]
+    readable = [*config["library"], packages, *config["package_files"]]
+    devices = [f"/dev/{name}" for name in _DEVICES]
+    if "namespaces" in wanted:
+        try:
+            uid = _enter_namespaces()
+            layers += ["user", "pid", "ipc", "net", "uts"]
+            _enter_small_world(config, devices)
+            private, packages = "/private", "/packages"
+            readable = [*config["library"], packages]
+            layers.append("mount")
+        except OSError as error:
+            missing["namespaces"] = str(error)
+            if layers:  # half in, half out: no world to run anything in
+                raise
+    if "landlock" in wanted and kernel.landlock_version():
+        layers.append("landlock")
+    else:
+        missing["landlock"] = "the kernel has no Landlock, or it is not enabled"
+    if "seccomp" in wanted and seccomp.supported():
+        layers.append("seccomp")
+    else:
+        missing["seccomp"] = "the calls of this machine are not known"
+    sys.path.append(packages)
+    return World(
+        layers=(*layers, "rlimits"),
+        uid=uid,
+        private=private,
+        readable=readable,
+        devices=devices,
+    )
+
+
+def _with_rules(world: World) -> World:
+    """Write the rules now that every run will have; elsewhere each run writes its own."""
+    if "mount" not in world.layers:
+        return world
+    # Private folders are mounted below `private`: Landlock looks past a mount to what is above.
+    rules = kernel.file_rules(world.readable, world.private, world.devices)
+    return world._replace(file_rules=rules, call_rules=seccomp.program(own_pid=1))
+
+
+def _enter_namespaces() -> int:
+    """Go on as a child inside new namespaces, and return the candidates' uid there.
+
+    The maps of users can only be written from outside, so the parent stays there to write them,
+    and as a shell around the child: whoever ends one ends the other.
+    """
+    outer_uid, outer_gid = os.getuid(), os.getgid()
+    asked, answer = os.pipe(), os.pipe()
+    child = os.fork()
+    if child:
+        _write_maps(child, outer_uid, outer_gid, asked, answer)
+    os.close(asked[0])
+    os.close(answer[1])
+    kernel.die_with_parent()
+    failure: OSError | None = None
+    try:
+        kernel.unshare(
+            kernel.NEWUSER
+            | kernel.NEWNS
+            | kernel.NEWPID
+            | kernel.NEWIPC
+            | kernel.NEWNET
+            | kernel.NEWUTS
+            | kernel.NEWCGROUP
+        )
+    except OSError as error:
+        failure = error
+    os.write(asked[1], b"n" if failure else b"y")
+    mapped = os.read(answer[0], 1)
+    os.close(asked[1])
+    os.close(answer[0])
+    if failure is not None:
+        raise failure
+    if mapped == b"n":
+        raise OSError(1, "users cannot be mapped")
+    inner = os.fork()  # the first process of the new pid namespace: with it, everything ends
+    if inner:
+        os._exit(_outcome_of(inner))
+    kernel.die_with_parent()
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    return 1 if mapped == b"2" else 0
+
+
+def _write_maps(
+    child: int, uid: int, gid: int, asked: tuple[int, int], answer: tuple[int, int]
+) -> NoReturn:
+    os.close(asked[1])
+    os.close(answer[0])
+    said = b"n"
+    if os.read(asked[0], 1) == b"y":
+        said = _mapped(child, uid, gid)
+    os.write(answer[1], said)
+    os.close(answer[1])
+    os._exit(_outcome_of(child))
+
+
+def _mapped(child: int, uid: int, gid: int) -> bytes:
+    """Map users: for root two, so that candidates need not be root anywhere; else one."""
+    process = Path(f"/proc/{child}")
+    two = uid == 0
+    if two:
+        try:
+            (process / "uid_map").write_text(f"0 0 1\n1 {_NOBODY} 1\n")
+            (process / "gid_map").write_text(f"0 0 1\n1 {_NOBODY} 1\n")
+        except OSError:
+            two = False
+        else:
+            return b"2"
+    try:
+        (process / "setgroups").write_text("deny")
+        (process / "uid_map").write_text(f"0 {uid} 1\n")
+        (process / "gid_map").write_text(f"0 {gid} 1\n")
+    except OSError:
+        return b"n"
+    return b"1"
+
+
+def _outcome_of(child: int) -> int:
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) & 0xFF
+
+
+def _enter_small_world(config: dict[str, Any], devices: list[str]) -> None:
+    """Build a world that holds the interpreter, its libraries and a private folder."""
+    root = config["root"]
+    kernel.detach_mounts()
+    kernel.mount_memory(root, _ROOT_SIZE, 4096)
+    for path in (*config["library"], *devices):
+        _show(root, path)
+    for path in config["hidden"]:
+        if Path(root + path).is_dir():
+            kernel.mount_memory(root + path, 4096, 2)
+    for path in config["package_files"]:
+        _show(root, path, f"/packages/{Path(path).name}")
+    for folder in ("private/run", "packages"):
+        Path(root, folder).mkdir(parents=True, exist_ok=True)
+    for link, target in (("tmp", "/private/run/tmp"), ("dev/stdin", "/private/run/stdin")):
+        with contextlib.suppress(FileExistsError):
+            Path(root, link).symlink_to(target)
+    kernel.remember_self()
+    kernel.enter_root(root)
+    kernel.make_read_only("/")
+
+
+def _show(root: str, path: str, at: str = "") -> None:
+    """Make one file or folder of the machine visible, at the same place if none is named."""
+    source, target = Path(path), Path(root + (at or path))
+    if not source.exists() or target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_symlink():
+        target.symlink_to(source.readlink())
+        _show(root, str(source.resolve()))
+    elif source.is_dir():
+        target.mkdir()
+        kernel.bind(path, str(target))
+    else:
+        target.touch()
+        kernel.bind(path, str(target))
+
+
+def _warm_up(packages: list[str], missing: dict[str, str]) -> None:
+    """Import now what programs will want, so that they need not."""
+    for name in (*_WARM, *packages):
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            missing[f"package {name}"] = f"{type(error).__name__}: {error}"

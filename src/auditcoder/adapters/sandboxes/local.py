@@ -1,0 +1,362 @@
+"""The default sandbox: a warm worker on this machine that forks once for each run."""
+
+import base64
+import json
+import os
+import secrets
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from auditcoder.adapters.sandboxes import surroundings
+from auditcoder.adapters.sandboxes.reading import Seen, outcome
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.execution import (
+    Action,
+    CallFunction,
+    Execution,
+    Outcome,
+    RunFiles,
+    RunProgram,
+    RunTests,
+)
+
+LAYERS = ("namespaces", "landlock", "seccomp")
+"""The walls that a kernel may offer, beside plain limits."""
+
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from inside.zygote import main;"
+    " del sys.path[0]; main(int(sys.argv[2]))"
+)
+_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "MALLOC_ARENA_MAX": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+_START_SECONDS = 60.0
+_REPORT_BYTES = 32 << 20
+_STATUS_BYTES = 256 << 20
+_LATE = 10.0
+"""How long past its time limit a run may stay silent before the worker itself is at fault."""
+
+
+class LocalSandbox:
+    """Runs untrusted Python on this machine. Safe to share between threads.
+
+    `kind` names the walls that stand. Which of them a caller insists on is the caller's to say:
+    see `open_sandbox`.
+    """
+
+    def __init__(
+        self, packages: Iterable[str] = (), layers: Iterable[str] = LAYERS
+    ) -> None:
+        self._packages = tuple(packages)
+        self._layers = tuple(layers)
+        self._lock = threading.Lock()
+        self._worker: _Worker | None = None
+        self._closed = False
+        worker = self._ready()
+        self.kind = worker.kind
+        self.missing = worker.missing
+
+    def run(self, execution: Execution) -> Outcome:
+        """Run untrusted code and say how it ended; raise SandboxError if we could not."""
+        seal = secrets.token_hex(16)
+        job = _job(execution, seal)
+        for last in (False, True):
+            worker = self._ready()
+            try:
+                seen = worker.run(job, execution)
+            except _WorkerLost as lost:
+                self._discard(worker)
+                if last:
+                    raise SandboxError(
+                        "sandbox.lost",
+                        f"the sandbox's worker ended while a program ran: {lost}",
+                        "the machine may be out of memory; the run can be resumed",
+                    ) from lost
+            else:
+                return outcome(execution, seen, seal, worker.kind)
+        raise AssertionError
+
+    def _ready(self) -> "_Worker":
+        with self._lock:
+            if self._closed:
+                raise SandboxError("sandbox.closed", "the sandbox was closed")
+            if self._worker is None:
+                self._worker = _Worker(self._packages, self._layers)
+            return self._worker
+
+    def _discard(self, worker: "_Worker") -> None:
+        with self._lock:
+            if self._worker is worker:
+                self._worker = None
+        worker.close()
+
+    def close(self) -> None:
+        """End the worker and everything that it runs."""
+        with self._lock:
+            self._closed = True
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+class _WorkerLost(Exception):
+    """The worker is gone, or does not answer."""
+
+
+class _Worker:
+    """The warm process, and the wire to it."""
+
+    def __init__(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> None:
+        self._state = Path(tempfile.mkdtemp(prefix="auditcoder-"))
+        self._wire, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._sending = threading.Lock()
+        try:
+            self._process = self._start(far)
+            hello = self._introduce(packages, layers)
+        except BaseException:
+            self._wire.close()
+            shutil.rmtree(self._state, ignore_errors=True)
+            raise
+        finally:
+            far.close()
+        self.kind = "+".join(hello["layers"])
+        self.missing: dict[str, str] = hello["missing"]
+
+    def _start(self, far: socket.socket) -> subprocess.Popen[bytes]:
+        here = Path(__file__).parent
+        log = (self._state / "log").open("wb")
+        with log:
+            return subprocess.Popen(  # noqa: S603 - our own interpreter, our own code
+                [
+                    surroundings.interpreter(),
+                    *("-S", "-s", "-P", "-B", "-X", "utf8", "-c", _BOOT),
+                    *(str(here), str(far.fileno())),
+                ],
+                env=_ENVIRONMENT,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(far.fileno(),),
+                start_new_session=True,
+            )
+
+    def _introduce(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> dict[str, Any]:
+        folders = {name: self._state / name for name in ("root", "private", "packages")}
+        for folder in folders.values():
+            folder.mkdir()
+        files = surroundings.package_files(packages)
+        for file in files:
+            (folders["packages"] / file.name).symlink_to(file)
+        config = {
+            "layers": layers,
+            "root": str(folders["root"]),
+            "private": str(folders["private"]),
+            "library": surroundings.standard_library(),
+            "hidden": surroundings.undeclared_packages(),
+            "package_files": list(map(str, files)),
+            "package_folder": str(folders["packages"]),
+            "packages": packages,
+        }
+        self._wire.send(json.dumps(config).encode())
+        self._wire.settimeout(_START_SECONDS)
+        try:
+            hello = self._wire.recv(1 << 16)
+        except OSError as error:
+            hello = str(error).encode() and b""
+        self._wire.settimeout(None)
+        if not hello:
+            said = (self._state / "log").read_text(errors="replace").strip()[-500:]
+            self._process.kill()
+            self._process.wait()
+            raise SandboxError(
+                "sandbox.start",
+                f"the sandbox's worker did not start: {said or 'it said nothing'}",
+                "`auditcoder doctor` says what this machine has and what is missing",
+            )
+        answer: dict[str, Any] = json.loads(hello)
+        return answer
+
+    def run(self, job: bytes, execution: Execution) -> Seen:
+        """Hand one job over and watch it to its end."""
+        bounds = execution.bounds
+        limits = (bounds.output_bytes, bounds.output_bytes, _REPORT_BYTES)
+        pipes = [os.pipe() for _ in limits]
+        near, status = socket.socketpair()
+        file = os.memfd_create("job", os.MFD_CLOEXEC)
+        try:
+            _fill(file, job)
+            writers = [writer for _, writer in pipes]
+            self._send([file, *writers, status.fileno()])
+        except OSError as error:
+            for reader, _ in pipes:
+                os.close(reader)
+            near.close()
+            raise _WorkerLost(str(error)) from error
+        finally:
+            os.close(file)
+            for _, writer in pipes:
+                os.close(writer)
+            status.close()
+        with near:
+            return _watch([reader for reader, _ in pipes], limits, near, bounds.seconds + _LATE)
+
+    def _send(self, descriptors: list[int]) -> None:
+        with self._sending:
+            socket.send_fds(self._wire, [b"run"], descriptors)
+
+    def close(self) -> None:
+        """End the worker; it takes everything in its namespace with it."""
+        self._wire.close()
+        try:
+            self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        shutil.rmtree(self._state, ignore_errors=True)
+
+
+def _fill(file: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(file, view) :]
+    os.lseek(file, 0, os.SEEK_SET)
+
+
+def _watch(
+    readers: list[int], limits: tuple[int, ...], status: socket.socket, seconds: float
+) -> Seen:
+    """Read what the candidate writes, no more than was allowed, until the supervisor reports."""
+    kept = [bytearray() for _ in readers]
+    cut = [False] * len(readers)
+    told = bytearray()
+    deadline = time.monotonic() + seconds
+    with selectors.DefaultSelector() as waiting:
+        for number, reader in enumerate(readers):
+            os.set_blocking(reader, False)
+            waiting.register(reader, selectors.EVENT_READ, number)
+        waiting.register(status, selectors.EVENT_READ, None)
+        try:
+            while waiting.get_map():
+                events = waiting.select(max(0.0, deadline - time.monotonic()))
+                if not events:
+                    raise _WorkerLost("it did not answer in time")
+                for key, _ in events:
+                    if key.data is None:
+                        if not _listen(status, told):
+                            waiting.unregister(status)
+                        continue
+                    number, reader = key.data, readers[key.data]
+                    chunk = os.read(reader, 1 << 16)
+                    room = limits[number] - len(kept[number])
+                    kept[number] += chunk[:room]
+                    if len(chunk) > room and not cut[number]:
+                        cut[number] = True
+                        _cancel(status)
+                    if not chunk:
+                        waiting.unregister(reader)
+        finally:
+            for reader in readers:
+                os.close(reader)
+    if not told:
+        raise _WorkerLost("its supervisor ended without a word")
+    ended = json.loads(told)
+    if "fault" in ended:
+        raise SandboxError(
+            "sandbox.fault",
+            f"the sandbox could not run a program: {ended['fault']}",
+            "`auditcoder doctor` says what this machine has and what is missing",
+        )
+    return Seen(ended, bytes(kept[0]), bytes(kept[1]), bytes(kept[2]), cut)
+
+
+def _listen(status: socket.socket, told: bytearray) -> bool:
+    try:
+        chunk = status.recv(1 << 20)
+    except ConnectionError:
+        return False
+    told += chunk
+    if len(told) > _STATUS_BYTES:
+        raise _WorkerLost("it says too much")
+    return bool(chunk)
+
+
+def _cancel(status: socket.socket) -> None:
+    """Tell the supervisor that enough was seen."""
+    try:
+        status.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
+def _job(execution: Execution, seal: str) -> bytes:
+    bounds = execution.bounds
+    job = {
+        "source": execution.source,
+        "seal": seal,
+        "seconds": bounds.seconds,
+        "memory": bounds.memory_bytes,
+        "files": bounds.file_bytes,
+        "watch": execution.watch,
+        "stdin": "",
+        "arguments": (),
+        "inputs": {},
+        "artefacts": (),
+        **_particulars(execution.action),
+    }
+    return json.dumps(job).encode()
+
+
+def _particulars(action: Action) -> dict[str, Any]:
+    match action:
+        case RunProgram():
+            return {"kind": "program", "stdin": action.stdin, "arguments": action.arguments}
+        case CallFunction():
+            return {"kind": "calls", "calls": action.calls}
+        case RunTests():
+            return {"kind": "tests", "tests": action.code}
+        case RunFiles():
+            return {
+                "kind": "files",
+                "stdin": action.stdin,
+                "arguments": action.arguments,
+                "inputs": {
+                    _safe(name): base64.b64encode(content).decode()
+                    for name, content in action.inputs.items()
+                },
+                "artefacts": [_safe(name) for name in action.artefacts],
+            }
+
+
+def _safe(name: str) -> str:
+    parts = name.split("/")
+    if any(part in {"", ".", ".."} for part in parts) or "\0" in name:
+        raise SandboxError(
+            "sandbox.file-name",
+            f"{name!r} is no name for a file in the program's folder",
+            "give a relative path without `..`",
+        )
+    return name

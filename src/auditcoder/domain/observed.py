@@ -1,0 +1,93 @@
+"""Reads values that a program returned, from text, without running anything."""
+
+import json
+from collections import deque
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from auditcoder.domain.values import Value
+
+
+class Array(Value):
+    """A NumPy array: its items in row order."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    items: tuple[Any, ...]
+
+
+class Scalar(Value):
+    """A single NumPy number."""
+
+    dtype: str
+    value: Any
+
+
+class Opaque(Value):
+    """An object that has no plain form: it equals nothing but its like."""
+
+    type: str
+    repr: str
+    why: str = ""
+
+
+class _Unhashable(list[Any]):
+    """Stands for a set or dictionary key that only the candidate's own types could hash."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+def read(text: str) -> Any:
+    """Return the value that `text` describes; raise ValueError if it describes none."""
+    try:
+        return _value(json.loads(text))
+    except (TypeError, KeyError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"not a value: {error}") from error
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, list):
+        return [_value(item) for item in plain]
+    if not isinstance(plain, dict):
+        return plain
+    if len(plain) != 1:
+        raise ValueError("not a value: one kind is expected")
+    ((kind, content),) = plain.items()
+    if kind not in _KINDS:
+        raise ValueError(f"not a value: there is no kind {kind!r}")
+    return _KINDS[kind](content)
+
+
+def _key(plain: Any) -> Any:
+    value = _value(plain)
+    try:
+        hash(value)
+    except TypeError:
+        return _Unhashable([value])
+    return value
+
+
+_KINDS: dict[str, Any] = {
+    "int": lambda text: int(text, 16),
+    "float": float,
+    "complex": lambda parts: complex(_value(parts[0]), _value(parts[1])),
+    "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
+    "bytes": bytes.fromhex,
+    "tuple": lambda items: tuple(_value(item) for item in items),
+    "set": lambda items: {_key(item) for item in items},
+    "frozenset": lambda items: frozenset(_key(item) for item in items),
+    "deque": lambda items: deque(_value(item) for item in items),
+    "dict": lambda pairs: {_key(key): _value(value) for key, value in pairs},
+    "decimal": Decimal,
+    "fraction": Fraction,
+    "range": lambda ends: range(*(_value(end) for end in ends)),
+    "array": lambda array: Array(
+        dtype=array["dtype"],
+        shape=tuple(array["shape"]),
+        items=tuple(_value(item) for item in array["items"]),
+    ),
+    "scalar": lambda scalar: Scalar(dtype=scalar["dtype"], value=_value(scalar["value"])),
+    "object": lambda described: Opaque(**described),
+}
