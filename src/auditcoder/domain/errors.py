@@ -22,6 +22,8 @@
 Every one says what went wrong, what to do next, and carries a stable code.
 """
 
+from auditcoder.domain.request import Attempt
+
 
 class AuditCoderError(Exception):
     """Our fault or the user's, never the candidate's."""
@@ -83,7 +85,24 @@ class ModelMisconfigured(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """The model did not answer, or not now."""
+    """The model did not answer, or not now. Trying again may help."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        advice: str = "",
+        *,
+        retry_after: float | None = None,
+        billed: bool = False,
+    ) -> None:
+        super().__init__(code, message, advice)
+        self.retry_after = retry_after
+        """Seconds that the server asked us to wait."""
+        self.billed = billed
+        """Whether the server may have worked, and charged, for an answer that never came."""
+        self.attempts: tuple[Attempt, ...] = ()
+        """Every try, once we have given up."""
 
 
 class ReplyUnusable(ModelError):

@@ -19,6 +19,7 @@ from auditcoder.domain.repair import (
     StateDigest,
     TransactionKind,
 )
+from auditcoder.domain.request import Attempt
 from auditcoder.domain.task import Task
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, Value
@@ -106,6 +107,8 @@ class ReplyRecorded(Recordable, tag="reply_recorded"):
     milliseconds: float | None = None
     rejected: str = ""
     """Why the reply was refused; empty if it was taken."""
+    attempts: tuple[Attempt, ...] = ()
+    """What went wrong before this answer came, or before we gave up."""
 
     def blobs(self) -> tuple[Digest, ...]:
         """Request and reply."""

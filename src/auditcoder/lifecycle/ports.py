@@ -5,6 +5,7 @@ from typing import Protocol
 
 from auditcoder.domain.chain import Head
 from auditcoder.domain.execution import Execution, Outcome
+from auditcoder.domain.request import Reply, Request, Traits
 from auditcoder.domain.values import Digest, RunId
 
 
@@ -68,4 +69,33 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """End everything that runs."""
+        ...
+
+
+class Model(Protocol):
+    """Something that answers requests. Safe to share between threads."""
+
+    @property
+    def name(self) -> str:
+        """Name it as `--model` does; it goes into the record."""
+        ...
+
+    @property
+    def traits(self) -> Traits:
+        """Say what can be expected of it."""
+        ...
+
+    def at_most_tokens(self, request: Request) -> int:
+        """Return a number of tokens that the request's prompt cannot exceed."""
+        ...
+
+    def complete(self, request: Request) -> Reply:
+        """Answer, or raise a ModelError.
+
+        An answer that is empty, refused or cut short is still an answer: it was paid for.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of whatever is held."""
         ...

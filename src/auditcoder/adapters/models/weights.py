@@ -188,13 +188,23 @@ class Registry:
         command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"]
         command += ["--disable-pip-version-check", "--no-deps", "--no-cache-dir"]
         command += ["--only-binary", ":all:", "--dest", str(wheels), *self.options, requirement]
-        environment = {**os.environ, **_pip_environment(), "TMPDIR": str(wheels)}
+        environment = {**_public(os.environ), **_pip_environment(), "TMPDIR": str(wheels)}
         status, said = _run(command, environment, lambda: tell(_largest(wheels)))
         if status and os.strerror(errno.ENOSPC) in said:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if status:
             last = " / ".join(said.strip().splitlines()[-3:])
             raise Unobtainable(f"pip could not download {requirement}: {last}", passing=True)
+
+
+_PUBLIC = re.compile(
+    r"(PATH|HOME|LANG|LC_.*|PIP_.*|.*_PROXY|SSL_CERT_.*|.*_CA_BUNDLE|XDG_.*)", re.IGNORECASE
+)
+
+
+def _public(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what pip may know: how to reach its registry, and no model's key."""
+    return {name: value for name, value in environment.items() if _PUBLIC.fullmatch(name)}
 
 
 def _pip_environment() -> Mapping[str, str]:

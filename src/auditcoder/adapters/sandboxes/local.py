@@ -1,6 +1,7 @@
 """The default sandbox: a warm worker on this machine that forks once for each run."""
 
 import base64
+import contextlib
 import json
 import os
 import secrets
@@ -59,9 +60,7 @@ class LocalSandbox:
     see `open_sandbox`.
     """
 
-    def __init__(
-        self, packages: Iterable[str] = (), layers: Iterable[str] = LAYERS
-    ) -> None:
+    def __init__(self, packages: Iterable[str] = (), layers: Iterable[str] = LAYERS) -> None:
         self._packages = tuple(packages)
         self._layers = tuple(layers)
         self._lock = threading.Lock()
@@ -306,10 +305,8 @@ def _listen(status: socket.socket, told: bytearray) -> bool:
 
 def _cancel(status: socket.socket) -> None:
     """Tell the supervisor that enough was seen."""
-    try:
+    with contextlib.suppress(OSError):
         status.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
 
 
 def _job(execution: Execution, seal: str) -> bytes:

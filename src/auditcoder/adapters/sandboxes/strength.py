@@ -71,20 +71,26 @@ def remedies() -> list[str]:
         (
             "kernel/apparmor_restrict_unprivileged_userns",
             "1",
-            "AppArmor keeps users from making namespaces:"
-            " `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` allows it",
+            (
+                "AppArmor keeps users from making namespaces:"
+                " `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0` allows it"
+            ),
         ),
         (
             "kernel/unprivileged_userns_clone",
             "0",
-            "only root may make namespaces:"
-            " `sudo sysctl -w kernel.unprivileged_userns_clone=1` allows it",
+            (
+                "only root may make namespaces:"
+                " `sudo sysctl -w kernel.unprivileged_userns_clone=1` allows it"
+            ),
         ),
         (
             "user/max_user_namespaces",
             "0",
-            "user namespaces are switched off:"
-            " `sudo sysctl -w user.max_user_namespaces=10000` switches them on",
+            (
+                "user namespaces are switched off:"
+                " `sudo sysctl -w user.max_user_namespaces=10000` switches them on"
+            ),
         ),
     ):
         setting = Path("/proc/sys", path)

@@ -15,6 +15,12 @@ from typing import Any
 _WIDE = 1 << 53
 _DEEP = 200
 _LONG = 10_000
+_CONTAINERS: tuple[tuple[str, Any], ...] = (
+    ("tuple", tuple),
+    ("set", set),
+    ("frozenset", frozenset),
+    ("deque", deque),
+)
 
 
 def encode(value: object) -> str:
@@ -37,11 +43,9 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, bytes | bytearray):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, dict):
-        pairs = [
-            [_plain(k, depth + 1), _plain(v, depth + 1)] for k, v in list(dict.items(value))
-        ]
+        pairs = [[_plain(k, depth + 1), _plain(v, depth + 1)] for k, v in list(dict.items(value))]
         return {"dict": pairs}
-    for kind, base in (("tuple", tuple), ("set", set), ("frozenset", frozenset), ("deque", deque)):
+    for kind, base in _CONTAINERS:
         if isinstance(value, base):
             return {kind: [_plain(item, depth + 1) for item in list(base.__iter__(value))]}
     if isinstance(value, list):
@@ -62,7 +66,7 @@ def _number_or_text(value: Any) -> Any:
         return number if abs(number) < _WIDE else {"int": hex(number)}
     if isinstance(value, float):
         plain = float.__float__(value)
-        finite = plain == plain and plain not in (float("inf"), float("-inf"))  # noqa: PLR0124
+        finite = plain == plain and plain not in (float("inf"), float("-inf"))
         return plain if finite else {"float": repr(plain)}
     return {"complex": [_number_or_text(value.real), _number_or_text(value.imag)]}
 

@@ -7,8 +7,8 @@ is the supervisor's to say. The expected answers are not here.
 
 import atexit
 import builtins
-import cProfile
 import contextlib
+import cProfile
 import faulthandler
 import io
 import json
@@ -105,7 +105,9 @@ class _Result(unittest.TestResult):
 
     def _say(self, test: Any, verdict: str, error: Any = None, message: str = "") -> None:
         self._said = True
-        described = _described(error[1]) if error else {"message": message, "frames": []}
+        described: dict[str, Any] = (
+            _described(error[1]) if error else {"message": message, "frames": []}
+        )
         self._report(
             "test",
             name=".".join(test.id().split(".")[1:]),
@@ -143,8 +145,8 @@ class _Result(unittest.TestResult):
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
         if err is not None:
-            self._say(subtest, "failed" if issubclass(err[0], test.failureException) else "error", err)
-            self._said = True
+            failed = issubclass(err[0], test.failureException)
+            self._say(subtest, "failed" if failed else "error", err)
 
 
 class _Witness:
@@ -154,7 +156,7 @@ class _Witness:
         self._before = self._look()
 
     def attest(self) -> None:
-        """Raise if a part of the machinery was replaced, or no longer finds a wrong answer wrong."""
+        """Raise if a part of the machinery was replaced, or no longer finds wrong answers."""
         after = self._look()
         changed = sorted(
             name for name in self._before | after if self._before.get(name) is not after.get(name)
@@ -187,14 +189,14 @@ class _Witness:
         }
 
 
-class Tampering(Exception):  # noqa: N818
+class Tampering(Exception):
     """The candidate laid hands on what judges it."""
 
 
 class _Canary(unittest.TestCase):
     def wrong(self) -> None:
         """Fail, whatever was done to assertions."""
-        self.assertEqual([1, "a"], [1, "b"])
+        self.assertEqual([1, "a"], [1, "b"])  # noqa: PT009 - it is what is being tested
 
 
 def _guarded(report: Report, act: Callable[[], None]) -> int:
@@ -216,7 +218,7 @@ def _exit_code(leaving: SystemExit) -> int:
     if isinstance(leaving.code, int):
         return leaving.code & 0xFF
     with contextlib.suppress(Exception):
-        print(leaving.code, file=sys.stderr)
+        sys.stderr.write(f"{leaving.code}\n")
     return 1
 
 
@@ -224,8 +226,8 @@ def _wind_down(report: Report, code: int) -> int:
     """Wait for threads and run what was to run at the end, as an interpreter does."""
 
     def ending() -> None:
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
+        atexit._run_exitfuncs()  # noqa: SLF001
         sys.stdout.flush()
 
     late = _guarded(report, ending)
@@ -246,7 +248,7 @@ def _described(error: BaseException) -> dict[str, Any]:
         "type": type(error).__name__,
         "bases": [base.__name__ for base in type(error).__mro__],
         "message": message.encode("utf-8", "backslashreplace").decode(),
-        "frames": frames[:_FRAMES // 2] + frames[_FRAMES // 2 :][-_FRAMES // 2 :],
+        "frames": frames[: _FRAMES // 2] + frames[_FRAMES // 2 :][-_FRAMES // 2 :],
     }
 
 
@@ -263,7 +265,7 @@ def _frames(error: BaseException) -> list[dict[str, Any]]:
 
 def _file(frame: types.FrameType) -> str:
     name = frame.f_code.co_filename
-    return name if name in {PROGRAM, TESTS, "call"} else os.path.basename(name)
+    return name if name in {PROGRAM, TESTS, "call"} else name.rsplit("/", 1)[-1]
 
 
 def _print(error: BaseException) -> None:
@@ -350,7 +352,7 @@ def _open_streams() -> list[Any]:
 
 
 def _stream(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:
-    raw = open(descriptor, f"{mode}b", closefd=False)  # noqa: SIM115, PTH123 - a descriptor
+    raw = open(descriptor, f"{mode}b", closefd=False)  # noqa: SIM115 - a descriptor
     return io.TextIOWrapper(raw, "utf-8", errors, line_buffering=descriptor == 2)
 
 

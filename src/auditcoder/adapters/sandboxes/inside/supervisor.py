@@ -222,5 +222,3 @@ def _collected(folder: str, name: str) -> dict[str, Any]:
         return {"name": name, "missing": "it is not an ordinary file"}
     with open(file, "rb") as content:  # noqa: PTH123 - a descriptor
         return {"name": name, "content": base64.b64encode(content.read()).decode()}
-
-

@@ -25,10 +25,11 @@ _ROOT_SIZE = 1 << 20
 _DEVICES = ("null", "zero", "random", "urandom", "full")
 
 _WARM = (
-    "abc array bisect cmath collections copy dataclasses datetime decimal enum fractions"
-    " functools heapq io itertools json math operator os queue random re statistics string struct"
-    " textwrap threading time typing unittest"
-).split()
+    *("abc", "array", "bisect", "cmath", "collections", "copy", "dataclasses", "datetime"),
+    *("decimal", "enum", "fractions", "functools", "heapq", "io", "itertools", "json", "math"),
+    *("operator", "os", "queue", "random", "re", "statistics", "string", "struct", "textwrap"),
+    *("threading", "time", "typing", "unittest"),
+)
 
 
 def main(control: int) -> NoReturn:

@@ -1,0 +1,65 @@
+"""A model that answers from a record: the same request, for the same time, the same answer."""
+
+import threading
+from collections import defaultdict, deque
+
+from auditcoder.domain.chain import EMPTY, Reader
+from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, NotFound
+from auditcoder.domain.events import ReplyRecorded
+from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.values import Digest, RunId
+from auditcoder.lifecycle.ports import TraceReader
+
+
+class ReplayModel:
+    """Answers from the replies of one run, keyed by the request's digest and its occurrence."""
+
+    def __init__(self, reader: TraceReader, run: RunId) -> None:
+        self.name = f"replay:{run}"
+        self._reader = reader
+        self._run = run
+        self._lock = threading.Lock()
+        self._replies: dict[Digest, deque[ReplyRecorded]] = defaultdict(deque)
+        self._asked: dict[Digest, int] = defaultdict(int)
+        if reader.head(run) == EMPTY:
+            raise NotFound("run.unknown", f"there is no run {run} to replay here")
+        entries = Reader()
+        for body in reader.read(run):
+            event = entries.read(body).event
+            if isinstance(event, ReplyRecorded):
+                self._replies[event.request].append(event)
+        self.traits = Traits(price=FREE, parallel=8, constrains=True)
+
+    def at_most_tokens(self, request: Request) -> int:
+        """Count bytes."""
+        return request.at_most_tokens()
+
+    def complete(self, request: Request) -> Reply:
+        """Give the recorded answer; a request that was never made is an error."""
+        name = request.digest
+        with self._lock:
+            self._asked[name] += 1
+            waiting = self._replies.get(name)
+            event = waiting.popleft() if waiting else None
+        if event is None:
+            raise ModelMisconfigured(
+                "replay.miss",
+                f"run {self._run} holds no answer to request {name[:16]}, "
+                f"asked for time {self._asked[name]}",
+                "the run was made by another version or with other settings; its record still"
+                " verifies, and shows what was asked",
+            )
+        if event.finish == Finish.FAILED.value:
+            code, _, message = event.rejected.partition(": ")
+            raise ModelUnavailable(code, message, "so it went when the run was recorded")
+        return Reply(
+            text=self._reader.blob(event.reply).decode("utf-8", "replace"),
+            finish=Finish(event.finish),
+            usage=event.usage,
+            model=event.model,
+            seconds=(event.milliseconds or 0.0) / 1000,
+            attempts=event.attempts,
+        )
+
+    def close(self) -> None:
+        """Do nothing; the record is its owner's to close."""

@@ -1,0 +1,69 @@
+"""What may be spent. A call that could exceed it is not made."""
+
+import threading
+
+from auditcoder.domain.errors import BudgetExceeded
+from auditcoder.domain.request import Price
+from auditcoder.domain.usage import Usage
+from auditcoder.domain.values import Value
+
+
+class Budget(Value):
+    """The most that a run may use; None for no limit."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
+class Reserved(Value):
+    """The most that one call can cost."""
+
+    tokens: int
+    usd: float
+
+
+class Purse:
+    """Keeps a budget. Safe to share between threads: what is asked for is set aside first."""
+
+    def __init__(self, budget: Budget, price: Price | None, spent: Usage | None = None) -> None:
+        if budget.usd is not None and price is None:
+            raise BudgetExceeded(
+                "budget.unpriced",
+                "a budget in money was given, and nobody knows what this model costs",
+                "give a budget in tokens, or the model's price in the configuration",
+            )
+        self._budget = budget
+        self._price = price
+        self._lock = threading.Lock()
+        spent = spent or Usage()
+        self._tokens = spent.tokens
+        self._usd = spent.usd
+
+    def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
+        """Set aside what a call can cost at most, or raise BudgetExceeded."""
+        usd = self._price.of(prompt_tokens, completion_tokens) if self._price else 0.0
+        most = Reserved(tokens=prompt_tokens + completion_tokens, usd=usd)
+        with self._lock:
+            self._refuse("tokens", self._budget.tokens, self._tokens, most.tokens)
+            self._refuse("usd", self._budget.usd, self._usd, most.usd)
+            self._tokens += most.tokens
+            self._usd += most.usd
+        return most
+
+    @staticmethod
+    def _refuse(unit: str, budget: float | None, spent: float, most: float) -> None:
+        if budget is not None and spent + most > budget:
+            raise BudgetExceeded(
+                f"budget.{unit}",
+                f"the budget is {budget:g} {unit}; {spent:g} are spent or set aside,"
+                f" and the next call could cost {most:g}",
+                "the record is whole; resume it with a larger budget",
+            )
+
+    def settle(self, most: Reserved, usage: Usage) -> None:
+        """Put back what a call did not cost. What nobody measured counts at its most."""
+        tokens = usage.tokens + usage.unmeasured * most.tokens
+        usd = usage.usd + usage.unpriced * most.usd
+        with self._lock:
+            self._tokens += tokens - most.tokens
+            self._usd += usd - most.usd

@@ -1,0 +1,131 @@
+"""The shapes in which an answer may be asked for, and how each is read out of what came."""
+
+import re
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from auditcoder.domain.request import Finish, Reply
+
+T = TypeVar("T")
+Read = TypeVar("Read", covariant=True)
+
+_FENCE = re.compile(
+    r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+class Unfit(Exception):
+    """A reply cannot be used. The text says why, to the model as much as to a reader."""
+
+
+class Shape(Protocol[Read]):
+    """What an answer should look like."""
+
+    @property
+    def schema(self) -> str:
+        """The JSON Schema to hold a model to; empty if there is none."""
+        ...
+
+    def instruction(self, *, constrained: bool) -> str:
+        """Say how to answer; empty where nothing needs saying."""
+        ...
+
+    def read(self, reply: Reply) -> Read:
+        """Return what was answered, or raise Unfit."""
+        ...
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """Return the fenced blocks of a text as (language, content)."""
+    return [(match[2].lower(), match[3]) for match in _FENCE.finditer(text)]
+
+
+class Text:
+    """Free text."""
+
+    schema = ""
+
+    def instruction(self, *, constrained: bool) -> str:  # noqa: ARG002
+        """Say nothing."""
+        return ""
+
+    def read(self, reply: Reply) -> str:
+        """Take any text but none."""
+        _refuse_unfinished(reply)
+        return reply.text
+
+
+class Block:
+    """One block of code."""
+
+    schema = ""
+
+    def __init__(self, language: str = "python") -> None:
+        self._language = language
+
+    def instruction(self, *, constrained: bool) -> str:  # noqa: ARG002
+        """Ask for a fenced block."""
+        return f"Answer with one ```{self._language} block and nothing else."
+
+    def read(self, reply: Reply) -> str:
+        """Take the longest block of the language, or of none."""
+        _refuse_unfinished(reply)
+        fitting = [code for language, code in blocks(reply.text) if language in self._names()]
+        if not fitting:
+            raise Unfit(f"there is no ```{self._language} block in it")
+        return max(fitting, key=len)
+
+    def _names(self) -> set[str]:
+        return {"", self._language, {"python": "py"}.get(self._language, self._language)}
+
+
+class Structured(Generic[T]):
+    """A value of a type, as JSON."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind
+        self.schema = msgspec.json.encode(_closed(msgspec.json.schema(kind))).decode()
+
+    def instruction(self, *, constrained: bool) -> str:
+        """Show the schema to a model that cannot be held to it."""
+        if constrained:
+            return ""
+        asked = "Answer with one ```json block and nothing else. It obeys this JSON Schema:"
+        return f"{asked}\n{self.schema}"
+
+    def read(self, reply: Reply) -> T:
+        """Take the JSON, fenced or bare, and check it against the type."""
+        _refuse_unfinished(reply)
+        found = [code for language, code in blocks(reply.text) if language in {"", "json"}]
+        try:
+            return msgspec.json.decode(
+                max(found, key=len) if found else reply.text, type=self._kind
+            )
+        except msgspec.ValidationError as error:
+            raise Unfit(f"the JSON is not as asked for: {error}") from error
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise Unfit(f"it is not JSON: {error}") from error
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """Name every property as required, so that a model held to the schema leaves none out."""
+    for definition in schema.get("$defs", {}).values():
+        if definition.get("type") == "object" and "properties" in definition:
+            definition["required"] = list(definition["properties"])
+            definition["additionalProperties"] = False
+    return schema
+
+
+def _refuse_unfinished(reply: Reply) -> None:
+    match reply.finish:
+        case Finish.LENGTH:
+            raise Unfit("it was cut off at the longest answer allowed; answer more briefly")
+        case Finish.REPEATED:
+            raise Unfit("it only repeated itself")
+        case Finish.REFUSED:
+            raise Unfit("the answer was refused")
+        case _:
+            if not reply.text.strip():
+                raise Unfit("it is empty")
