@@ -35,12 +35,18 @@ class Request(Value):
     messages: tuple[Message, ...]
     max_tokens: Annotated[int, msgspec.Meta(ge=1)]
     """The longest answer allowed. Small models can go on for ever; keep it tight."""
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)]
+    """Without a default: whether a number that equals one is written is not certain enough for
+    a digest."""
     seed: int | None = None
     stop: tuple[str, ...] = ()
     """Texts at which the answer ends."""
     schema: str = ""
-    """A JSON Schema that the answer must obey, as JSON; empty for free text."""
+    """A JSON Schema to hold the answer to, where the model can be held; empty for free text.
+
+    The messages ask for it as well: not every model can be held, and one that knows what is
+    wanted answers better than one that is only kept from anything else.
+    """
     prompt: Digest | None = None
     """Digest of the prompt template that it was made from."""
 
@@ -123,8 +129,6 @@ FREE = Price(prompt=0, completion=0)
 class Traits(Value):
     """What can be expected of a model."""
 
-    constrains: bool = False
-    """Whether it can be held to a JSON Schema while it answers."""
     parallel: int = 1
     """How many requests it can usefully answer at once."""
     price: Price | None = None

@@ -80,10 +80,10 @@ class Asker:
         seq = self._record(question, request, reply)
         return Answer(value, reply, seq)
 
-    def _request(self, question: Question[T]) -> Request:
-        constrained = self._model.traits.constrains and bool(question.shape.schema)
+    @staticmethod
+    def _request(question: Question[T]) -> Request:
         messages = question.messages
-        if instruction := question.shape.instruction(constrained=constrained):
+        if instruction := question.shape.instruction():
             last = messages[-1]
             told = Message(speaker=last.speaker, text=f"{last.text}\n\n{instruction}")
             messages = (*messages[:-1], told)
@@ -92,7 +92,7 @@ class Asker:
             max_tokens=question.max_tokens,
             temperature=question.temperature,
             seed=question.seed,
-            schema=question.shape.schema if constrained else "",
+            schema=question.shape.schema,
             prompt=question.prompt,
         )
 

@@ -28,7 +28,7 @@ class Shape(Protocol[Read]):
         """The JSON Schema to hold a model to; empty if there is none."""
         ...
 
-    def instruction(self, *, constrained: bool) -> str:
+    def instruction(self) -> str:
         """Say how to answer; empty where nothing needs saying."""
         ...
 
@@ -47,7 +47,7 @@ class Text:
 
     schema = ""
 
-    def instruction(self, *, constrained: bool) -> str:  # noqa: ARG002
+    def instruction(self) -> str:
         """Say nothing."""
         return ""
 
@@ -65,7 +65,7 @@ class Block:
     def __init__(self, language: str = "python") -> None:
         self._language = language
 
-    def instruction(self, *, constrained: bool) -> str:  # noqa: ARG002
+    def instruction(self) -> str:
         """Ask for a fenced block."""
         return f"Answer with one ```{self._language} block and nothing else."
 
@@ -88,10 +88,8 @@ class Structured(Generic[T]):
         self._kind = kind
         self.schema = msgspec.json.encode(_closed(msgspec.json.schema(kind))).decode()
 
-    def instruction(self, *, constrained: bool) -> str:
-        """Show the schema to a model that cannot be held to it."""
-        if constrained:
-            return ""
+    def instruction(self) -> str:
+        """Show the schema: not every model can be held to it."""
         asked = "Answer with one ```json block and nothing else. It obeys this JSON Schema:"
         return f"{asked}\n{self.schema}"
 

@@ -5,6 +5,7 @@ imported when a model is opened, not before.
 """
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
@@ -69,7 +70,6 @@ class ProviderModel:
         self._asking = _modules()
         self._model = self._guarded(lambda: self._asking.open(endpoint, self._key))
         self.traits = Traits(
-            constrains=endpoint.constrains,
             parallel=endpoint.parallel,
             price=endpoint.price or self._asking.price(endpoint),
         )
@@ -79,6 +79,7 @@ class ProviderModel:
             target=self._loop.run_forever, name=f"model {self.name}", daemon=True
         )
         self._thread.start()
+        self._run(self._model.__aenter__())
 
     def at_most_tokens(self, request: Request) -> int:
         """Count bytes: whose tokenizer it is nobody tells."""
@@ -89,7 +90,7 @@ class ProviderModel:
         if self._loop.is_closed():
             raise ModelMisconfigured("model.closed", f"{self.name} was closed")
         started = time.monotonic()
-        asked = self._asking.request(self._model, request, self._endpoint.seconds)
+        asked = self._asking.request(self._model, request, self._endpoint)
         response = self._guarded(lambda: self._run(asked))
         text, finish = self._asking.read(response)
         return Reply(
@@ -135,6 +136,8 @@ class ProviderModel:
         """Turn what the provider's library raises into what it means, without the key in it."""
         known = self._asking.meaning(error)
         message = self._key.scrub(str(error)).strip().replace("\n", " ")[:_LONG]
+        if known is _MALFORMED:
+            message = f"what it answered is no answer: {message}"
         said = f"{self.name}: {message or type(error).__name__}"
         if known.passing:
             raise ModelUnavailable(
@@ -149,6 +152,8 @@ class ProviderModel:
     def close(self) -> None:
         """End the loop and its connections."""
         if not self._loop.is_closed():
+            with contextlib.suppress(Exception):
+                self._run(self._model.__aexit__(None, None, None))
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(5)
             self._loop.close()
@@ -184,18 +189,29 @@ class _Asking:
         self._meanings = _meanings(exceptions)
 
     def open(self, endpoint: Endpoint, key: Secret) -> Any:
+        """Return the library's own model for an endpoint."""
         known = {"api_key": key.reveal()} if key.reveal() else {}
         if endpoint.base_url:
             from pydantic_ai.models.openai import OpenAIChatModel
             from pydantic_ai.providers.openai import OpenAIProvider
 
-            known.setdefault("api_key", "none")
-            provider = OpenAIProvider(base_url=endpoint.base_url, **known)
+            provider = OpenAIProvider(base_url=endpoint.base_url, api_key=key.reveal() or "none")
             return OpenAIChatModel(endpoint.name, provider=provider)
         return self._models.infer_model(
             f"{endpoint.provider}:{endpoint.name}",
-            provider_factory=lambda name: self._providers.infer_provider_class(name)(**known),
+            provider_factory=lambda name: self._provider(name)(**known),
         )
+
+    def _provider(self, name: str) -> Any:
+        try:
+            return self._providers.infer_provider_class(name)
+        except ValueError as unknown:
+            raise ModelMisconfigured(
+                "model.unknown",
+                f"there is no provider called {name}",
+                "name one such as openai, anthropic or google, or describe your own in the"
+                " configuration; see docs/guides/models.md",
+            ) from unknown
 
     def price(self, endpoint: Endpoint) -> Price | None:
         """Return the published price, None if there is none."""
@@ -217,11 +233,12 @@ class _Asking:
         except (LookupError, ValueError):
             return None
 
-    async def request(self, model: Any, request: Request, seconds: float) -> Any:
-        settings: dict[str, Any] = {
+    async def request(self, model: Any, request: Request, endpoint: Endpoint) -> Any:
+        """Ask once."""
+        settings: Any = {
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
-            "request_timeout": seconds,
+            "request_timeout": endpoint.seconds,
             "max_retries": 0,
         }
         if request.seed is not None:
@@ -229,7 +246,7 @@ class _Asking:
         if request.stop:
             settings["stop_sequences"] = list(request.stop)
         shape = None
-        if request.schema:
+        if request.schema and endpoint.constrains:
             shape = self._models.ModelRequestParameters(
                 output_mode="native",
                 output_object=self._output.OutputObjectDefinition(
@@ -266,6 +283,7 @@ class _Asking:
                 return text, Finish.STOP
 
     def meaning(self, error: Exception) -> _Meaning:
+        """Say what an exception means; what nobody knows came of an answer that is none."""
         for kind, meaning in self._meanings:
             if isinstance(error, kind):
                 return meaning

@@ -28,7 +28,7 @@ class ReplayModel:
             event = entries.read(body).event
             if isinstance(event, ReplyRecorded):
                 self._replies[event.request].append(event)
-        self.traits = Traits(price=FREE, parallel=8, constrains=True)
+        self.traits = Traits(price=FREE, parallel=8)
 
     def at_most_tokens(self, request: Request) -> int:
         """Count bytes."""

@@ -1,0 +1,289 @@
+"""A server that misbehaves costs a retry on record or a typed error; never a run, never a bill."""
+
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.models.patient import Patience, PatientModel
+from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import (
+    AuditCoderError,
+    BudgetExceeded,
+    ModelError,
+    ModelMisconfigured,
+    ModelUnavailable,
+    ReplyUnusable,
+)
+from auditcoder.domain.events import ReplyRecorded
+from auditcoder.domain.request import Finish, Price
+from auditcoder.domain.usage import total
+from auditcoder.lifecycle.asking import Asker
+from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.transfer import verify_run
+from tests.conformance.model import GREETING, HELLO
+from tests.support import fault_server as fault
+from tests.support.fault_server import FaultServer, serving
+from tests.support.records import take
+from tests.support.worlds import RUN, started
+
+KEY = "sk-9f8e7d6c5b4a3210"
+
+Open = Callable[[FaultServer], ProviderModel]
+
+
+@pytest.fixture
+def open_model() -> Iterator[Open]:
+    opened: list[ProviderModel] = []
+
+    def open_model(server: FaultServer) -> ProviderModel:
+        endpoint = Endpoint(
+            provider="near", name="loopback", base_url=server.address, seconds=0.7, price=PRICE
+        )
+        opened.append(ProviderModel(endpoint, Secret(KEY)))
+        return opened[-1]
+
+    yield open_model
+    for model in opened:
+        model.close()
+
+
+PRICE = Price(prompt=1.0, completion=2.0)
+FAST = Patience(attempts=3, first_wait=0.01)
+
+PASSING = [
+    (fault.error(429), "model.rate-limited", False),
+    (fault.error(429, Retry_After="0.05"), "model.rate-limited", False),
+    (fault.error(500), "model.server", False),
+    (fault.error(503), "model.overloaded", False),
+    (fault.reset_mid_body, "model.connection", True),
+    (fault.silence, "model.timeout", True),
+    (fault.slow_drip, "model.timeout", True),
+    (fault.truncated_json, "model.malformed", True),
+    (fault.wrong_shape, "model.malformed", True),
+    (fault.no_choices, "model.malformed", True),
+    (fault.not_an_object, "model.malformed", True),
+    (fault.wrong_content_type, "model.malformed", True),
+    (fault.invalid_utf8, "model.malformed", True),
+]
+NAMES = [
+    *("429", "429 with Retry-After", "500", "503", "reset mid-body", "silence", "slow drip"),
+    *("truncated JSON", "wrong shape", "no choices", "not an object", "wrong content type"),
+    "invalid UTF-8",
+]
+
+
+@pytest.mark.parametrize(("behaviour", "code", "billed"), PASSING, ids=NAMES)
+class TestATroubleThatMayPass:
+    def test_once_it_is_a_retry_on_record(
+        self, behaviour: fault.Behaviour, code: str, billed: bool, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        with serving(behaviour) as server:
+            model = PatientModel(open_model(server), FAST)
+            answered = Asker(model, started(store), Purse(Budget(), PRICE)).ask(GREETING)
+        event = take(store, RUN).events()[answered.seq]
+        assert isinstance(event, ReplyRecorded)
+        assert [(a.problem, a.billed) for a in event.attempts] == [(code, billed)]
+        assert event.usage.calls == (2 if billed else 1)
+        assert event.usage.unmeasured == event.usage.unpriced == (1 if billed else 0)
+        assert verify_run(store, RUN).holds
+
+    def test_for_good_it_is_an_error_with_advice_on_record(
+        self, behaviour: fault.Behaviour, code: str, billed: bool, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        with serving(behaviour, behaviour, behaviour) as server:
+            model = PatientModel(open_model(server), FAST)
+            with pytest.raises(ModelUnavailable) as given_up:
+                Asker(model, started(store), Purse(Budget(), PRICE)).ask(GREETING)
+            assert len(server.asked) == 3
+        assert given_up.value.code == code
+        assert given_up.value.advice
+        event = take(store, RUN).events()[-1]
+        assert isinstance(event, ReplyRecorded)
+        assert event.finish == Finish.FAILED.value
+        assert event.rejected.startswith(f"{code}: ")
+        assert [a.problem for a in event.attempts] == [code] * 3
+        assert event.usage.unmeasured == (3 if billed else 0)
+        assert verify_run(store, RUN).holds
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "model.rejected"),
+        (401, "model.key"),
+        (402, "model.quota"),
+        (403, "model.key"),
+        (404, "model.unknown"),
+    ],
+)
+def test_a_trouble_that_will_not_pass_is_not_tried_again(
+    status: int, code: str, open_model: Open
+) -> None:
+    with serving(fault.error(status)) as server:
+        with pytest.raises(ModelMisconfigured) as refused:
+            PatientModel(open_model(server), FAST).complete(HELLO)
+        assert len(server.asked) == 1
+    assert refused.value.code == code
+    assert refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "why"),
+    [
+        (fault.empty, "it is empty"),
+        (fault.null_content, "it is empty"),
+        (fault.refusal, "refused"),
+        (fault.filtered, "refused"),
+        (fault.cut_by_length, "cut off"),
+    ],
+    ids=["empty", "null", "refusal", "content filter", "cut by length"],
+)
+class TestAnAnswerThatIsNone:
+    def test_it_is_billed_recorded_and_asked_for_again_with_the_reason(
+        self, behaviour: fault.Behaviour, why: str, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        with serving(behaviour) as server:
+            asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE))
+            assert asker.ask(GREETING).value == "fine"
+            assert why in server.asked[1]["messages"][-1]["content"]
+        events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
+        assert [why in event.rejected for event in events] == [True, False]
+        spent = total(event.usage for event in events)
+        assert (spent.calls, spent.tokens) == (2, 20)
+        assert spent.usd == pytest.approx(2 * (7 + 3 * 2) / 1e6)
+
+    def test_twice_it_is_an_error_and_both_are_on_record(
+        self, behaviour: fault.Behaviour, why: str, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        with serving(behaviour, behaviour) as server:
+            asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE))
+            with pytest.raises(ReplyUnusable) as unusable:
+                asker.ask(GREETING)
+            assert len(server.asked) == 2
+        assert unusable.value.code == "reply.unusable"
+        events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
+        assert [why in event.rejected for event in events] == [True, True]
+
+
+def test_a_server_that_is_not_there_is_a_connection_error(open_model: Open) -> None:
+    with serving() as server:
+        model = open_model(server)
+    with pytest.raises(ModelUnavailable) as gone:
+        model.complete(HELLO)
+    assert gone.value.code == "model.connection"
+
+
+def test_a_wait_longer_than_we_bear_is_not_waited(open_model: Open) -> None:
+    slept: list[float] = []
+    with serving(fault.error(429, Retry_After="3600")) as server:
+        model = PatientModel(open_model(server), FAST, sleep=slept.append)
+        with pytest.raises(ModelUnavailable) as refused:
+            model.complete(HELLO)
+    assert refused.value.retry_after == 3600
+    assert slept == []
+
+
+def test_usage_that_nobody_reported_is_unknown_and_not_zero(open_model: Open) -> None:
+    with serving(fault.unmeasured) as server:
+        usage = open_model(server).complete(HELLO).usage
+    assert (usage.calls, usage.unmeasured, usage.unpriced) == (1, 1, 1)
+
+
+class TestKeys:
+    def test_the_server_gets_the_key(self, open_model: Open) -> None:
+        with serving() as server:
+            open_model(server).complete(HELLO)
+            assert server.keys == [f"Bearer {KEY}"]
+
+    @pytest.mark.parametrize("status", [400, 401, 429, 500])
+    def test_an_error_that_quotes_it_does_not_pass_it_on(
+        self,
+        status: int,
+        open_model: Open,
+        caplog: pytest.LogCaptureFixture,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+        quoting = {"error": {"message": f"Incorrect API key provided: {KEY}", "param": KEY}}
+        store = SqliteStore(":memory:")
+        with serving(lambda handler: handler.say(quoting, status)) as server:
+            asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE))
+            with pytest.raises(ModelError) as refused:
+                asker.ask(GREETING)
+        shown = "".join(traceback.format_exception(refused.value))
+        record = b"".join((*take(store, RUN).bodies, *take(store, RUN).blobs.values()))
+        logged = "".join(str(entry.__dict__) for entry in caplog.records if _ours(entry))
+        printed = "".join(capfd.readouterr())
+        for place in (shown, str(refused.value), record.decode(), logged, printed):
+            assert KEY not in place
+
+    def test_it_does_not_show_itself(self, open_model: Open) -> None:
+        with serving() as server:
+            model = open_model(server)
+        assert KEY not in repr(Secret(KEY)) + str(vars(model)) + model.name + str(model.traits)
+
+
+def _ours(entry: logging.LogRecord) -> bool:
+    return entry.name.startswith("auditcoder")
+
+
+def test_a_key_that_is_missing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(ModelMisconfigured) as refused:
+        ProviderModel(Endpoint(provider="anthropic", name="claude-sonnet-4-5"))
+    assert "ANTHROPIC_API_KEY" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [("openai", "gpt-4o"), ("anthropic", "claude-sonnet-4-5"), ("google", "gemini-2.5-flash")],
+)
+def test_the_great_providers_open_and_have_prices(provider: str, name: str) -> None:
+    model = ProviderModel(Endpoint(provider=provider, name=name), Secret(KEY))
+    try:
+        price = model.traits.price
+        assert price is not None
+        assert 0 < price.prompt < price.completion < 1000
+    finally:
+        model.close()
+
+
+def test_an_unknown_provider_is_named() -> None:
+    with pytest.raises(ModelMisconfigured) as refused:
+        ProviderModel(Endpoint(provider="nobody", name="x"), Secret(KEY))
+    assert refused.value.code == "model.unknown"
+
+
+def test_an_unpriced_model_makes_a_budget_in_money_refuse_at_the_start() -> None:
+    with pytest.raises(BudgetExceeded) as refused:
+        Purse(Budget(usd=1.0), None)
+    assert refused.value.code == "budget.unpriced"
+
+
+def test_a_closed_model_says_so(open_model: Open) -> None:
+    with serving() as server:
+        model = open_model(server)
+        model.close()
+        with pytest.raises(AuditCoderError, match="closed"):
+            model.complete(HELLO)
+
+
+def test_asking_needs_nothing_that_only_some_have(tmp_path: Path) -> None:
+    """Importing the adapter loads no provider's library: that takes seconds."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import auditcoder.adapters.models.provider;"
+        "assert not {'pydantic_ai', 'openai', 'asyncio.runners'} & {"
+        "m for m in sys.modules if m in ('pydantic_ai', 'openai')}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
