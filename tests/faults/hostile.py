@@ -23,6 +23,4 @@ CORPUS: list[Hostile] = []
 
 def hostile(name: str, source: str, *endings: Ending, action: Action | None = None) -> None:
     """Add an attack."""
-    CORPUS.append(
-        Hostile(name, source, endings or (Ending.EXCEPTION,), action or RunProgram())
-    )
+    CORPUS.append(Hostile(name, source, endings or (Ending.EXCEPTION,), action or RunProgram()))

@@ -24,8 +24,8 @@ from tests.support.worlds import RUN, started
 
 class TestScriptedModel(ModelConformance):
     @pytest.fixture
-    def model(self) -> Iterator[Model]:
-        yield ScriptedModel([answer] * 10)
+    def model(self) -> Model:
+        return ScriptedModel([answer] * 10)
 
     def test_a_script_that_has_ended_says_so(self) -> None:
         with pytest.raises(ModelMisconfigured, match="no line for request 1"):

@@ -133,8 +133,9 @@ class _Worker:
         self._wire, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._sending = threading.Lock()
         try:
+            config = self._config(packages, layers)
             self._process = self._start(far)
-            hello = self._introduce(packages, layers)
+            hello = self._introduce(config)
         except BaseException:
             self._wire.close()
             shutil.rmtree(self._state, ignore_errors=True)
@@ -163,14 +164,14 @@ class _Worker:
                 start_new_session=True,
             )
 
-    def _introduce(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> dict[str, Any]:
+    def _config(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> dict[str, Any]:
         folders = {name: self._state / name for name in ("root", "private", "packages")}
         for folder in folders.values():
             folder.mkdir()
         files = surroundings.package_files(packages)
         for file in files:
             (folders["packages"] / file.name).symlink_to(file)
-        config = {
+        return {
             "layers": layers,
             "root": str(folders["root"]),
             "private": str(folders["private"]),
@@ -180,12 +181,15 @@ class _Worker:
             "package_folder": str(folders["packages"]),
             "packages": packages,
         }
+
+    def _introduce(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Tell the worker what to build, and hear what it could."""
         self._wire.send(json.dumps(config).encode())
         self._wire.settimeout(_START_SECONDS)
         try:
             hello = self._wire.recv(1 << 16)
-        except OSError as error:
-            hello = str(error).encode() and b""
+        except OSError:
+            hello = b""
         self._wire.settimeout(None)
         if not hello:
             said = (self._state / "log").read_text(errors="replace").strip()[-500:]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 
-from auditcoder.adapters.sandboxes.local import LocalSandbox
+from auditcoder.adapters.sandboxes.local import LAYERS, LocalSandbox
 from auditcoder.domain.errors import SandboxError
 
 
@@ -36,6 +36,7 @@ def strength_of(kind: str) -> Strength:
 def open_sandbox(
     packages: Iterable[str] = (),
     *,
+    layers: Iterable[str] = LAYERS,
     accept_bare: bool = False,
     say: Callable[[str], None],
 ) -> LocalSandbox:
@@ -49,7 +50,7 @@ def open_sandbox(
             f"programs are sandboxed with the means of Linux, and this is {platform.system()}",
             "run auditcoder on Linux: a container, a virtual machine, or WSL 2 on Windows",
         )
-    sandbox = LocalSandbox(packages)
+    sandbox = LocalSandbox(packages, layers)
     strength = strength_of(sandbox.kind)
     lacks = "; ".join(f"{wall}: {why}" for wall, why in sandbox.missing.items())
     if strength is Strength.BARE and not accept_bare:

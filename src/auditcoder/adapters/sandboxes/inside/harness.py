@@ -39,7 +39,7 @@ Report = Callable[..., None]
 def run(job: dict[str, Any], channel: int) -> NoReturn:
     """Do what the job says and end the process as an interpreter would."""
     report = _reporter(channel, job["seal"])
-    streams = _open_streams()
+    streams = (sys.stdout, sys.stderr)
     _forget_ourselves()
     # Even code that never comes back to the interpreter can be asked where it is.
     faulthandler.register(STACK_SIGNAL, file=channel, all_threads=False)
@@ -343,12 +343,19 @@ def _use(entry: Any) -> dict[str, Any]:
     }
 
 
-def _open_streams() -> list[Any]:
-    """Give the candidate streams of its own, as an interpreter would have opened them."""
+def open_streams() -> None:
+    """Give candidates streams as an interpreter would have opened them.
+
+    Done once, before there are candidates, on an empty file and a pipe: what a stream learns of
+    its descriptor when it is opened, such as that it cannot be sought in, is true of theirs too.
+    """
+    empty = os.memfd_create("stdin")
+    _, writer = os.pipe()
+    for place, descriptor in enumerate((empty, writer, writer)):
+        os.dup2(descriptor, place)
     sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _stream(1, "w", "surrogateescape")  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace")  # type: ignore[misc]
-    return [sys.stdout, sys.stderr]
 
 
 def _stream(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:

@@ -15,10 +15,11 @@ NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
 
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
-_MOUNT_SETATTR = 442
+_CLOSE_RANGE, _MOUNT_SETATTR = 436, 442
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+_MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND = 2, 4, 32, 4096
+_MS_REC, _MS_PRIVATE = 16384, 1 << 18
 _MNT_DETACH = 2
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _ATTR_RDONLY, _ATTR_NOSUID = 1, 2
@@ -41,11 +42,23 @@ def detach_mounts() -> None:
     _check(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "make mounts private")
 
 
-def mount_memory(target: str, size: int, files: int, mode: str = "0755") -> None:
+def mount_memory(target: str, size: int, files: int, uid: int = 0) -> None:
     """Put an empty file system of at most `size` bytes, in memory, on `target`."""
-    options = f"size={size},nr_inodes={files},mode={mode}".encode()
+    options = f"size={size},nr_inodes={files},uid={uid},gid={uid},mode=0755".encode()
     flags = _MS_NOSUID | _MS_NODEV
     _check(_libc.mount(b"tmpfs", target.encode(), b"tmpfs", flags, options), f"tmpfs on {target}")
+
+
+def resize_memory(target: str, size: int) -> None:
+    """Let the file system in memory on `target` hold `size` bytes."""
+    flags = _MS_NOSUID | _MS_NODEV | _MS_REMOUNT
+    done = _libc.mount(None, target.encode(), None, flags, f"size={size}".encode())
+    _check(done, f"resize {target}")
+
+
+def close_from(first: int) -> None:
+    """Close every descriptor from `first` on."""
+    _check(_libc.syscall(_CLOSE_RANGE, first, 0xFFFFFFFF, 0), "close_range")
 
 
 def bind(source: str, target: str) -> None:

@@ -213,7 +213,8 @@ _FCNTL_REFUSED = (8, 10, 15, 1024, 1026)
 # A thread's name, and the name of a piece of memory.
 _PRCTLS = (15, 16, 0x53564D41)
 
-_LOAD, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _RETURN = 0x20, 0x06
+_JUMP_ALWAYS, _JUMP_EQ, _JUMP_GE, _JUMP_SET = 0x05, 0x15, 0x35, 0x45
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 _REFUSE = 0x00050000
@@ -238,8 +239,7 @@ def program(own_pid: int) -> bytes:
     ]
     if machine == _X86:  # the 32-bit-pointer twins of all calls have numbers of their own
         steps += [(_JUMP_GE, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL_PROCESS)]
-    for first, after in _runs(sorted(numbers[machine] for numbers in _ALLOWED.values())):
-        steps += [(_JUMP_GE, 2, 0, after), (_JUMP_GE, 0, 1, first), (_RETURN, 0, 0, _ALLOW)]
+    steps += _allow(_runs(sorted(numbers[machine] for numbers in _ALLOWED.values())))
     steps += _when(_CLONE[machine], _argument_has(0, _CLONE_THREAD))
     # Its flags lie in memory, where a filter cannot look: without it, `clone` is used.
     steps += _when(_CLONE3[machine], [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
@@ -252,6 +252,19 @@ def program(own_pid: int) -> bytes:
     steps += _when(_SOCKETPAIR[machine], _argument_in(0, (_AF_UNIX,)))
     steps.append((_RETURN, 0, 0, _REFUSE | errno.EPERM))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _allow(runs: list[tuple[int, int]]) -> list[_Step]:
+    """Return what allows the numbers in `runs` and lets others pass: a search tree, as the
+    kernel tries every number there is when the filter is installed.
+    """
+    if len(runs) == 1:
+        first, after = runs[0]
+        return [(_JUMP_GE, 0, 2, first), (_JUMP_GE, 1, 0, after), (_RETURN, 0, 0, _ALLOW)]
+    middle = len(runs) // 2
+    lower, upper = _allow(runs[:middle]), _allow(runs[middle:])
+    around = (_JUMP_ALWAYS, 0, 0, len(upper))
+    return [(_JUMP_GE, len(lower) + 1, 0, runs[middle][0]), *lower, around, *upper]
 
 
 def _runs(numbers: list[int]) -> list[tuple[int, int]]:

@@ -5,20 +5,26 @@ The candidate is a child in a pid namespace of its own. Nothing that it can reac
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import stat
+import struct
 import sys
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from . import harness, kernel, seccomp
 
 _FILES = 4096
+_ROOM = 1 << 20
+"""Of a private folder before a job says how much it may hold."""
+_LENGTH = struct.Struct("!Q")
 _GRACE = 0.05
 _GRACE_PROFILING = 0.5
 
@@ -49,79 +55,190 @@ class Channels(NamedTuple):
     status: int
 
 
-def supervise(world: World, channels: Channels) -> NoReturn:
-    """Run the job that lies in the channels' file, and tell how it ended."""
+class Candidate(NamedTuple):
+    """A process behind its walls that waits to be told what to run."""
+
+    pid: int
+    folder: str
+    wire: socket.socket
+
+
+def stand_by(world: World, wire: socket.socket) -> NoReturn:
+    """Prepare a run before there is one, wait for its channels, and see it through."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    status = socket.socket(fileno=channels.status)
-    folder = ""
+    os.setsid()
+    candidate: Candidate | OSError
     try:
+        candidate = _prepared(world)
+    except OSError as error:
+        candidate = error
+    message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
+    if message:
+        _supervise(world, candidate, Channels(*descriptors))
+    if isinstance(candidate, Candidate):
+        _remove(world, candidate.folder)
+    os._exit(0)
+
+
+def _supervise(world: World, candidate: Candidate | OSError, channels: Channels) -> None:
+    """Run the job that lies in the channels' file, and tell how it ended."""
+    status = socket.socket(fileno=channels.status)
+    try:
+        if isinstance(candidate, OSError):
+            raise candidate
         with open(channels.job, "rb") as file:  # noqa: PTH123 - a descriptor
-            job = json.load(file)
-        folder = _private_folder(world, job)
-        ended = _attend(world, job, folder, channels, status)
-        ended["artefacts"] = [_collected(folder, name) for name in job["artefacts"]]
+            job = json.loads(file.read())
+        _furnish(world, candidate.folder, job)
+        _hand_over(candidate.wire, job, channels)
+        ended = _attend(candidate.pid, job, status)
+        with _acting_as(world.uid):
+            artefacts = [_collected(candidate.folder, name) for name in job["artefacts"]]
+        ended["artefacts"] = artefacts
     except BaseException as error:
         ended = {"fault": f"{type(error).__name__}: {error}"}
     with contextlib.suppress(OSError):
         status.sendall(json.dumps(ended).encode())
-    if folder and "mount" not in world.layers:
-        import shutil
-
-        shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)
 
 
-def _private_folder(world: World, job: dict[str, Any]) -> str:
-    """Make the one place where the candidate may write, with what it is given."""
-    os.setsid()
+def _private_folder(world: World) -> str:
+    """Make the one place where a candidate may write."""
     if "pid" in world.layers:
-        kernel.unshare(kernel.NEWPID | (kernel.NEWNS if "mount" in world.layers else 0))
-    folder = f"{world.private}/run"
-    if "mount" in world.layers:
-        kernel.mount_memory(folder, job["files"], _FILES, "0700")
+        kernel.unshare(kernel.NEWPID | kernel.NEWNS)
+        folder = f"{world.private}/run"
+        kernel.mount_memory(folder, _ROOM, _FILES, world.uid)
     else:
-        folder = f"{world.private}/{os.getpid()}-{job['seal'][:12]}"
-        Path(folder).mkdir(0o700)
-    for name in ("work", "tmp"):
-        Path(folder, name).mkdir()
-    Path(folder, "stdin").write_bytes(job["stdin"].encode("utf-8", "surrogateescape"))
-    for name, content in job["inputs"].items():
-        path = Path(folder, "work", name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(base64.b64decode(content))
-    if world.uid != os.getuid():
-        for place, folders, files in os.walk(folder):
-            for name in ("", *folders, *files):
-                os.chown(Path(place, name), world.uid, world.uid)
+        folder = f"{world.private}/{os.getpid()}"
+        os.mkdir(folder, 0o700)  # noqa: PTH102 - paths are slow, and this is on everybody's way
     return folder
 
 
-def _attend(
-    world: World, job: dict[str, Any], folder: str, channels: Channels, status: socket.socket
-) -> dict[str, Any]:
-    started = time.monotonic()
+def _remove(world: World, folder: str) -> None:
+    if folder and "mount" not in world.layers:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _acting_as(uid: int) -> Iterator[None]:
+    """Touch the candidate's files as the candidate, with no more rights than it has."""
+    own = os.getuid()
+    if own == uid:
+        yield
+        return
+    os.setegid(uid)
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(own)
+        os.setegid(own)
+
+
+def _prepared(world: World) -> Candidate:
+    """Start the candidate's process, and let it put up its walls."""
+    folder = _private_folder(world)
+    with _acting_as(world.uid):
+        for name in ("work", "tmp"):
+            os.mkdir(f"{folder}/{name}")  # noqa: PTH102
+    near, far = socket.socketpair()
     ready, locked = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(ready)
-            _lock_in(world, job, folder, channels, locked)
-            harness.run(job, 3)
+            near.close()
+            _lock_in(world, folder, locked)
+            _obey(world, folder, far)
         finally:
             os._exit(255)
     os.close(locked)
-    for descriptor in (channels.stdout, channels.stderr, channels.report):
-        os.close(descriptor)
+    far.close()
     fault = os.read(ready, 4096)  # empty once the walls stand: the write end is then closed
-    timed_out, cancelled = False, False
-    if not fault:
-        timed_out, cancelled = _wait(child, status, job)
-    if fault or timed_out or cancelled:
+    os.close(ready)
+    if fault:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise OSError(fault.decode("utf-8", "replace"))
+    return Candidate(child, folder, near)
+
+
+def _lock_in(world: World, folder: str, locked: int) -> None:
+    """Put up every wall, from inside. What fails here is our fault, and is said to be."""
+    try:
+        kernel.die_with_parent()
+        os.chdir(f"{folder}/work")
+        kernel.gain_nothing()
+        if "landlock" in world.layers:
+            rules = world.file_rules
+            if rules < 0:
+                rules = kernel.file_rules(world.readable, folder, world.devices)
+            kernel.restrict_files(rules)
+        kernel.drop_privileges(world.uid)
+        if "seccomp" in world.layers:
+            seccomp.install(world.call_rules or seccomp.program(os.getpid()))
+    except BaseException as error:
+        os.write(locked, f"{type(error).__name__}: {error}".encode())
+        os._exit(255)
+    os.close(locked)
+
+
+def _obey(world: World, folder: str, wire: socket.socket) -> NoReturn:
+    """Wait for a job, keep its channels and no other descriptor, and run it."""
+    head, descriptors, _, _ = socket.recv_fds(wire, _LENGTH.size, 3)
+    if not head:
+        os._exit(0)
+    (left,) = _LENGTH.unpack(head)
+    parts = []
+    while left:
+        parts.append(wire.recv(min(left, 1 << 20)))
+        left -= len(parts[-1])
+    job = json.loads(b"".join(parts))
+    stdin = os.open(f"{folder}/stdin", os.O_RDONLY)
+    high = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in (stdin, *descriptors)]
+    for place, number in enumerate(high):
+        os.dup2(number, place)
+    kernel.close_from(4)
+    kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"])
+    _fix_chance()
+    harness.run(job, 3)
+
+
+def _hand_over(wire: socket.socket, job: dict[str, Any], channels: Channels) -> None:
+    """Give the candidate its job, and keep nothing that it writes to."""
+    told = json.dumps({**job, "stdin": "", "inputs": {}}).encode()
+    outputs = [channels.stdout, channels.stderr, channels.report]
+    socket.send_fds(wire, [_LENGTH.pack(len(told))], outputs)
+    wire.sendall(told)
+    for descriptor in outputs:
+        os.close(descriptor)
+
+
+def _furnish(world: World, folder: str, job: dict[str, Any]) -> None:
+    """Put into the folder what the candidate is given."""
+    if "mount" in world.layers:
+        kernel.resize_memory(folder, job["files"])
+    with _acting_as(world.uid):
+        _put(f"{folder}/stdin", job["stdin"].encode("utf-8", "surrogateescape"))
+        for name, content in job["inputs"].items():
+            path = f"{folder}/work/{name}"
+            os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+            _put(path, base64.b64decode(content))
+
+
+def _put(path: str, content: bytes) -> None:
+    with open(path, "wb", buffering=0) as file:  # noqa: PTH123
+        view = memoryview(content)
+        while view:
+            view = view[file.write(view) :]
+
+
+def _attend(child: int, job: dict[str, Any], status: socket.socket) -> dict[str, Any]:
+    """See the candidate to its end, by itself or by ours."""
+    started = time.monotonic()
+    timed_out, cancelled = _wait(child, status, job)
+    if timed_out or cancelled:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
     _, code, used = os.wait4(child, 0)
-    if fault:
-        return {"fault": fault.decode("utf-8", "replace")}
     return {
         "exit": os.WEXITSTATUS(code) if os.WIFEXITED(code) else None,
         "signal": os.WTERMSIG(code) if os.WIFSIGNALED(code) else None,
@@ -154,49 +271,6 @@ def _wait(child: int, status: socket.socket, job: dict[str, Any]) -> tuple[bool,
 def _ask(child: int, what: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, what)
-
-
-def _lock_in(
-    world: World, job: dict[str, Any], folder: str, channels: Channels, locked: int
-) -> None:
-    """Put up every wall, from inside. What fails here is our fault, and is said to be."""
-    try:
-        kernel.die_with_parent()
-        if "pid" not in world.layers:
-            os.setsid()
-        os.chdir(f"{folder}/work")
-        kernel.gain_nothing()
-        if "landlock" in world.layers:
-            rules = world.file_rules
-            if rules < 0:
-                rules = kernel.file_rules(world.readable, folder, world.devices)
-            kernel.restrict_files(rules)
-        _keep_only(folder, channels, locked)
-        kernel.drop_privileges(world.uid)
-        kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"])
-        if "seccomp" in world.layers:
-            seccomp.install(world.call_rules or seccomp.program(os.getpid()))
-    except BaseException as error:
-        os.write(4, f"{type(error).__name__}: {error}".encode())
-        os._exit(255)
-    os.close(4)
-    _fix_chance()
-
-
-def _keep_only(folder: str, channels: Channels, locked: int) -> None:
-    """Leave standard input, output and error, the report on 3 and the lock on 4, and no other."""
-    stdin = os.open(f"{folder}/stdin", os.O_RDONLY)
-    kept = (stdin, channels.stdout, channels.stderr, channels.report, locked)
-    high = [_above(descriptor) for descriptor in kept]
-    for place, descriptor in enumerate(high):
-        os.dup2(descriptor, place)
-    os.closerange(5, 4096)
-
-
-def _above(descriptor: int) -> int:
-    import fcntl
-
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64)
 
 
 def _fix_chance() -> None:

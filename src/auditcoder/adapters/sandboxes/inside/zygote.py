@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import kernel, seccomp
-from .supervisor import Channels, World, supervise
+from .harness import open_streams
+from .supervisor import World, stand_by
 
 _NOBODY = 65534
 _ROOT_SIZE = 1 << 20
@@ -47,26 +48,51 @@ def main(control: int) -> NoReturn:
 
 
 def _serve(wire: socket.socket, world: World) -> NoReturn:
+    """Hand each run to a supervisor that stands by already, and prepare the next."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody to wait for: supervisors report
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
+    open_streams()
     gc.collect()
     gc.freeze()
+    spare: socket.socket | None = None
     while True:
+        spare = spare or _prepared(world, wire)
         message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
         if not message:
             os._exit(0)
-        try:
-            child = os.fork()
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                fault = {"fault": f"cannot fork: {error}"}
-                os.write(descriptors[-1], json.dumps(fault).encode())
-            child = -1
-        if child == 0:
-            wire.close()
-            supervise(world, Channels(*descriptors))
+        if not (spare and _handed_over(spare, descriptors)):
+            # The one that stood by is gone; a fresh one, or the truth.
+            spare = _prepared(world, wire)
+            if not (spare and _handed_over(spare, descriptors)):
+                with contextlib.suppress(OSError):
+                    os.write(descriptors[-1], b'{"fault": "no process can be started"}')
+        spare = None
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _prepared(world: World, wire: socket.socket) -> socket.socket | None:
+    near, far = socket.socketpair()
+    try:
+        child = os.fork()
+    except OSError:
+        return None
+    if child == 0:
+        wire.close()
+        near.close()
+        stand_by(world, far)
+    far.close()
+    return near
+
+
+def _handed_over(spare: socket.socket, descriptors: list[int]) -> bool:
+    try:
+        socket.send_fds(spare, [b"run"], descriptors)
+    except OSError:
+        return False
+    finally:
+        spare.close()
+    return True
 
 
 def _build(config: dict[str, Any], missing: dict[str, str]) -> World:
@@ -90,14 +116,16 @@ def _build(config: dict[str, Any], missing: dict[str, str]) -> World:
             missing["namespaces"] = str(error)
             if layers:  # half in, half out: no world to run anything in
                 raise
-    if "landlock" in wanted and kernel.landlock_version():
+    if not kernel.landlock_version():
+        missing["landlock"] = "the kernel has none, or it is not enabled"
+    elif "landlock" in wanted:
         layers.append("landlock")
-    else:
-        missing["landlock"] = "the kernel has no Landlock, or it is not enabled"
-    if "seccomp" in wanted and seccomp.supported():
+    if not seccomp.supported():
+        missing["seccomp"] = "the calls of this kind of machine are not known"
+    elif "seccomp" in wanted:
         layers.append("seccomp")
-    else:
-        missing["seccomp"] = "the calls of this machine are not known"
+    for name in {"namespaces", "landlock", "seccomp"} - wanted:
+        missing[name] = "not asked for"
     sys.path.append(packages)
     return World(
         layers=(*layers, "rlimits"),
@@ -241,7 +269,8 @@ def _show(root: str, path: str, at: str = "") -> None:
 
 def _warm_up(packages: list[str], missing: dict[str, str]) -> None:
     """Import now what programs will want, so that they need not."""
-    for name in (*_WARM, *packages):
+    deep = ("numpy.random",) if "numpy" in packages else ()  # or its chance could not be fixed
+    for name in (*_WARM, *packages, *deep):
         try:
             importlib.import_module(name)
         except Exception as error:

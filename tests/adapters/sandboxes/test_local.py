@@ -1,0 +1,234 @@
+"""The sandbox on this machine: with every wall, and with fewer."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.sandboxes.local import LocalSandbox
+from auditcoder.adapters.sandboxes.strength import Strength, open_sandbox, strength_of
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.execution import (
+    Bounds,
+    CallFunction,
+    Ending,
+    Execution,
+    Outcome,
+    Returned,
+    RunFiles,
+    RunProgram,
+)
+from auditcoder.domain.observed import Array, Scalar, read
+from auditcoder.lifecycle.ports import Sandbox
+from tests.conformance.sandbox import SandboxConformance
+
+FULL = "user+pid+ipc+net+uts+mount+landlock+seccomp+rlimits"
+
+
+def run(sandbox: Sandbox, source: str) -> Outcome:
+    return sandbox.run(Execution(source=source, action=RunProgram(), bounds=Bounds(seconds=5)))
+
+
+class TestFull(SandboxConformance):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def sandbox(cls) -> Iterator[Sandbox]:
+        with LocalSandbox() as sandbox:
+            assert sandbox.kind == FULL
+            yield sandbox
+
+
+class TestWithoutNamespaces(SandboxConformance):
+    """As in a container that forbids them."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def sandbox(cls) -> Iterator[Sandbox]:
+        with LocalSandbox(layers=("landlock", "seccomp")) as sandbox:
+            assert sandbox.kind == "landlock+seccomp+rlimits"
+            yield sandbox
+
+
+class TestWithLimitsOnly(SandboxConformance):
+    """As on a kernel that offers nothing."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def sandbox(cls) -> Iterator[Sandbox]:
+        with LocalSandbox(layers=()) as sandbox:
+            assert sandbox.kind == "rlimits"
+            yield sandbox
+
+    @pytest.mark.skip(reason="without namespaces /proc shows this process's own start: see doctor")
+    def test_the_callers_secrets_are_not_there(
+        self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Limits alone hide nothing."""
+
+
+class TestPackages:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def numeric(cls) -> Iterator[Sandbox]:
+        with LocalSandbox(packages=("numpy",)) as sandbox:
+            yield sandbox
+
+    def test_a_declared_package_is_there(self, numeric: Sandbox) -> None:
+        said = run(numeric, "import numpy.linalg as n; print(n.norm([3, 4]))")
+        assert said.stdout == b"5.0\n"
+
+    def test_an_undeclared_one_is_not(self, numeric: Sandbox) -> None:
+        said = run(numeric, "import msgspec")
+        assert said.raised is not None
+        assert said.raised.exception == "ModuleNotFoundError"
+
+    def test_it_cannot_be_altered_for_the_next_run(self, numeric: Sandbox) -> None:
+        said = run(numeric, "import numpy; open(numpy.__file__, 'a').write('x')")
+        assert said.ending is Ending.EXCEPTION
+
+    def test_arrays_are_told_with_their_type_and_shape(self, numeric: Sandbox) -> None:
+        source = "import numpy as np\ndef f(): return np.arange(4, dtype='f4').reshape(2, 2)\n"
+        source += "def g(): return np.int64(7)\n"
+        action = CallFunction(calls=("f()", "g()"))
+        array, scalar = numeric.run(Execution(source=source, action=action)).calls
+        assert isinstance(array, Returned)
+        assert isinstance(scalar, Returned)
+        assert read(array.value) == Array(dtype="float32", shape=(2, 2), items=(0.0, 1.0, 2.0, 3.0))
+        assert read(scalar.value) == Scalar(dtype="int64", value=7)
+
+    def test_chance_is_fixed_there_too(self, numeric: Sandbox) -> None:
+        source = "import numpy as np; print(np.random.rand())"
+        assert run(numeric, source).stdout == run(numeric, source).stdout
+
+    def test_a_package_that_is_not_installed_is_said_to_be(self) -> None:
+        with pytest.raises(SandboxError) as refused:
+            LocalSandbox(packages=("no_such_package",))
+        assert refused.value.code == "sandbox.package"
+        assert "pip install no_such_package" in refused.value.advice
+
+
+class TestTheWorker:
+    def test_one_that_was_killed_is_replaced(self) -> None:
+        before = set(_children(os.getpid()))
+        with LocalSandbox() as sandbox:
+            run(sandbox, "pass")
+            for pid in set(_children(os.getpid())) - before:
+                os.kill(pid, signal.SIGKILL)
+            assert run(sandbox, "print(1)").stdout == b"1\n"
+
+    def test_nothing_is_left_when_the_sandbox_is_closed(self) -> None:
+        before = set(_children(os.getpid()))
+        sandbox = LocalSandbox()
+        long = threading.Thread(target=lambda: _quietly(sandbox, "import time; time.sleep(60)"))
+        long.start()
+        time.sleep(0.3)
+        started = set(_children(os.getpid())) - before
+        family = {pid for child in started for pid in (child, *_descendants(child))}
+        assert len(family) >= 3
+        sandbox.close()
+        long.join(10)
+        assert not long.is_alive()
+        assert not {pid for pid in family if Path(f"/proc/{pid}").exists()}
+
+    def test_nothing_is_left_when_the_caller_is_killed(self) -> None:
+        code = (
+            "import os, threading, time\n"
+            "from auditcoder.adapters.sandboxes.local import LocalSandbox\n"
+            "from auditcoder.domain.execution import *\n"
+            "s = LocalSandbox()\n"
+            "e = Execution(source='import time; time.sleep(60)', action=RunProgram(),"
+            " bounds=Bounds(seconds=60))\n"
+            "threading.Thread(target=s.run, args=(e,), daemon=True).start()\n"
+            "time.sleep(0.5); print('ready', flush=True); time.sleep(60)\n"
+        )
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as caller:
+            assert caller.stdout is not None
+            caller.stdout.readline()
+            family = set(_descendants(caller.pid))
+            caller.kill()
+        deadline = time.monotonic() + 10
+        while any(Path(f"/proc/{pid}").exists() for pid in family) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(family) >= 3
+        assert not {pid for pid in family if Path(f"/proc/{pid}").exists()}
+
+    def test_a_closed_sandbox_runs_nothing(self) -> None:
+        sandbox = LocalSandbox()
+        sandbox.close()
+        with pytest.raises(SandboxError, match="closed"):
+            run(sandbox, "pass")
+
+    @pytest.mark.parametrize("name", ["../out", "/etc/passwd", "a//b", "", "a/../../b", "x\0y"])
+    def test_a_file_name_that_leads_elsewhere_is_refused(self, name: str) -> None:
+        execution = Execution(source="", action=RunFiles(inputs={name: b""}, artefacts=()))
+        with LocalSandbox() as sandbox, pytest.raises(SandboxError) as refused:
+            sandbox.run(execution)
+        assert refused.value.code == "sandbox.file-name"
+
+    def test_source_with_halves_of_characters_is_the_candidates_fault(self) -> None:
+        with LocalSandbox() as sandbox:
+            outcome = run(sandbox, "print('\ud800')")
+        assert outcome.ending is Ending.EXCEPTION
+
+
+class TestStrength:
+    @pytest.mark.parametrize(
+        ("kind", "strength"),
+        [
+            (FULL, Strength.FULL),
+            ("user+pid+ipc+net+uts+mount+seccomp+rlimits", Strength.PARTIAL),
+            ("landlock+seccomp+rlimits", Strength.PARTIAL),
+            ("seccomp+rlimits", Strength.BARE),
+            ("landlock+rlimits", Strength.BARE),
+            ("rlimits", Strength.BARE),
+        ],
+    )
+    def test_a_kind_is_as_strong_as_its_walls(self, kind: str, strength: Strength) -> None:
+        assert strength_of(kind) is strength
+
+    def test_the_strongest_is_used_without_a_word(self) -> None:
+        said: list[str] = []
+        with open_sandbox(say=said.append) as sandbox:
+            assert sandbox.kind == FULL
+        assert said == []
+
+    def test_a_weaker_one_is_used_only_after_saying_so(self) -> None:
+        said: list[str] = []
+        with open_sandbox(layers=("landlock", "seccomp"), say=said.append) as sandbox:
+            assert sandbox.kind == "landlock+seccomp+rlimits"
+        assert "weaker" in said[0]
+        assert "namespaces" in said[0]
+
+    def test_one_without_walls_is_refused_unless_accepted(self) -> None:
+        with pytest.raises(SandboxError) as refused:
+            open_sandbox(layers=(), say=lambda _: None)
+        assert refused.value.code == "sandbox.bare"
+        with open_sandbox(layers=(), accept_bare=True, say=lambda _: None) as sandbox:
+            assert sandbox.kind == "rlimits"
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, task.read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    children = _children(pid)
+    return [*children, *(below for child in children for below in _descendants(child))]
+
+
+def _quietly(sandbox: Sandbox, source: str) -> None:
+    with contextlib.suppress(SandboxError):
+        sandbox.run(Execution(source=source, action=RunProgram(), bounds=Bounds(seconds=30)))

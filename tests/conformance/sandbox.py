@@ -1,0 +1,414 @@
+"""What every sandbox does, however many walls it has."""
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from auditcoder.domain.evidence import Frame
+from auditcoder.domain.execution import (
+    Action,
+    Bounds,
+    CallFunction,
+    Ending,
+    Execution,
+    Outcome,
+    Raised,
+    Returned,
+    RunFiles,
+    RunProgram,
+    RunTests,
+    TestVerdict,
+)
+from auditcoder.domain.observed import read
+from auditcoder.lifecycle.ports import Sandbox
+
+SHORT = Bounds(seconds=5.0, memory_bytes=256 << 20)
+
+HONEST = {
+    "threads": "import threading\nthreading.Thread(target=print, args=('ok',)).start()",
+    "asyncio": """
+import asyncio
+async def f():
+    await asyncio.sleep(0.01)
+    print('ok')
+asyncio.run(f())""",
+    "temporary files": """
+import tempfile
+with tempfile.TemporaryFile() as f: f.write(b'x')
+print('ok')""",
+    "a database in memory": """
+import sqlite3
+db = sqlite3.connect(':memory:')
+db.execute('select 1'); db.close()
+print('ok')""",
+    "a pool of threads": """
+from concurrent.futures import ThreadPoolExecutor
+print(*ThreadPoolExecutor(4).map(str, ['ok']))""",
+    "pickling": "import pickle\nclass A: pass\npickle.loads(pickle.dumps(A()))\nprint('ok')",
+    "deep recursion in a large stack": """
+import sys, threading
+sys.setrecursionlimit(10**6)
+threading.stack_size(1 << 26)
+def f(n): return n and f(n - 1)
+t = threading.Thread(target=f, args=(50000,)); t.start(); t.join()
+print('ok')""",
+    "the library": "import zlib, hashlib, ctypes, zoneinfo, csv, uuid, ssl, email\nprint('ok')",
+    "what runs at the end": "import atexit\natexit.register(print, 'ok')",
+    "signals to oneself": """
+import signal
+signal.signal(signal.SIGALRM, lambda *_: print('ok'))
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+signal.pause()""",
+    "files": "open('note.txt', 'w').write('ok')\nprint(open('note.txt').read())",
+    "limits of its own": """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))
+print('ok')""",
+    "its own source": "import inspect\ndef f(): pass\nassert inspect.getsource(f)\nprint('ok')",
+    "the number of cores": "import os\nassert os.cpu_count()\nprint('ok')",
+    "exceptions": "class E(Exception): pass\ntry: raise E\nexcept E: print('ok')",
+    "time zones": "import zoneinfo\nzoneinfo.ZoneInfo('Europe/Paris')\nprint('ok')",
+}
+
+
+class SandboxConformance:
+    """Subclass it and give a `sandbox`."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def sandbox(cls) -> Iterator[Sandbox]:
+        raise NotImplementedError
+
+    def run(
+        self,
+        sandbox: Sandbox,
+        source: str,
+        action: Action | None = None,
+        bounds: Bounds = SHORT,
+        *,
+        watch: bool = False,
+    ) -> Outcome:
+        """Run some code."""
+        return sandbox.run(
+            Execution(source=source, action=action or RunProgram(), bounds=bounds, watch=watch)
+        )
+
+    # A program on standard input.
+
+    def test_a_program_reads_its_input_and_writes_its_output(self, sandbox: Sandbox) -> None:
+        outcome = self.run(sandbox, "print(int(input()) * 2)", RunProgram(stdin="21\n"))
+        assert (outcome.ending, outcome.exit_code, outcome.signal) == (Ending.OK, 0, None)
+        assert (outcome.stdout, outcome.stderr) == (b"42\n", b"")
+        assert outcome.sandbox == sandbox.kind
+        assert outcome.peak_bytes > 1 << 20
+        assert 0 < outcome.seconds < 5
+
+    @pytest.mark.parametrize(
+        ("source", "expected"),
+        [
+            ("import sys; print(sys.stdin.read()[::-1])", "é\u20ac\nba\n"),
+            ("print(open(0, encoding='utf-8').read()[::-1])", "é\u20ac\nba\n"),
+            ("import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())", "ab\n€é"),
+            ("import os; os.write(1, os.read(0, 99))", "ab\n€é"),
+            ("print(__name__, __file__)", "__main__ program.py\n"),
+            ("import sys; print(sys.argv)", "['program.py', '-x', 'y z']\n"),
+            ("def f(): return g()\ndef g(): return 7\nprint(f())", "7\n"),
+        ],
+    )
+    def test_it_is_an_ordinary_program(self, sandbox: Sandbox, source: str, expected: str) -> None:
+        outcome = self.run(sandbox, source, RunProgram(stdin="ab\n€é", arguments=("-x", "y z")))
+        assert outcome.stderr == b""
+        assert outcome.stdout.decode() == expected
+
+    @pytest.mark.parametrize("source", HONEST.values(), ids=HONEST)
+    def test_what_honest_programs_use_works(self, sandbox: Sandbox, source: str) -> None:
+        outcome = self.run(sandbox, source)
+        assert (outcome.stdout, outcome.stderr, outcome.ending) == (b"ok\n", b"", Ending.OK)
+
+    # How it ended.
+
+    @pytest.mark.parametrize(
+        ("source", "ending", "code"),
+        [
+            ("import sys; sys.exit()", Ending.OK, 0),
+            ("import sys; sys.exit(3)", Ending.WRONG_EXIT, 3),
+            ("import sys; sys.exit('no')", Ending.WRONG_EXIT, 1),
+            ("import os; os._exit(4)", Ending.WRONG_EXIT, 4),
+            ("raise SystemExit(-1)", Ending.WRONG_EXIT, 255),
+            ("1/0", Ending.EXCEPTION, 1),
+            ("def f(:", Ending.EXCEPTION, 1),
+            ("raise KeyboardInterrupt", Ending.EXCEPTION, 1),
+            ("def f(): f()\nf()", Ending.EXCEPTION, 1),
+            ("x = [0] * 10**10", Ending.MEMORY, 1),
+            ("raise MemoryError", Ending.MEMORY, 1),
+        ],
+    )
+    def test_its_end_is_typed(
+        self, sandbox: Sandbox, source: str, ending: Ending, code: int
+    ) -> None:
+        outcome = self.run(sandbox, source)
+        assert (outcome.ending, outcome.exit_code) == (ending, code)
+
+    def test_a_signal_is_named(self, sandbox: Sandbox) -> None:
+        outcome = self.run(sandbox, "import ctypes; ctypes.string_at(0)")
+        assert (outcome.ending, outcome.signal, outcome.exit_code) == (Ending.KILLED, 11, None)
+
+    def test_an_exception_says_where(self, sandbox: Sandbox) -> None:
+        outcome = self.run(sandbox, "def half(x):\n    return 1 / x\n\nhalf(0)\n")
+        assert outcome.raised == Raised(
+            exception="ZeroDivisionError",
+            message="division by zero",
+            frames=(
+                Frame(function="<module>", line=4, file="program.py"),
+                Frame(function="half", line=2, file="program.py"),
+            ),
+        )
+        assert b'File "program.py", line 2, in half\n    return 1 / x' in outcome.stderr
+        assert b"harness" not in outcome.stderr
+
+    def test_a_syntax_error_says_where(self, sandbox: Sandbox) -> None:
+        outcome = self.run(sandbox, "x = 1\ny = = 2\n")
+        assert outcome.raised is not None
+        assert outcome.raised.exception == "SyntaxError"
+        assert outcome.raised.frames[-1].line == 2
+
+    def test_a_timeout_says_where_it_was(self, sandbox: Sandbox) -> None:
+        source = "def spin():\n    while True:\n        pass\nspin()\n"
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.4))
+        assert outcome.ending is Ending.TIMEOUT
+        assert outcome.raised is not None
+        assert [frame.function for frame in outcome.raised.frames] == ["<module>", "spin"]
+        assert outcome.raised.frames[-1].line in {2, 3}
+        assert 0.3 < outcome.seconds < 4
+
+    def test_sleeping_is_a_timeout_too(self, sandbox: Sandbox) -> None:
+        outcome = self.run(sandbox, "import time; time.sleep(60)", bounds=Bounds(seconds=0.3))
+        assert outcome.ending is Ending.TIMEOUT
+        assert outcome.cpu_seconds < 0.3
+
+    def test_what_was_written_before_the_end_is_kept(self, sandbox: Sandbox) -> None:
+        source = "print('begun', flush=True)\nwhile True: pass"
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.3))
+        assert outcome.stdout == b"begun\n"
+
+    @pytest.mark.parametrize("stream", ["stdout", "stderr"])
+    def test_output_is_bounded_and_the_cut_is_said(self, sandbox: Sandbox, stream: str) -> None:
+        source = f"import sys\nwhile True: sys.{stream}.write('x' * 1000)"
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=5, output_bytes=5000))
+        assert outcome.ending is Ending.OUTPUT_LIMIT
+        kept, cut = getattr(outcome, stream), getattr(outcome, f"{stream}_cut")
+        assert (kept, cut) == (b"x" * 5000, True)
+
+    def test_output_that_just_fits_is_whole(self, sandbox: Sandbox) -> None:
+        bounds = Bounds(seconds=5, output_bytes=5000)
+        outcome = self.run(sandbox, "print('x' * 4999)", bounds=bounds)
+        assert (outcome.ending, outcome.stdout_cut) == (Ending.OK, False)
+
+    def test_peak_memory_is_measured(self, sandbox: Sandbox) -> None:
+        small = self.run(sandbox, "pass")
+        large = self.run(sandbox, "x = bytearray(100 << 20)")
+        assert 90 << 20 < large.peak_bytes - small.peak_bytes < 120 << 20
+
+    # Calls of a function.
+
+    def test_calls_return_values_that_are_read_outside(self, sandbox: Sandbox) -> None:
+        source = "def f(x, k=2):\n    return {x: [k, (1.5, None)], 'big': 10 ** 30}\n"
+        outcome = self.run(sandbox, source, CallFunction(calls=("f(1)", "f('a', k={3})")))
+        assert outcome.ending is Ending.OK
+        values = [read(call.value) for call in outcome.calls if isinstance(call, Returned)]
+        assert values == [
+            {1: [2, (1.5, None)], "big": 10**30},
+            {"a": [{3}, (1.5, None)], "big": 10**30},
+        ]
+
+    def test_a_call_that_raises_does_not_stop_the_next(self, sandbox: Sandbox) -> None:
+        source = "def f(x):\n    return 1 // x\n"
+        outcome = self.run(sandbox, source, CallFunction(calls=("f(0)", "f()", "f(1)", "f(")))
+        assert outcome.ending is Ending.OK
+        assert [getattr(call, "exception", "") for call in outcome.calls] == [
+            "ZeroDivisionError",
+            "TypeError",
+            "",
+            "SyntaxError",
+        ]
+        first = outcome.calls[0]
+        assert isinstance(first, Raised)
+        assert first.frames == (Frame(function="f", line=2, file="program.py"),)
+
+    def test_calls_before_a_timeout_are_kept(self, sandbox: Sandbox) -> None:
+        source = "def f(x):\n    while x: pass\n    return x\n"
+        action = CallFunction(calls=("f(0)", "f(1)", "f(0)"))
+        outcome = self.run(sandbox, source, action, Bounds(seconds=0.4))
+        assert outcome.ending is Ending.TIMEOUT
+        assert len(outcome.calls) == 1
+
+    def test_leaving_before_all_calls_are_done_is_no_success(self, sandbox: Sandbox) -> None:
+        source = "import os\ndef f(x):\n    os._exit(0)\n"
+        outcome = self.run(sandbox, source, CallFunction(calls=("f(1)",)))
+        assert outcome.ending is Ending.WRONG_EXIT
+        assert outcome.calls == ()
+
+    def test_a_main_block_does_not_run_for_calls(self, sandbox: Sandbox) -> None:
+        source = "def f(): return 1\nif __name__ == '__main__':\n    print('main')\n"
+        assert self.run(sandbox, source, CallFunction(calls=("f()",))).stdout == b""
+
+    # Test code.
+
+    def test_unittest_classes_are_told_one_by_one(self, sandbox: Sandbox) -> None:
+        source = (
+            "class Counter:\n    def __init__(self): self.n = 0\n    def up(self): self.n += 1\n"
+        )
+        tests = """
+import unittest
+class CounterTest(unittest.TestCase):
+    def setUp(self): self.counter = Counter()
+    def test_up(self):
+        self.counter.up()
+        self.assertEqual(self.counter.n, 1)
+    def test_wrong(self): self.assertEqual(self.counter.n, 5)
+    def test_broken(self): self.counter.down()
+    @unittest.skip("later")
+    def test_later(self): pass
+    def test_parts(self):
+        for n in range(3):
+            with self.subTest(n=n): self.assertNotEqual(n, 1)
+"""
+        outcome = self.run(sandbox, source, RunTests(code=tests))
+        assert outcome.ending is Ending.OK
+        assert {(t.name.split(" ")[0], t.verdict) for t in outcome.tests} == {
+            ("CounterTest.test_up", TestVerdict.PASSED),
+            ("CounterTest.test_wrong", TestVerdict.FAILED),
+            ("CounterTest.test_broken", TestVerdict.ERROR),
+            ("CounterTest.test_later", TestVerdict.SKIPPED),
+            ("CounterTest.test_parts", TestVerdict.FAILED),
+        }
+        wrong = next(t for t in outcome.tests if t.verdict is TestVerdict.FAILED)
+        assert wrong.frames[0].file == "tests.py"
+
+    def test_plain_asserts_are_tests_as_well(self, sandbox: Sandbox) -> None:
+        source = "def f(x): return x + 1\n"
+        check = "def check(candidate):\n    assert candidate(1) == {}\ncheck(f)\n"
+        right = self.run(sandbox, source, RunTests(code=check.format(2)))
+        wrong = self.run(sandbox, source, RunTests(code=check.format(3)))
+        assert [t.verdict for t in right.tests] == [TestVerdict.PASSED]
+        assert (right.ending, wrong.ending) == (Ending.OK, Ending.EXCEPTION)
+        assert wrong.tests == ()
+        assert wrong.raised is not None
+        assert wrong.raised.exception == "AssertionError"
+
+    def test_tests_before_a_timeout_are_kept(self, sandbox: Sandbox) -> None:
+        tests = (
+            "import unittest\nclass T(unittest.TestCase):\n"
+            "    def test_a(self): pass\n    def test_b(self):\n        while True: pass\n"
+        )
+        outcome = self.run(sandbox, "", RunTests(code=tests), Bounds(seconds=0.5))
+        assert outcome.ending is Ending.TIMEOUT
+        assert [(t.name, t.verdict) for t in outcome.tests] == [("T.test_a", TestVerdict.PASSED)]
+
+    # Files.
+
+    def test_a_file_program_is_given_files_and_leaves_artefacts(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os\nrows = open('data/in.csv').read().split()\nos.mkdir('out')\n"
+            "open('out/sum.txt', 'w').write(str(sum(map(int, rows))))\n"
+        )
+        action = RunFiles(
+            inputs={"data/in.csv": b"1\n2\n39\n"}, artefacts=("out/sum.txt", "out/none.txt")
+        )
+        outcome = self.run(sandbox, source, action)
+        assert outcome.ending is Ending.OK
+        found, absent = outcome.artefacts
+        assert (found.name, found.content) == ("out/sum.txt", b"42")
+        assert (absent.content, absent.missing) == (None, "No such file or directory")
+
+    def test_the_folder_holds_what_was_given_and_nothing_else(self, sandbox: Sandbox) -> None:
+        source = "import os; print(sorted(os.listdir()))"
+        action = RunFiles(inputs={"a": b"", "b": b""}, artefacts=())
+        assert self.run(sandbox, source, action).stdout == b"['a', 'b']\n"
+
+    # What ran.
+
+    def test_it_tells_which_functions_ran_how_often_and_how_long(self, sandbox: Sandbox) -> None:
+        source = (
+            "import time\ndef slow():\n    time.sleep(0.05)\ndef quick(): return 1\n"
+            "def unused(): pass\nslow()\nfor _ in range(5): quick()\n"
+        )
+        outcome = self.run(sandbox, source, watch=True)
+        assert outcome.functions is not None
+        used = {use.name: use for use in outcome.functions}
+        assert used["quick"].calls == 5
+        assert (used["slow"].calls, used["slow"].line) == (1, 2)
+        assert used["slow"].seconds > 0.04
+        assert "unused" not in used
+
+    def test_it_tells_even_after_a_timeout(self, sandbox: Sandbox) -> None:
+        source = "def inner(): return 1\ndef spin():\n    while True: inner()\nspin()\n"
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.4), watch=True)
+        assert outcome.ending is Ending.TIMEOUT
+        assert outcome.functions is not None
+        assert {use.name for use in outcome.functions} >= {"spin", "inner"}
+
+    def test_nobody_asked_nobody_is_told(self, sandbox: Sandbox) -> None:
+        assert self.run(sandbox, "pass").functions is None
+
+    # The same every time, and nothing from outside.
+
+    def test_environment_hashes_locale_time_zone_and_chance_are_fixed(
+        self, sandbox: Sandbox
+    ) -> None:
+        source = (
+            "import os, time, locale, random, sys\n"
+            "print(dict(os.environ), hash('auditcoder'), time.tzname, locale.getlocale(),"
+            " random.random(), sys.flags.hash_randomization, sys.getdefaultencoding())\n"
+        )
+        outcomes = {self.run(sandbox, source).stdout for _ in range(3)}
+        (said,) = outcomes
+        assert said.startswith(b"{}")
+        assert b"('UTC', 'UTC')" in said
+
+    def test_no_descriptor_is_inherited(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os\nfound = []\nfor n in range(1024):\n"
+            "    try: os.fstat(n); found.append(n)\n    except OSError: pass\nprint(found)\n"
+        )
+        # 3 is the candidate's own report.
+        assert self.run(sandbox, source).stdout == b"[0, 1, 2, 3]\n"
+
+    def test_a_run_leaves_nothing_for_the_next(self, sandbox: Sandbox) -> None:
+        leave = (
+            "import os, builtins, math\nopen('mine', 'w').write('x')\nmath.pi = 3\nbuiltins.x = 1"
+        )
+        look = "import os, builtins, math\nprint(os.listdir(), math.pi > 3, hasattr(builtins, 'x'))"
+        self.run(sandbox, leave)
+        assert self.run(sandbox, look).stdout == b"[] True False\n"
+
+    def test_many_run_at_once_each_by_itself(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os, time\nn = input()\nopen('n', 'w').write(n)\ntime.sleep(0.05)\n"
+            "print(open('n').read(), os.listdir())\n"
+        )
+
+        def one(n: int) -> bytes:
+            return self.run(sandbox, source, RunProgram(stdin=f"{n}\n")).stdout
+
+        with ThreadPoolExecutor(8) as pool:
+            said = list(pool.map(one, range(24)))
+        assert said == [f"{n} ['n']\n".encode() for n in range(24)]
+
+    def test_the_callers_secrets_are_not_there(
+        self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+        source = (
+            "import os, glob\n"
+            "for path in ['/proc/self/environ', '/proc/1/environ']:\n"
+            "    try: print(open(path, 'rb').read())\n    except OSError: pass\n"
+            "print(dict(os.environ))\n"
+        )
+        assert b"sk-secret" not in self.run(sandbox, source).stdout
+
+    def test_the_interpreter_is_ours(self, sandbox: Sandbox) -> None:
+        said = self.run(sandbox, "import sys; print(sys.version_info[:3])").stdout
+        assert said.decode().strip() == str(tuple(sys.version_info[:3]))
