@@ -10,7 +10,7 @@ demo: $(READY)
 	@$(BIN)/python examples/helpful_currents/demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: lint types imports test
 

@@ -7,6 +7,7 @@ imported when a model is opened, not before.
 import asyncio
 import contextlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -173,6 +174,11 @@ _MALFORMED = _Meaning(
     passing=True,
     billed=True,
 )
+_TOO_LONG = _Meaning(
+    code="model.too-long",
+    advice="the request does not fit the model; use one with a longer context",
+)
+_OVERFLOW = re.compile("exceed_context_size|context_length_exceeded|maximum context length")
 
 
 class _Asking:
@@ -284,6 +290,8 @@ class _Asking:
 
     def meaning(self, error: Exception) -> _Meaning:
         """Say what an exception means; what nobody knows came of an answer that is none."""
+        if _OVERFLOW.search(str(getattr(error, "body", ""))):
+            return _TOO_LONG
         for kind, meaning in self._meanings:
             if isinstance(error, kind):
                 return meaning
@@ -321,11 +329,7 @@ def _meanings(known: Any) -> list[tuple[type[Exception], _Meaning]]:
             "set the provider's key in the environment or the configuration",
         ),
         stuck(known.ModelNotFoundError, "model.unknown", "check the model's name"),
-        stuck(
-            known.ModelContextWindowExceededError,
-            "model.too-long",
-            "the request does not fit the model; use one with a longer context",
-        ),
+        (known.ModelContextWindowExceededError, _TOO_LONG),
         stuck(known.ModelRequestRejectedError, "model.rejected", "the server will not take it"),
         stuck(known.UserError, "model.unknown", "name it as `--model provider:name`"),
         passing(known.ModelHTTPError, "model.server"),

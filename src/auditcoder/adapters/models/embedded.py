@@ -1,0 +1,257 @@
+"""The model that is always there: small, on this machine, in this process.
+
+`xllamacpp` is llama.cpp's own server as a library. It is asked in the process, and listens on the
+loopback as well, behind a key: any client that speaks OpenAI's protocol can use it.
+"""
+
+import atexit
+import os
+import secrets
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from auditcoder.adapters.models.weights import QWEN, Weights
+from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
+from auditcoder.domain.repetition import circles
+from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.usage import Usage
+
+CONTEXT = 16_384
+"""Tokens of prompt and answer together."""
+_MOST_THREADS = 8
+"""Decoding waits for memory: more threads than this only get in each other's way."""
+_KEPT_MIB = 1024
+"""Memory for prompts that were read and may come again: about 28 KiB a token."""
+_LOOK_EVERY = 16
+"""Tokens between two looks at whether the answer goes in circles."""
+
+
+class EmbeddedModel:
+    """Qwen2.5-Coder-1.5B-Instruct, four bits a weight. Safe to share between threads."""
+
+    def __init__(self, path: Path, weights: Weights = QWEN, *, threads: int | None = None) -> None:
+        self.name = f"embedded:{weights.name}"
+        self.traits = Traits(price=FREE, weights=weights.digest)
+        self.key = secrets.token_urlsafe(24)
+        """What a client on the loopback must show."""
+        self._server: Any = _start(path, self.key, threads)
+        self._closed = threading.Event()
+        self._running: set[_Listener] = set()
+        # The library must be gone before the interpreter is.
+        atexit.register(self.close)
+
+    @property
+    def address(self) -> str:
+        """Where clients of OpenAI's protocol find it, while this process lives."""
+        return f"{self._server.listening_address}/v1"
+
+    def at_most_tokens(self, request: Request) -> int:
+        """Count bytes."""
+        return request.at_most_tokens()
+
+    def complete(self, request: Request) -> Reply:
+        """Answer, unless the prompt is too long for it."""
+        if self._closed.is_set():
+            raise ModelMisconfigured("model.closed", f"{self.name} was closed")
+        started = time.monotonic()
+        listener = _Listener(self._closed)
+        # In a thread of its own: the library neither lets an interrupt through nor survives
+        # the end of the process in the middle of an answer.
+        threading.Thread(
+            target=listener.ask, args=(self._server, _body(request)), name="embedded model"
+        ).start()
+        self._running.add(listener)
+        try:
+            # An event, not a join: an interrupted join takes a running thread for an ended one.
+            while not listener.done.wait(0.05):
+                pass
+        except BaseException:
+            listener.cancelled = True
+            listener.done.wait()
+            raise
+        finally:
+            self._running.discard(listener)
+        return listener.reply(self.name, time.monotonic() - started)
+
+    def close(self) -> None:
+        """Stop answering and give the memory back."""
+        self._closed.set()
+        for listener in tuple(self._running):
+            listener.done.wait()
+        self._server = None
+        atexit.unregister(self.close)
+
+
+class _Listener:
+    """Hears one answer, token by token, and stops it when enough was said."""
+
+    def __init__(self, closed: threading.Event) -> None:
+        self._closed = closed
+        self._text: list[str] = []
+        self._tokens = 0
+        self._finish = ""
+        self._usage: dict[str, Any] = {}
+        self._timings: dict[str, Any] = {}
+        self._error: ModelError | None = None
+        self._circling = False
+        self.done = threading.Event()
+        self.cancelled = False
+
+    def ask(self, server: Any, body: dict[str, Any]) -> None:
+        """Run the request to its end."""
+        try:
+            server.handle_chat_completions(body, self._hear)
+        except (ValueError, RuntimeError) as error:
+            self._error = ModelMisconfigured(
+                "model.rejected",
+                f"the embedded model will not take the request: {str(error).strip()[:500]}",
+                "its JSON Schema may use what cannot be enforced while decoding",
+            )
+        finally:
+            self.done.set()
+
+    def _hear(self, chunk: Any) -> bool:
+        """Take one piece; return whether to stop. What is raised here would be lost."""
+        try:
+            return self._take(chunk)
+        except Exception as error:
+            self._error = ModelUnavailable(
+                "model.malformed", f"the embedded model said what is no answer: {error!r}"
+            )
+            return True
+
+    def _take(self, chunk: dict[str, Any]) -> bool:
+        if "error" in chunk:
+            self._error = _meaning(chunk["error"])
+            return True
+        self._usage = chunk.get("usage") or self._usage
+        self._timings = chunk.get("timings") or self._timings
+        for choice in chunk["choices"]:
+            self._finish = choice.get("finish_reason") or self._finish
+            if piece := choice["delta"].get("content"):
+                self._text.append(piece)
+                self._tokens += 1
+                if self._tokens % _LOOK_EVERY == 0:
+                    self._circling = circles("".join(self._text))
+        return self.cancelled or self._closed.is_set() or self._circling
+
+    def reply(self, name: str, seconds: float) -> Reply:
+        """Return what was heard, or raise what went wrong."""
+        if self._error is not None:
+            raise self._error
+        if self._closed.is_set() and not self._finish:
+            raise ModelMisconfigured("model.closed", f"{name} was closed while it answered")
+        finish = Finish.LENGTH if self._finish == "length" else Finish.STOP
+        return Reply(
+            text="".join(self._text),
+            finish=Finish.REPEATED if self._circling else finish,
+            usage=self._measured(),
+            model=name,
+            seconds=seconds,
+        )
+
+    def _measured(self) -> Usage:
+        """Take the server's count; an answer that was broken off has only its clock."""
+        used, timed = self._usage, self._timings
+        cached = timed.get("cache_n", 0)
+        return Usage(
+            calls=1,
+            prompt_tokens=used.get("prompt_tokens", timed.get("prompt_n", 0) + cached),
+            completion_tokens=used.get("completion_tokens", timed.get("predicted_n", self._tokens)),
+            cached_tokens=cached,
+        )
+
+
+def _meaning(error: dict[str, Any]) -> ModelError:
+    message = str(error.get("message", error))[:500]
+    if error.get("type") == "exceed_context_size_error":
+        return ModelMisconfigured(
+            "model.too-long",
+            f"the request does not fit the embedded model: {message}",
+            "make the task smaller, or use a model with a longer context",
+        )
+    return ModelMisconfigured("model.rejected", f"the embedded model refused: {message}")
+
+
+def _body(request: Request) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "messages": [
+            {"role": message.speaker.value, "content": _whole(message.text)}
+            for message in request.messages
+        ],
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "timings_per_token": True,
+        "cache_prompt": True,
+    }
+    if request.seed is not None:
+        body["seed"] = request.seed
+    if request.stop:
+        body["stop"] = list(request.stop)
+    if request.schema:
+        import json
+
+        schema = {"name": "answer", "strict": True, "schema": json.loads(request.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def _whole(text: str) -> str:
+    """Mark halves of characters, which the server could not be told."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _start(path: Path, key: str, threads: int | None) -> Any:
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise ModelMisconfigured(
+            "model.extra-missing",
+            f"the embedded model needs xllamacpp, which cannot be imported: {error}",
+            "pip install xllamacpp, or use another model with --model provider:name",
+        ) from error
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = CONTEXT
+    # One at a time: a second slot would have to read the shared part of every prompt anew, which
+    # costs more than deciding two answers at once gains. What was read before is kept aside.
+    params.n_parallel = 1
+    params.cache_ram_mib = _KEPT_MIB
+    # Mapped weights are dropped and read again where a kernel reclaims idle file pages.
+    params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
+    params.verbosity = -1
+    params.warmup = False
+    params.api_keys = [key]
+    params.ui = False
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        _pin(cpu, threads)
+    try:
+        return xllamacpp.Server(params)
+    except (RuntimeError, ValueError) as error:
+        raise ModelMisconfigured(
+            "model.load",
+            f"the embedded model cannot be loaded from {path}: {error}",
+            "`auditcoder models verify` checks the file; loading takes about 1.7 GB of memory",
+        ) from error
+
+
+def _pin(cpu: Any, threads: int | None) -> None:
+    """Give each thread a core of its own.
+
+    Threads that wander wait for each other at every layer when another program takes a core;
+    pinned, half of the speed was left there, against a third.
+    """
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    count = min(threads or _MOST_THREADS, len(cores) or os.cpu_count() or 1, _MOST_THREADS)
+    cpu.n_threads = count
+    if cores and cores[count - 1] < len(cpu.cpumask):
+        mask = list(cpu.cpumask)
+        for core in cores[:count]:
+            mask[core] = True
+        cpu.cpumask = mask
+        cpu.mask_valid = True
+        cpu.strict_cpu = True

@@ -1,0 +1,141 @@
+"""The embedded model answers with its real weights: in the process, and over HTTP as a server."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.models import weights
+from auditcoder.adapters.models.embedded import EmbeddedModel
+from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
+from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable
+from auditcoder.domain.request import FREE, Finish, Message, Request, Speaker
+from auditcoder.lifecycle.ports import Model
+from tests.conformance.model import HELLO, SHARED, RealModelConformance
+
+# All on one worker: the weights are loaded once, and two models would fight over the cores.
+pytestmark = pytest.mark.xdist_group("embedded")
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[EmbeddedModel]:
+    path = weights.pull(weights.QWEN, weights.folder(), lambda _: None)
+    model = EmbeddedModel(path)
+    yield model
+    model.close()
+
+
+class TestEmbedded(RealModelConformance):
+    @pytest.fixture
+    def model(self, embedded: EmbeddedModel) -> Model:
+        return embedded
+
+
+class TestTheSameServerOverHttp(RealModelConformance):
+    @pytest.fixture
+    def model(self, embedded: EmbeddedModel) -> Iterator[Model]:
+        endpoint = Endpoint(
+            provider="near", name="qwen", base_url=embedded.address, seconds=120, price=FREE
+        )
+        model = ProviderModel(endpoint, Secret(embedded.key))
+        yield model
+        model.close()
+
+
+def _request(text: str, longest: int) -> Request:
+    told = Message(speaker=Speaker.USER, text=text)
+    return Request(messages=(SHARED, told), max_tokens=longest, temperature=0.0)
+
+
+def test_the_server_answers_nobody_without_its_key(embedded: EmbeddedModel) -> None:
+    stranger = ProviderModel(
+        Endpoint(provider="near", name="qwen", base_url=embedded.address), Secret("wrong")
+    )
+    with pytest.raises(ModelMisconfigured) as refused:
+        stranger.complete(HELLO)
+    stranger.close()
+    assert refused.value.code == "model.key"
+
+
+def test_an_answer_that_only_repeats_itself_is_stopped(embedded: EmbeddedModel) -> None:
+    line = "print('round and round we go')\n"
+    reply = embedded.complete(_request(f"Repeat this line 500 times:\n{line}", 1500))
+    assert reply.finish is Finish.REPEATED
+    assert reply.usage.completion_tokens < 500
+    assert reply.usage.prompt_tokens > 20
+    assert reply.usage.unmeasured == 0
+
+
+def test_a_prompt_that_was_read_once_is_not_read_again(embedded: EmbeddedModel) -> None:
+    shared = "".join(f"def f{n}(): return {n}\n" for n in range(20))
+    embedded.complete(_request(f"{shared}What does f3 return?", 2))
+    again = embedded.complete(_request(f"{shared}What does f4 return?", 2))
+    assert again.usage.cached_tokens > again.usage.prompt_tokens * 0.8
+
+
+def test_weights_that_are_none_are_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "false.gguf").write_bytes(b"GGUF" + bytes(1000))
+    with pytest.raises(ModelMisconfigured) as refused:
+        EmbeddedModel(tmp_path / "false.gguf")
+    assert refused.value.code == "model.load"
+
+
+def test_nothing_is_written_to_the_terminal(
+    embedded: EmbeddedModel, capfd: pytest.CaptureFixture[str]
+) -> None:
+    embedded.complete(HELLO)
+    assert "".join(capfd.readouterr()) == ""
+
+
+def test_ctrl_c_ends_an_answer_at_once_and_the_process_cleanly(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys, threading
+from auditcoder.adapters.models import weights
+from auditcoder.adapters.models.embedded import EmbeddedModel
+from auditcoder.domain.request import Message, Request, Speaker
+model = EmbeddedModel(weights.find(weights.QWEN, weights.folder()))
+told = Message(speaker=Speaker.USER, text="Count from 1 to 1000, in words.")
+threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    model.complete(Request(messages=(told,), max_tokens=3000, temperature=0.0))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=90, check=False
+    )
+    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
+    assert time.monotonic() - started < 60
+
+
+def test_closing_ends_an_answer_and_gives_the_memory_back() -> None:
+    path = weights.find(weights.QWEN, weights.folder())
+    assert path is not None
+    model = EmbeddedModel(path)
+    loaded = _resident()
+    failure: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            model.complete(_request("Count from 1 to 1000, in words.", 3000))
+        except (ModelMisconfigured, ModelUnavailable) as error:
+            failure.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    time.sleep(1)
+    model.close()
+    asking.join(30)
+    assert [getattr(error, "code", "") for error in failure] == ["model.closed"]
+    assert loaded - _resident() > 1 << 30
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
