@@ -349,9 +349,11 @@ class TestErrors:
 
     def test_every_error_code_is_documented(self) -> None:
         page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
-        pattern = re.compile(
-            r'"((?:run|node|line|program|record|bundle|store|blob|chain|head|file|output)\.[a-z-]+)"'
+        kinds = (
+            "run|node|line|program|record|bundle|store|blob|chain|head|file|output"
+            "|model|reply|replay|weights|budget|sandbox|config"
         )
+        pattern = re.compile(rf'"((?:{kinds})\.(?!py|md|toml)[a-z-]+)"')
         used = {
             code
             for path in (ROOT / "src").rglob("*.py")

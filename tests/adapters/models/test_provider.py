@@ -239,7 +239,8 @@ def test_a_key_that_is_missing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(ModelMisconfigured) as refused:
         ProviderModel(Endpoint(provider="anthropic", name="claude-sonnet-4-5"))
-    assert "ANTHROPIC_API_KEY" in str(refused.value)
+    assert refused.value.code == "model.key"
+    assert "ANTHROPIC_API_KEY" in refused.value.advice
 
 
 @pytest.mark.parametrize(

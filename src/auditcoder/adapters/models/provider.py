@@ -19,6 +19,7 @@ from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Value
 
 _LONG = 500
+_KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
 
 
 class Secret:
@@ -135,6 +136,12 @@ class ProviderModel:
 
     def _raise(self, error: Exception) -> NoReturn:
         """Turn what the provider's library raises into what it means, without the key in it."""
+        if (variable := _KEY_NAME.search(str(error))) and not self._key.reveal():
+            raise ModelMisconfigured(
+                "model.key",
+                f"{self.name} needs a key, and there is none",
+                f"set {variable[0]} in the environment, or a key in the configuration",
+            ) from None
         known = self._asking.meaning(error)
         message = self._key.scrub(str(error)).strip().replace("\n", " ")[:_LONG]
         if known is _MALFORMED:

@@ -17,10 +17,16 @@ _STORE_HELP = (
     " (default: $AUDITCODER_STORE, else runs.db in your data folder)"
 )
 
+_MODEL_HELP = (
+    "embedded, manual:FOLDER, or provider:name such as openai:gpt-4o"
+    " (default: $AUDITCODER_MODEL, else the configuration's, else embedded)"
+)
+
 _EPILOG = """\
 RUN is a run's id, the beginning of one, or the path of a bundle.
 Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
-5 store trouble, 6 refused. See docs/reference/exit-codes.md.
+5 store trouble, 6 refused, 7 model trouble, 8 sandbox trouble, 9 over budget.
+See docs/reference/exit-codes.md.
 """
 
 
@@ -76,9 +82,53 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
     take = command("import", "take a bundle's run into the store, if it verifies", run=False)
     take.add_argument("bundle", metavar="BUNDLE", help="the bundle file")
+    _add_models(commands)
+    doctor = "say what this machine has, what is missing, and how to get it"
+    commands.add_parser(
+        "doctor", help=doctor, description=doctor[0].upper() + doctor[1:] + "."
+    ).add_argument("--json", action="store_true", help="write JSON instead of text")
     schema = commands.add_parser("schema", help="print the JSON Schema of a record's entries")
     schema.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _add_models(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    summary = "list the models, fetch the embedded one's weights, or have a word with one"
+    models = commands.add_parser(
+        "models", help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    models.add_argument("--json", action="store_true", help="write JSON instead of text")
+    actions = models.add_subparsers(dest="action", metavar="ACTION")
+
+    def action(name: str, summary: str) -> argparse.ArgumentParser:
+        sub = actions.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        sub.add_argument(
+            "--json",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="write JSON instead of text",
+        )
+        return sub
+
+    action("list", "say which models can be asked (the default)")
+    action("pull", "fetch the embedded model's weights, or the rest of them")
+    action("verify", "check the embedded model's weights to the last byte")
+    ask = action("ask", "ask a model one thing, off the record: to see that it answers")
+    ask.add_argument("text", metavar="TEXT", help="what to ask; - reads standard input")
+    ask.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
+    ask.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=_positive,
+        default=500,
+        help="the longest answer (default: 500)",
+    )
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError("give a whole number from 1 on")
+    return int(text)
 
 
 def _named(text: str) -> str:

@@ -47,6 +47,13 @@ def say(line: str = "") -> None:
     emit("".join(by_mark.get(piece, plain(piece)) for piece in pieces) + "\n")
 
 
+def aside(line: str) -> None:
+    """Say something that is not the answer: progress, notices."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"auditcoder: {plain(line)}\n")
+        sys.stderr.flush()
+
+
 def emit(text: str) -> None:
     """Write text as it is. If the reader has seen enough, the rest goes nowhere."""
     try:

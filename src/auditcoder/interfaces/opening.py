@@ -1,0 +1,89 @@
+"""From what the user names to a model that answers or a sandbox that holds."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from auditcoder.domain.errors import ModelMisconfigured
+from auditcoder.interfaces.settings import ProviderSettings, Settings
+from auditcoder.lifecycle.ports import Model, Sandbox
+
+Say = Callable[[str], None]
+
+EMBEDDED = "embedded"
+
+
+def open_model(
+    address: str, settings: Settings, say: Say, environment: Mapping[str, str] = os.environ
+) -> Model:
+    """Open the model that `address` names: `embedded`, `manual:FOLDER` or `provider:name`."""
+    provider, _, name = address.partition(":")
+    if provider == EMBEDDED:
+        return _embedded(name, say)
+    if not name:
+        raise ModelMisconfigured(
+            "model.unknown",
+            f"{address!r} names no model",
+            "name it as provider:name, such as openai:gpt-4o or ollama:qwen3;"
+            " or `embedded`, or manual:FOLDER",
+        )
+    if provider == "manual":
+        from auditcoder.adapters.models.manual import ManualModel
+
+        return ManualModel(Path(name), say=say)
+    return _provider(
+        provider, name, settings.providers.get(provider, ProviderSettings()), environment
+    )
+
+
+def _embedded(name: str, say: Say) -> Model:
+    from auditcoder.adapters.models import weights
+    from auditcoder.adapters.models.embedded import EmbeddedModel
+    from auditcoder.interfaces.progress import pulling
+
+    known = weights.QWEN
+    if name not in {"", known.name}:
+        raise ModelMisconfigured(
+            "model.unknown",
+            f"there is no embedded model called {name}",
+            f"there is one, {known.name}: `--model embedded`",
+        )
+    folder = weights.folder()
+    if weights.find(known, folder) is None:
+        say(f"the embedded model's weights are fetched once, {known.size / 1e9:.1f} GB")
+    with pulling(say) as report:
+        path = weights.pull(known, folder, report)
+    return EmbeddedModel(path)
+
+
+def _provider(
+    provider: str, name: str, settings: ProviderSettings, environment: Mapping[str, str]
+) -> Model:
+    from auditcoder.adapters.models.patient import PatientModel
+    from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
+
+    variable = settings.key_env or f"{provider.upper().replace('-', '_')}_API_KEY"
+    key = environment.get(variable) or settings.key
+    endpoint = Endpoint(
+        provider=provider,
+        name=name,
+        base_url=settings.base_url,
+        seconds=settings.seconds,
+        parallel=settings.parallel,
+        price=settings.price,
+        constrains=settings.constrains,
+    )
+    return PatientModel(ProviderModel(endpoint, Secret(key)), settings.patience)
+
+
+def open_sandbox(
+    settings: Settings, say: Say, environment: Mapping[str, str] = os.environ
+) -> Sandbox:
+    """Open the strongest sandbox that this machine offers."""
+    from auditcoder.adapters.sandboxes import strength
+
+    return strength.open_sandbox(
+        settings.packages,
+        accept_bare=environment.get("AUDITCODER_SANDBOX") == "bare",
+        say=say,
+    )

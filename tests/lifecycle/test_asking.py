@@ -1,0 +1,235 @@
+"""Asking: every answer is on record and paid for, a bad one is asked for once more."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditcoder.adapters.models.scripted import Line, ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import BudgetExceeded, ModelUnavailable, ReplyUnusable
+from auditcoder.domain.events import ReplyRecorded
+from auditcoder.domain.request import FREE, Finish, Message, Price, Reply, Request, Speaker, Traits
+from auditcoder.domain.usage import Phase, Usage, total
+from auditcoder.lifecycle.asking import Asker, Question
+from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.shapes import Block, Structured, Text, Unfit, blocks
+from auditcoder.lifecycle.transfer import verify_run
+from tests.support.records import take
+from tests.support.worlds import RUN, started
+
+
+class Plan(msgspec.Struct, forbid_unknown_fields=True):
+    steps: list[str]
+    cost: int = 1
+
+
+def question(shape: object, text: str = "Plan it.") -> Question[object]:
+    return Question(
+        messages=(Message(speaker=Speaker.USER, text=text),),
+        shape=shape,  # type: ignore[arg-type]
+        role="planner",
+        phase=Phase.PLANNING,
+        max_tokens=50,
+    )
+
+
+class Desk:
+    """A scripted model, a record, and someone who asks."""
+
+    def __init__(self, *lines: Line, budget: Budget | None = None, price: Price = FREE) -> None:
+        self.model = ScriptedModel(lines, Traits(price=price))
+        self.store = SqliteStore(":memory:")
+        self.asker = Asker(self.model, started(self.store), Purse(budget or Budget(), price))
+
+    def replies(self) -> list[ReplyRecorded]:
+        assert verify_run(self.store, RUN).holds
+        return [e for e in take(self.store, RUN).events() if isinstance(e, ReplyRecorded)]
+
+
+class TestARejectedReply:
+    def test_is_recorded_billed_and_asked_for_again_with_the_error_quoted(self) -> None:
+        desk = Desk("no json here", '{"steps": ["a"]}')
+        assert desk.asker.ask(question(Structured(Plan))).value == Plan(["a"])
+        first, second = desk.replies()
+        assert first.rejected.startswith("it is not JSON")
+        assert second.rejected == ""
+        again = desk.model.asked[1].messages
+        assert [message.speaker for message in again] == [
+            Speaker.USER,
+            Speaker.ASSISTANT,
+            Speaker.USER,
+        ]
+        assert again[1].text == "no json here"
+        assert first.rejected in again[2].text
+        assert total(e.usage for e in (first, second)).calls == 2
+
+    def test_is_asked_for_once_more_and_not_again(self) -> None:
+        desk = Desk("bad", "worse", '{"steps": []}')
+        with pytest.raises(ReplyUnusable) as unusable:
+            desk.asker.ask(question(Structured(Plan)))
+        assert unusable.value.code == "reply.unusable"
+        assert len(desk.model.asked) == 2
+        assert all(event.rejected for event in desk.replies())
+
+    def test_is_quoted_only_in_part_if_it_is_long(self) -> None:
+        desk = Desk("x" * 100_000, '{"steps": []}')
+        desk.asker.ask(question(Structured(Plan)))
+        assert len(desk.model.asked[1].messages[1].text) < 3000
+
+    @pytest.mark.parametrize(
+        ("finish", "why"),
+        [
+            (Finish.LENGTH, "cut off"),
+            (Finish.REPEATED, "repeated itself"),
+            (Finish.REFUSED, "refused"),
+        ],
+    )
+    def test_an_answer_that_did_not_end_well_is_rejected(self, finish: Finish, why: str) -> None:
+        cut = Reply(text='{"steps": []}', finish=finish, usage=Usage(calls=1))
+        desk = Desk(cut, '{"steps": []}')
+        desk.asker.ask(question(Structured(Plan)))
+        assert why in desk.replies()[0].rejected
+
+
+class TestShapes:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '{"steps": ["a"]}',
+            'Here:\n```json\n{"steps": ["a"]}\n```\nDone.',
+            '```\n{"steps": ["a"]}\n```',
+            '~~~json\n{"steps": ["a"]}\n~~~',
+            '```json\n{"steps": ["a"]}',
+        ],
+    )
+    def test_json_is_found_fenced_or_bare(self, text: str) -> None:
+        reply = Reply(text=text, finish=Finish.STOP, usage=Usage())
+        assert Structured(Plan).read(reply) == Plan(["a"])
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ('{"steps": "a"}', "not as asked for"),
+            ('{"step": []}', "not as asked for"),
+            ('{"steps": [], "extra": 1}', "not as asked for"),
+            ("[]", "not as asked for"),
+            ("sorry", "not JSON"),
+            ("   ", "empty"),
+            ("[" * 100_000, "JSON"),
+        ],
+    )
+    def test_what_does_not_fit_says_why(self, text: str, why: str) -> None:
+        with pytest.raises(Unfit, match=why):
+            Structured(Plan).read(Reply(text=text, finish=Finish.STOP, usage=Usage()))
+
+    def test_code_is_the_longest_block_of_its_language(self) -> None:
+        shell = "```bash\nls -la --all --the --files\n```"
+        text = f"```py\nx = 1\n```\n{shell}\n```python\nx = 1\ny = 2\n```"
+        assert Block().read(Reply(text=text, finish=Finish.STOP, usage=Usage())) == "x = 1\ny = 2\n"
+
+    def test_fences_inside_longer_fences_are_content(self) -> None:
+        assert blocks("````md\n```py\nx\n```\n````") == [("md", "```py\nx\n```\n")]
+
+    def test_no_block_is_unfit(self) -> None:
+        with pytest.raises(Unfit, match="no ```python block"):
+            Block().read(Reply(text="x = 1", finish=Finish.STOP, usage=Usage()))
+
+    def test_a_schema_leaves_nothing_open(self) -> None:
+        schema = msgspec.json.decode(Structured(Plan).schema)
+        plan = schema["$defs"]["Plan"]
+        assert plan["required"] == ["steps", "cost"]
+        assert plan["additionalProperties"] is False
+
+    def test_the_request_is_the_same_whoever_is_asked(self) -> None:
+        first, second = (
+            Desk('{"steps": []}'),
+            Desk('{"steps": []}', price=Price(prompt=1, completion=1)),
+        )
+        for desk in (first, second):
+            desk.asker.ask(question(Structured(Plan)))
+        assert first.model.asked == second.model.asked
+
+
+class TestBudget:
+    def test_stops_before_the_call_that_would_exceed_it(self) -> None:
+        desk = Desk("one two", "three", budget=Budget(tokens=150))
+        ask = question(Text(), "short")
+        desk.asker.ask(ask)
+        most = desk.model.at_most_tokens(desk.model.asked[0]) + 50
+        assert most <= 150 - 3
+        desk.asker.ask(ask)
+        with pytest.raises(BudgetExceeded) as over:
+            Desk(budget=Budget(tokens=most - 1)).asker.ask(ask)
+        assert over.value.code == "budget.tokens"
+
+    def test_money_is_kept_to(self) -> None:
+        price = Price(prompt=1e6, completion=2e6)  # a dollar a token in, two out
+        desk = Desk("one two", budget=Budget(usd=500.0), price=price)
+        desk.asker.ask(question(Text(), "short"))
+        with pytest.raises(BudgetExceeded) as over:
+            Desk("x", budget=Budget(usd=50.0), price=price).asker.ask(question(Text(), "short"))
+        assert over.value.code == "budget.usd"
+
+    def test_what_nobody_measured_counts_at_its_most(self) -> None:
+        purse = Purse(Budget(tokens=1000), None)
+        most = purse.reserve(300, 100)
+        purse.settle(most, Usage(calls=1, unmeasured=1))
+        with pytest.raises(BudgetExceeded, match="400 are spent"):
+            purse.reserve(601, 0)
+
+    def test_a_failed_call_is_settled(self) -> None:
+        gone = ModelUnavailable("model.connection", "gone")
+        desk = Desk(gone, "fine", budget=Budget(tokens=200))
+        with pytest.raises(ModelUnavailable):
+            desk.asker.ask(question(Text(), "short"))
+        assert desk.asker.ask(question(Text(), "short")).value == "fine"
+
+    def test_what_was_spent_before_counts(self) -> None:
+        spent = Usage(calls=3, prompt_tokens=900)
+        with pytest.raises(BudgetExceeded):
+            Purse(Budget(tokens=1000), None, spent).reserve(101, 0)
+
+    @given(
+        st.integers(0, 2000),
+        st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300), st.integers(0, 600))),
+    )
+    def test_no_order_of_calls_exceeds_it(
+        self, budget: int, calls: list[tuple[int, int, int]]
+    ) -> None:
+        purse, spent = Purse(Budget(tokens=budget), None), 0
+        for prompt, completion, used in calls:
+            try:
+                most = purse.reserve(prompt, completion)
+            except BudgetExceeded:
+                continue
+            really = min(used, prompt + completion)
+            purse.settle(most, Usage(calls=1, prompt_tokens=really))
+            spent += really
+        assert spent <= budget
+
+    def test_threads_cannot_spend_the_same_tokens_twice(self) -> None:
+        purse, barrier = Purse(Budget(tokens=1000), None), threading.Barrier(8)
+
+        def spend(_: int) -> int:
+            barrier.wait()
+            try:
+                purse.reserve(200, 100)
+            except BudgetExceeded:
+                return 0
+            return 1
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(spend, range(8))) == 3
+
+
+def test_a_request_is_named_by_what_it_is() -> None:
+    message = Message(speaker=Speaker.USER, text="hi")
+    request = Request(messages=(message,), max_tokens=5, temperature=0.0)
+    again = msgspec.json.decode(msgspec.json.encode(request), type=Request)
+    assert again.digest == request.digest
+    other = msgspec.structs.replace(request, temperature=0.1)
+    assert other.digest != request.digest
