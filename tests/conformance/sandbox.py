@@ -69,6 +69,17 @@ print('ok')""",
     "its own source": "import inspect\ndef f(): pass\nassert inspect.getsource(f)\nprint('ok')",
     "the number of cores": "import os\nassert os.cpu_count()\nprint('ok')",
     "exceptions": "class E(Exception): pass\ntry: raise E\nexcept E: print('ok')",
+    "leaving as at a prompt": "print('ok')\nexit()\nprint('never')",
+    "closing its output": "import sys\nprint('ok')\nsys.stdout.close()",
+    "what runs when an object goes": """
+class A:
+    def __del__(self): print('ok')
+a = A()""",
+    "its own modules": "open('helper.py', 'w').write('x = 1')\nimport helper\nprint('ok')",
+    "being interrupted": """
+import signal
+try: signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt: print('ok')""",
     "time zones": "import zoneinfo\nzoneinfo.ZoneInfo('Europe/Paris')\nprint('ok')",
 }
 
@@ -287,6 +298,46 @@ class CounterTest(unittest.TestCase):
         wrong = next(t for t in outcome.tests if t.verdict is TestVerdict.FAILED)
         assert wrong.frames[0].file == "tests.py"
 
+    @pytest.mark.parametrize(
+        ("code", "planned", "verdicts"),
+        [
+            ("def test_a(): assert f() == 2\ndef test_b(): assert f() == 3", 2, "passed failed"),
+            ("def check(c): assert c() == 3", 0, ""),
+            ("", 0, ""),
+            ('"""Nothing."""\nimport math', 0, ""),
+            ("import unittest\nclass T(unittest.TestCase): pass", 0, ""),
+            ("assert f() == 2", 1, "passed"),
+        ],
+    )
+    def test_what_did_not_run_did_not_pass(
+        self, sandbox: Sandbox, code: str, planned: int, verdicts: str
+    ) -> None:
+        outcome = self.run(sandbox, "def f(): return 2\n", RunTests(code=code))
+        assert outcome.ending is Ending.OK
+        assert outcome.planned == planned
+        assert [test.verdict.value for test in outcome.tests] == verdicts.split()
+
+    def test_tests_may_use_all_of_unittest(self, sandbox: Sandbox) -> None:
+        tests = """
+import logging, unittest
+from unittest.mock import Mock, patch
+unittest.TestCase.maxDiff = None
+class T(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): cls.shared = 1
+    def test_mock(self):
+        with patch("builtins.print") as printed: f()
+        printed.assert_called_once()
+    def test_logs(self):
+        with self.assertLogs() as caught: logging.warning("x")
+        self.assertEqual(len(caught.output), 1)
+class A(unittest.IsolatedAsyncioTestCase):
+    async def test_async(self): self.assertTrue(True)
+"""
+        outcome = self.run(sandbox, "def f(): print(1)\n", RunTests(code=tests))
+        assert outcome.ending is Ending.OK
+        assert [t.verdict for t in outcome.tests] == [TestVerdict.PASSED] * 3, outcome.tests
+
     def test_plain_asserts_are_tests_as_well(self, sandbox: Sandbox) -> None:
         source = "def f(x): return x + 1\n"
         check = "def check(candidate):\n    assert candidate(1) == {}\ncheck(f)\n"
@@ -322,6 +373,25 @@ class CounterTest(unittest.TestCase):
         found, absent = outcome.artefacts
         assert (found.name, found.content) == ("out/sum.txt", b"42")
         assert (absent.content, absent.missing) == (None, "No such file or directory")
+
+    def test_a_file_left_open_is_whole(self, sandbox: Sandbox) -> None:
+        action = RunFiles(inputs={}, artefacts=("out",))
+        (found,) = self.run(sandbox, "f = open('out', 'w'); f.write('x')", action).artefacts
+        assert found.content == b"x"
+
+    def test_artefacts_are_no_larger_than_files_may_be(self, sandbox: Sandbox) -> None:
+        source = "import os\nopen('0', 'wb').truncate(900_000)\nos.link('0', '1')"
+        action = RunFiles(inputs={}, artefacts=("0", "1"))
+        bounds = Bounds(seconds=5, file_bytes=1_000_000)
+        first, second = self.run(sandbox, source, action, bounds).artefacts
+        assert len(first.content or b"") == 900_000
+        assert second.missing == "it is too large"
+
+    def test_what_is_given_takes_no_room_from_the_program(self, sandbox: Sandbox) -> None:
+        given = RunFiles(inputs={"in": bytes(3 << 20)}, artefacts=(), stdin="x" * (2 << 20))
+        bounds = Bounds(seconds=5, file_bytes=1 << 20)
+        source = "open('out', 'wb').write(bytes(900_000)); print(len(open('in', 'rb').read()))"
+        assert self.run(sandbox, source, given, bounds).stdout == b"3145728\n"
 
     def test_the_folder_holds_what_was_given_and_nothing_else(self, sandbox: Sandbox) -> None:
         source = "import os; print(sorted(os.listdir()))"
@@ -396,6 +466,28 @@ class CounterTest(unittest.TestCase):
         with ThreadPoolExecutor(8) as pool:
             said = list(pool.map(one, range(24)))
         assert said == [f"{n} ['n']\n".encode() for n in range(24)]
+
+    def test_threads_of_one_do_not_take_those_of_another(self, sandbox: Sandbox) -> None:
+        source = (
+            "import threading, time\n"
+            "ts = [threading.Thread(target=time.sleep, args=(0.3,)) for _ in range(16)]\n"
+            "for t in ts: t.start()\nfor t in ts: t.join()\n"
+        )
+        with ThreadPoolExecutor(8) as pool:
+            outcomes = list(pool.map(lambda _: self.run(sandbox, source), range(8)))
+        assert {outcome.ending for outcome in outcomes} == {Ending.OK}
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "held = []\nfor n in range(20_000_000): held.append([n])",
+            "d = {}\nn = 0\nwhile True: d[n] = str(n); n += 1",
+            "x = 'x' * 1000\nwhile True: x += x",
+        ],
+    )
+    def test_memory_that_runs_out_is_said_to(self, sandbox: Sandbox, source: str) -> None:
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=20, memory_bytes=64 << 20))
+        assert outcome.ending is Ending.MEMORY
 
     def test_the_callers_secrets_are_not_there(
         self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch

@@ -63,7 +63,6 @@ def test_what_went_in_comes_out(value: object) -> None:
     found = read(encode(value))
     assert found == value
     assert type(found) is type(value)
-    assert repr(found) == repr(value) or isinstance(value, set | frozenset | dict | list | tuple)
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, 10**400, -(2**60), 2**53, -0.0])

@@ -38,9 +38,11 @@ class CallFunction(Value, tag="calls"):
 class RunTests(Value, tag="tests"):
     """Load the code, then run test code that sees its names: unittest classes, or plain asserts.
 
-    Test code shares the candidate's interpreter. Patching the test machinery is found out; a
-    program written against this very harness could still lie, as it could to any test that
-    runs beside it. Cases that are data should be calls, whose answers are compared outside.
+    Test code shares the candidate's interpreter, and sees its names, also where they hide
+    built-in ones. Patching the test machinery is found out. A program written against this very
+    harness could still lie, as it could to any test that runs beside it: read the tests, answer
+    with an object that equals everything, forge a report. Cases that are data should be calls,
+    whose answers are compared outside.
     """
 
     code: str
@@ -63,8 +65,8 @@ class Bounds(Value):
     """How much one run may use."""
 
     seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 10.0
-    memory_bytes: Annotated[int, msgspec.Meta(ge=1 << 20)] = 512 << 20
-    """Beyond what the bare interpreter takes."""
+    memory_bytes: Annotated[int, msgspec.Meta(ge=1 << 20)] = 1 << 30
+    """Of address space, beyond what the bare interpreter takes; the stacks of threads count."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1)] = 4 << 20
     """For standard output and standard error, each."""
     file_bytes: Annotated[int, msgspec.Meta(ge=1 << 16)] = 64 << 20
@@ -174,6 +176,11 @@ class Outcome(Value):
     calls: tuple[Returned | Raised, ...] = ()
     """One for each call that came to an end, in order."""
     tests: tuple[TestReport, ...] = ()
+    planned: int | None = None
+    """How many tests there were to run; None where it was not about tests, or none was begun.
+
+    A test that is skipped, or was to run and is not among `tests`, has not passed.
+    """
     artefacts: tuple[Artefact, ...] = ()
     functions: tuple[FunctionUse, ...] | None = None
     """None if nobody asked, or the run ended before it could be told."""

@@ -1,12 +1,14 @@
 """Reads values that a program returned, from text, without running anything."""
 
 import json
-from collections import deque
+from collections import Counter, deque
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from auditcoder.domain.values import Value
+
+_ALIKE = 500
 
 
 class Array(Value):
@@ -69,6 +71,19 @@ def _key(plain: Any) -> Any:
     return value
 
 
+def _keys(plain: list[Any]) -> list[Any]:
+    """Read keys; refuse such as were chosen to make a table of them slow."""
+    keys = [_key(item) for item in plain]
+    if keys and max(Counter(map(hash, keys)).values()) > _ALIKE:
+        raise ValueError("not a value: too many keys have one hash")
+    return keys
+
+
+def _decimal(text: str) -> Any:
+    number = Decimal(text)
+    return Opaque(type="decimal.Decimal", repr=text) if number.is_snan() else number
+
+
 _KINDS: dict[str, Any] = {
     "int": lambda text: int(text, 16),
     "float": float,
@@ -76,12 +91,14 @@ _KINDS: dict[str, Any] = {
     "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
     "bytes": bytes.fromhex,
     "tuple": lambda items: tuple(_value(item) for item in items),
-    "set": lambda items: {_key(item) for item in items},
-    "frozenset": lambda items: frozenset(_key(item) for item in items),
+    "set": lambda items: set(_keys(items)),
+    "frozenset": lambda items: frozenset(_keys(items)),
     "deque": lambda items: deque(_value(item) for item in items),
-    "dict": lambda pairs: {_key(key): _value(value) for key, value in pairs},
-    "decimal": Decimal,
-    "fraction": Fraction,
+    "dict": lambda pairs: dict(
+        zip(_keys([key for key, _ in pairs]), [_value(value) for _, value in pairs], strict=True)
+    ),
+    "decimal": lambda text: _decimal(text),
+    "fraction": lambda parts: Fraction(_value(parts[0]), _value(parts[1])),
     "range": lambda ends: range(*(_value(end) for end in ends)),
     "array": lambda array: Array(
         dtype=array["dtype"],

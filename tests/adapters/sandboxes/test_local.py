@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -44,6 +45,13 @@ class TestFull(SandboxConformance):
             assert sandbox.kind == FULL
             yield sandbox
 
+    def test_locks_in_shared_memory_are_ones_own(self, sandbox: Sandbox) -> None:
+        source = (
+            "from multiprocessing.pool import ThreadPool\n"
+            "with ThreadPool(2) as pool: print(*pool.map(str, ['ok']))"
+        )
+        assert self.run(sandbox, source).stdout == b"ok\n"
+
 
 class TestWithoutNamespaces(SandboxConformance):
     """As in a container that forbids them."""
@@ -54,6 +62,53 @@ class TestWithoutNamespaces(SandboxConformance):
         with LocalSandbox(layers=("landlock", "seccomp")) as sandbox:
             assert sandbox.kind == "landlock+seccomp+rlimits"
             yield sandbox
+
+    def test_a_folder_that_becomes_a_link_leads_nowhere(
+        self, sandbox: Sandbox, tmp_path: Path
+    ) -> None:
+        (tmp_path / "secret").write_text("mine")
+        source = "import os\nos.chdir('..')\nos.rename('work', 'gone')\n"
+        source += f"os.symlink({str(tmp_path)!r}, 'work')"
+        action = RunFiles(inputs={}, artefacts=("secret",))
+        (artefact,) = self.run(sandbox, source, action).artefacts
+        assert artefact.content is None
+
+    @pytest.mark.parametrize(
+        "act",
+        ["os.chmod(p, 0)", "os.chown(p, 1, 1)", "os.utime(p, (1, 1))", "open(p)", "os.remove(p)"],
+    )
+    def test_files_outside_cannot_be_touched(
+        self, sandbox: Sandbox, tmp_path: Path, act: str
+    ) -> None:
+        path = tmp_path / "mine"
+        path.write_text("x")
+        before = path.stat()
+        outcome = self.run(sandbox, f"import os\np = {str(path)!r}\n{act}")
+        assert outcome.ending is Ending.EXCEPTION
+        after = path.stat()
+        assert (after.st_mode, after.st_uid, after.st_mtime) == (
+            before.st_mode,
+            before.st_uid,
+            before.st_mtime,
+        )
+
+    def test_nobody_outside_can_be_talked_to(self, sandbox: Sandbox, tmp_path: Path) -> None:
+        address = str(tmp_path / "door")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+            door.bind(address)
+            door.settimeout(0.2)
+            source = (
+                "import socket\na, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+                f"a.sendto(b'x', {address!r})"
+            )
+            assert self.run(sandbox, source).ending is Ending.EXCEPTION
+            with pytest.raises(TimeoutError):
+                door.recv(1)
+
+    def test_folders_without_end_are_removed(self, sandbox: Sandbox) -> None:
+        source = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\nprint('done')"
+        assert self.run(sandbox, source).stdout == b"done\n"
+        assert self.run(sandbox, "print(1)").ending is Ending.OK
 
 
 class TestWithLimitsOnly(SandboxConformance):
@@ -171,6 +226,27 @@ class TestTheWorker:
         with LocalSandbox() as sandbox, pytest.raises(SandboxError) as refused:
             sandbox.run(execution)
         assert refused.value.code == "sandbox.file-name"
+
+    def test_what_was_given_wrongly_is_not_called_a_fault_of_the_sandbox(self) -> None:
+        both = Execution(source="", action=RunFiles(inputs={"a": b"", "a/b": b""}, artefacts=()))
+        with LocalSandbox() as sandbox:
+            with pytest.raises(SandboxError) as refused:
+                sandbox.run(both)
+            assert refused.value.code == "sandbox.file-name"
+            halves = RunProgram(stdin="a\ud800b", arguments=("\udfff",))
+            said = sandbox.run(Execution(source="print(input())", action=halves))
+            assert (said.ending, said.stdout) == (Ending.OK, b"a?b\n")
+
+    def test_nothing_is_left_when_nobody_closes(self) -> None:
+        code = (
+            "import tempfile, os\n"
+            "from auditcoder.adapters.sandboxes.local import LocalSandbox\n"
+            "print(LocalSandbox()._worker._state)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
+        )
+        assert not Path(done.stdout.strip()).exists()
 
     def test_source_with_halves_of_characters_is_the_candidates_fault(self) -> None:
         with LocalSandbox() as sandbox:

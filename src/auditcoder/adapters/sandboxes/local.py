@@ -6,18 +6,19 @@ import json
 import os
 import secrets
 import selectors
-import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
 from auditcoder.adapters.sandboxes import surroundings
+from auditcoder.adapters.sandboxes.inside import folders
 from auditcoder.adapters.sandboxes.reading import Seen, outcome
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
@@ -47,8 +48,8 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
 }
 _START_SECONDS = 60.0
-_REPORT_BYTES = 32 << 20
-_STATUS_BYTES = 256 << 20
+_REPORT_BYTES = 16 << 20
+"""What a candidate may say of itself: values that it returned, tests that ran."""
 _LATE = 10.0
 """How long past its time limit a run may stay silent before the worker itself is at fault."""
 
@@ -130,6 +131,8 @@ class _Worker:
 
     def __init__(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> None:
         self._state = Path(tempfile.mkdtemp(prefix="auditcoder-"))
+        # Also when nobody closes it: at the latest, when the interpreter ends.
+        self._tidy = weakref.finalize(self, folders.remove, str(self._state))
         self._wire, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._sending = threading.Lock()
         try:
@@ -138,7 +141,7 @@ class _Worker:
             hello = self._introduce(config)
         except BaseException:
             self._wire.close()
-            shutil.rmtree(self._state, ignore_errors=True)
+            self._tidy()
             raise
         finally:
             far.close()
@@ -225,7 +228,10 @@ class _Worker:
                 os.close(writer)
             status.close()
         with near:
-            return _watch([reader for reader, _ in pipes], limits, near, bounds.seconds + _LATE)
+            # Artefacts come as text, and are no larger than the files may be.
+            most = bounds.file_bytes * 4 // 3 + (1 << 20)
+            readers = [reader for reader, _ in pipes]
+            return _watch(readers, limits, near, most, bounds.seconds + _LATE)
 
     def _send(self, descriptors: list[int]) -> None:
         with self._sending:
@@ -239,7 +245,7 @@ class _Worker:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-        shutil.rmtree(self._state, ignore_errors=True)
+        self._tidy()
 
 
 def _fill(file: int, content: bytes) -> None:
@@ -250,7 +256,11 @@ def _fill(file: int, content: bytes) -> None:
 
 
 def _watch(
-    readers: list[int], limits: tuple[int, ...], status: socket.socket, seconds: float
+    readers: list[int],
+    limits: tuple[int, ...],
+    status: socket.socket,
+    most: int,
+    seconds: float,
 ) -> Seen:
     """Read what the candidate writes, no more than was allowed, until the supervisor reports."""
     kept = [bytearray() for _ in readers]
@@ -269,7 +279,7 @@ def _watch(
                     raise _WorkerLost("it did not answer in time")
                 for key, _ in events:
                     if key.data is None:
-                        if not _listen(status, told):
+                        if not _listen(status, told, most):
                             waiting.unregister(status)
                         continue
                     number, reader = key.data, readers[key.data]
@@ -296,13 +306,13 @@ def _watch(
     return Seen(ended, bytes(kept[0]), bytes(kept[1]), bytes(kept[2]), cut)
 
 
-def _listen(status: socket.socket, told: bytearray) -> bool:
+def _listen(status: socket.socket, told: bytearray, most: int) -> bool:
     try:
         chunk = status.recv(1 << 20)
     except ConnectionError:
         return False
     told += chunk
-    if len(told) > _STATUS_BYTES:
+    if len(told) > most:
         raise _WorkerLost("it says too much")
     return bool(chunk)
 
@@ -328,13 +338,17 @@ def _job(execution: Execution, seal: str) -> bytes:
         "artefacts": (),
         **_particulars(execution.action),
     }
-    return json.dumps(job).encode()
+    return json.dumps(job).encode()  # halves of characters are escaped, and arrive as they were
 
 
 def _particulars(action: Action) -> dict[str, Any]:
     match action:
         case RunProgram():
-            return {"kind": "program", "stdin": action.stdin, "arguments": action.arguments}
+            return {
+                "kind": "program",
+                "stdin": _stdin(action.stdin),
+                "arguments": [_argument(text) for text in action.arguments],
+            }
         case CallFunction():
             return {"kind": "calls", "calls": action.calls}
         case RunTests():
@@ -342,19 +356,48 @@ def _particulars(action: Action) -> dict[str, Any]:
         case RunFiles():
             return {
                 "kind": "files",
-                "stdin": action.stdin,
-                "arguments": action.arguments,
-                "inputs": {
-                    _safe(name): base64.b64encode(content).decode()
-                    for name, content in action.inputs.items()
-                },
+                "stdin": _stdin(action.stdin),
+                "arguments": [_argument(text) for text in action.arguments],
+                "inputs": _inputs(action.inputs),
                 "artefacts": [_safe(name) for name in action.artefacts],
             }
 
 
+def _stdin(text: str) -> str:
+    """Write bytes that were read as text back as they were, and mark halves of characters."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "replace")
+    return base64.b64encode(raw).decode()
+
+
+def _argument(text: str) -> str:
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def _inputs(given: dict[str, bytes]) -> dict[str, str]:
+    folders_used = {
+        "/".join(parts[:depth])
+        for parts in (name.split("/") for name in given)
+        for depth in range(1, len(parts))
+    }
+    if both := sorted(folders_used & given.keys()):
+        raise SandboxError(
+            "sandbox.file-name",
+            f"{both[0]!r} cannot be a file and a folder",
+            "give the files of a task names of their own",
+        )
+    return {_safe(name): base64.b64encode(content).decode() for name, content in given.items()}
+
+
 def _safe(name: str) -> str:
-    parts = name.split("/")
-    if any(part in {"", ".", ".."} for part in parts) or "\0" in name:
+    try:
+        raw = b"" if "\0" in name else name.encode()
+    except UnicodeEncodeError:  # halves of characters
+        raw = b""
+    parts = raw.split(b"/")
+    if any(part in {b"", b".", b".."} or len(part) > 255 for part in parts) or len(raw) > 2000:
         raise SandboxError(
             "sandbox.file-name",
             f"{name!r} is no name for a file in the program's folder",

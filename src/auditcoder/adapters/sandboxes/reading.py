@@ -1,10 +1,15 @@
-"""From what was seen of a run to its outcome. The supervisor's word outranks the candidate's."""
+"""From what was seen of a run to its outcome. The supervisor's word outranks the candidate's.
+
+What the candidate's process says of itself is data of a stranger: it is read into strict types,
+no more of it than is useful, and what does not fit is not heard.
+"""
 
 import base64
-import json
 import re
 import signal
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from auditcoder.domain.evidence import Frame
 from auditcoder.domain.execution import (
@@ -23,6 +28,11 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 
+_MOST_LINES = 200_000
+_MOST_TESTS = 20_000
+_MOST_FUNCTIONS = 5_000
+_MOST_STACK = 200
+
 
 class Seen(NamedTuple):
     """Everything that came out of one run."""
@@ -36,12 +46,9 @@ class Seen(NamedTuple):
     """Whether there was more: on standard output, standard error, the report."""
 
 
-_STACK_LINE = re.compile(r'^  File "([^"]*)", line (\d+) in (.*)$')
-
-
 def outcome(execution: Execution, seen: Seen, seal: str, kind: str) -> Outcome:
     """Say how the run ended."""
-    said = _Said(seen.report, seal)
+    said = _Said(execution, seen.report, seal)
     ended = seen.ended
     ending, note = _ending(execution, seen, said)
     raised = said.raised
@@ -59,6 +66,7 @@ def outcome(execution: Execution, seen: Seen, seal: str, kind: str) -> Outcome:
         raised=raised,
         calls=tuple(said.calls),
         tests=tuple(said.tests),
+        planned=said.planned,
         artefacts=tuple(map(_artefact, ended.get("artefacts", ()))),
         functions=said.functions,
         seconds=ended["seconds"],
@@ -92,73 +100,128 @@ def _used_up(execution: Execution, ended: dict[str, Any]) -> bool:
     return ended["signal"] == signal.SIGKILL and spent >= execution.bounds.seconds
 
 
+_Text = Annotated[str, msgspec.Meta(max_length=10_000)]
+_Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+_Frames = Annotated[tuple["_Frame", ...], msgspec.Meta(max_length=110)]
+
+
+class _Frame(msgspec.Struct):
+    function: _Text
+    file: _Text
+    line: _Number
+
+
+class _Exception(msgspec.Struct):
+    type: _Text
+    memory: bool
+    message: _Text
+    frames: _Frames
+
+
+class _RaisedSaid(msgspec.Struct, tag="raised", tag_field="what"):
+    type: _Text
+    memory: bool
+    message: _Text
+    frames: _Frames
+
+
+class _CallSaid(msgspec.Struct, tag="call", tag_field="what"):
+    number: int
+    value: str | None = None
+    raised: _Exception | None = None
+
+
+class _PlannedSaid(msgspec.Struct, tag="planned", tag_field="what"):
+    count: _Number
+
+
+class _TestSaid(msgspec.Struct, tag="test", tag_field="what"):
+    name: _Text
+    verdict: TestVerdict
+    message: _Text
+    frames: _Frames
+
+
+class _FunctionsSaid(msgspec.Struct, tag="functions", tag_field="what"):
+    used: tuple[FunctionUse, ...]
+
+
+class _DoneSaid(msgspec.Struct, tag="done", tag_field="what"):
+    pass
+
+
+_decoder = msgspec.json.Decoder(
+    _RaisedSaid | _CallSaid | _PlannedSaid | _TestSaid | _FunctionsSaid | _DoneSaid
+)
+
+
 class _Said:
     """What the candidate's process said of itself, where it carries the run's seal."""
 
-    def __init__(self, report: bytes, seal: str) -> None:
+    def __init__(self, execution: Execution, report: bytes, seal: str) -> None:
+        action = execution.action
+        self._asked = len(action.calls) if isinstance(action, CallFunction) else 0
         self.raised: Raised | None = None
         self.out_of_memory = False
         self.calls: list[Returned | Raised] = []
         self.tests: list[TestReport] = []
+        self.planned: int | None = None
         self.functions: tuple[FunctionUse, ...] | None = None
         self.done = False
-        for line in report.split(b"\n"):
-            mark, _, text = line.partition(b" ")
-            if mark == seal.encode():
+        mark = seal.encode() + b" "
+        for line in report.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
+            if line.startswith(mark):
                 try:
-                    self._hear(json.loads(text))
-                except (ValueError, KeyError, TypeError, AttributeError):
+                    said = _decoder.decode(line[len(mark) :])
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     continue  # cut short, or no report of ours
+                self._hear(said)
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        match said.pop("what"):
-            case "raised":
-                self.out_of_memory = "MemoryError" in said.pop("bases")
+    def _hear(self, said: Any) -> None:
+        match said:
+            case _RaisedSaid():
+                self.out_of_memory = said.memory
                 self.raised = _raised(said)
-            case "call":
-                self._hear_call(said)
-            case "test":
+            case _CallSaid(number=number) if number == len(self.calls) < self._asked:
+                if said.value is not None:
+                    self.calls.append(Returned(value=said.value))
+                elif said.raised is not None:
+                    self.calls.append(_raised(said.raised))
+            case _PlannedSaid():
+                self.planned = said.count
+            case _TestSaid() if len(self.tests) < _MOST_TESTS:
                 self.tests.append(
                     TestReport(
-                        name=said["name"],
-                        verdict=TestVerdict(said["verdict"]),
-                        message=said["message"],
-                        frames=_frames(said["frames"]),
+                        name=said.name,
+                        verdict=said.verdict,
+                        message=said.message,
+                        frames=_frames(said.frames),
                     )
                 )
-            case "functions":
-                self.functions = tuple(FunctionUse(**use) for use in said["used"])
-            case "done":
+            case _FunctionsSaid():
+                self.functions = said.used[:_MOST_FUNCTIONS]
+            case _DoneSaid():
                 self.done = True
 
-    def _hear_call(self, said: dict[str, Any]) -> None:
-        if said["number"] != len(self.calls):
-            raise ValueError("out of order")
-        if "value" in said:
-            self.calls.append(Returned(value=said["value"]))
-        else:
-            self.calls.append(_raised(said["raised"]))
+
+def _raised(said: _RaisedSaid | _Exception) -> Raised:
+    return Raised(exception=said.type, message=said.message, frames=_frames(said.frames))
 
 
-def _raised(said: dict[str, Any]) -> Raised:
-    return Raised(
-        exception=str(said["type"]), message=str(said["message"]), frames=_frames(said["frames"])
-    )
+def _frames(said: tuple[_Frame, ...]) -> tuple[Frame, ...]:
+    return tuple(Frame(function=f.function, line=f.line, file=f.file) for f in said)
 
 
-def _frames(said: list[dict[str, Any]]) -> tuple[Frame, ...]:
-    return tuple(
-        Frame(function=str(f["function"]), line=int(f["line"]), file=str(f["file"])) for f in said
-    )
+_STACK_LINE = re.compile(r'^  File "([^"\n]{1,300})", line (\d{1,9}) in (.{1,300})$', re.MULTILINE)
 
 
 def _where_it_was(report: bytes) -> Raised | None:
     """Read the stack that the interpreter wrote when the clock ran out, innermost line first."""
+    text = report[-(1 << 20) :].decode("utf-8", "replace")
     frames = [
         Frame(function=match[3], line=int(match[2]), file=match[1].rsplit("/", 1)[-1])
-        for line in report.decode("utf-8", "replace").splitlines()
-        if (match := _STACK_LINE.match(line))
-    ]
+        for match in _STACK_LINE.finditer(text)
+    ][-_MOST_STACK:]
     frames.reverse()
     while frames and frames[0].file not in {PROGRAM_FILE, TESTS_FILE}:
         del frames[0]

@@ -50,8 +50,15 @@ def _plain(value: Any, depth: int) -> Any:
             return {kind: [_plain(item, depth + 1) for item in list(base.__iter__(value))]}
     if isinstance(value, list):
         return [_plain(item, depth + 1) for item in list(list.__iter__(value))]
-    if isinstance(value, Decimal | Fraction):
-        return {type(value).__name__.lower(): str(value)}
+    return _other(value)
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return {"decimal": Decimal.__str__(value)}
+    if isinstance(value, Fraction):
+        numerator, denominator = Fraction.as_integer_ratio(value)
+        return {"fraction": [_number_or_text(numerator), _number_or_text(denominator)]}
     if isinstance(value, range):
         return {"range": [_plain(n, 0) for n in (value.start, value.stop, value.step)]}
     return _described(value, "")

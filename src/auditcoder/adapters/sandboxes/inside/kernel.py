@@ -96,8 +96,14 @@ _SCOPE_ALL = 3  # abstract sockets, signals
 
 
 def landlock_version() -> int:
-    """Return the version of Landlock that the kernel offers, 0 for none."""
-    return max(0, int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1)))
+    """Return the version of Landlock that the kernel offers, 0 for none or too old a one."""
+    version = int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
+    return version if version >= 3 else 0  # older ones do not watch a file being cut short
+
+
+def name_host(name: str) -> None:
+    """Call this machine `name`, in here."""
+    _check(_libc.sethostname(name.encode(), len(name)), "sethostname")
 
 
 def file_rules(readable: list[str], writable: str, devices: list[str]) -> int:
@@ -167,14 +173,18 @@ def drop_privileges(uid: int) -> None:
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable")
 
 
-def limit(memory: int, seconds: float, file_bytes: int) -> None:
+_RESERVE = 32 << 20
+"""Memory that is kept back for telling that there was not enough."""
+
+
+def limit(memory: int, seconds: float, file_bytes: int, tasks: int) -> None:
     """Set what this process may use; the clock's own limit is the supervisor's."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory + _RESERVE))
     for what, most in (
-        (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CPU, int(seconds) + 2),
         (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_NOFILE, 256),
-        (resource.RLIMIT_NPROC, 64),
+        (resource.RLIMIT_NPROC, tasks),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),

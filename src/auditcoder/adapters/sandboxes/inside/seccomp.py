@@ -94,7 +94,6 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "flistxattr": (196, 13),
     "fadvise64": (221, 223),
     "readahead": (187, 213),
-    "close_range": (436, 436),
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mprotect": (10, 226),
@@ -188,9 +187,13 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "recvmsg": (47, 212),
     "shutdown": (48, 210),
     "getsockopt": (55, 209),
-    "setsockopt": (54, 208),
     "getsockname": (51, 204),
     "getpeername": (52, 205),
+}
+
+_UNWATCHED = {
+    *("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat"),
+    *("utimensat", "utime", "utimes", "futimesat"),
 }
 
 # Decided by their arguments, below.
@@ -203,18 +206,21 @@ _FCNTL = (72, 25)
 _PRCTL = (157, 167)
 _PRLIMIT = (302, 261)
 _SOCKETPAIR = (53, 199)
+_CLOSE_RANGE = (436, 436)
 
-_CLONE_THREAD = 0x00010000
-_AF_UNIX = 1
+# What the C libraries start a thread with: everything shared, descriptors too.
+_THREAD_FLAGS = (0x3D0F00, 0x7D0F00)
+# Streams and sequenced packets; only unix sockets come in pairs. Datagrams could be sent away.
+_PAIRS = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80000, 0x80800))
 # What isatty, non-blocking files and window sizes ask for.
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# Commands that let a file's events send a signal to a process of one's choice.
-_FCNTL_REFUSED = (8, 10, 15, 1024, 1026)
+# Commands that let a file's events send signals to a process of one's choice; and larger pipes.
+_FCNTL_REFUSED = (8, 10, 15, 1024, 1026, 1031)
 # A thread's name, and the name of a piece of memory.
 _PRCTLS = (15, 16, 0x53564D41)
 
 _LOAD, _RETURN = 0x20, 0x06
-_JUMP_ALWAYS, _JUMP_EQ, _JUMP_GE, _JUMP_SET = 0x05, 0x15, 0x35, 0x45
+_JUMP_ALWAYS, _JUMP_EQ, _JUMP_GE = 0x05, 0x15, 0x35
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 _REFUSE = 0x00050000
@@ -228,8 +234,12 @@ def supported() -> bool:
     return platform.machine() in _MACHINES
 
 
-def program(own_pid: int) -> bytes:
-    """Write the filter for a process that will be `own_pid` to itself."""
+def program(own_pid: int, *, walled: bool) -> bytes:
+    """Write the filter for a process that will be `own_pid` to itself.
+
+    `walled` says that no file but its own is in sight. Where others are, it may not touch what
+    Landlock does not watch: their modes, owners and times.
+    """
     machine, arch = _MACHINES[platform.machine()]
     steps: list[_Step] = [
         (_LOAD, 0, 0, _ARCH),
@@ -239,8 +249,9 @@ def program(own_pid: int) -> bytes:
     ]
     if machine == _X86:  # the 32-bit-pointer twins of all calls have numbers of their own
         steps += [(_JUMP_GE, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL_PROCESS)]
-    steps += _allow(_runs(sorted(numbers[machine] for numbers in _ALLOWED.values())))
-    steps += _when(_CLONE[machine], _argument_has(0, _CLONE_THREAD))
+    allowed = [n[machine] for name, n in _ALLOWED.items() if walled or name not in _UNWATCHED]
+    steps += _allow(_runs(sorted(allowed)))
+    steps += _when(_CLONE[machine], _argument_in(0, _THREAD_FLAGS))
     # Its flags lie in memory, where a filter cannot look: without it, `clone` is used.
     steps += _when(_CLONE3[machine], [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
     steps += _when(_KILL[machine], _argument_in(0, (own_pid,)))
@@ -249,7 +260,8 @@ def program(own_pid: int) -> bytes:
     steps += _when(_FCNTL[machine], _argument_not_in(1, _FCNTL_REFUSED))
     steps += _when(_PRCTL[machine], _argument_in(0, _PRCTLS))
     steps += _when(_PRLIMIT[machine], _argument_in(0, (0, own_pid)))
-    steps += _when(_SOCKETPAIR[machine], _argument_in(0, (_AF_UNIX,)))
+    steps += _when(_SOCKETPAIR[machine], _argument_in(1, _PAIRS))
+    steps += _when(_CLOSE_RANGE[machine], _argument_in(2, (0,)))
     steps.append((_RETURN, 0, 0, _REFUSE | errno.EPERM))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
@@ -297,15 +309,6 @@ def _argument_not_in(which: int, values: tuple[int, ...]) -> list[_Step]:
     for value in values:
         steps += [(_JUMP_EQ, 0, 1, value), (_RETURN, 0, 0, _REFUSE | errno.EPERM)]
     return [*steps, (_RETURN, 0, 0, _ALLOW)]
-
-
-def _argument_has(which: int, bit: int) -> list[_Step]:
-    return [
-        (_LOAD, 0, 0, _ARGUMENTS + 8 * which),
-        (_JUMP_SET, 0, 1, bit),
-        (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, _REFUSE | errno.EPERM),
-    ]
 
 
 class _Program(ctypes.Structure):

@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import stat
@@ -19,7 +18,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from . import harness, kernel, seccomp
+from . import folders, harness, kernel, seccomp
 
 _FILES = 4096
 _ROOM = 1 << 20
@@ -39,6 +38,10 @@ class World(NamedTuple):
     readable: list[str]
     devices: list[str]
     base_memory: int = 0
+    uids: int = 1
+    """How many users there are for candidates, from `uid` on."""
+    tasks: int = 1024
+    """How many threads a user may have: all runs together, where they share one."""
     file_rules: int = -1
     """Landlock's rules, where they are the same for every run."""
     call_rules: bytes = b""
@@ -60,6 +63,8 @@ class Candidate(NamedTuple):
 
     pid: int
     folder: str
+    work: int
+    """Its folder, whatever it may do to the name."""
     wire: socket.socket
 
 
@@ -75,8 +80,8 @@ def stand_by(world: World, wire: socket.socket) -> NoReturn:
     message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
     if message:
         _supervise(world, candidate, Channels(*descriptors))
-    if isinstance(candidate, Candidate):
-        _remove(world, candidate.folder)
+    if isinstance(candidate, Candidate) and "mount" not in world.layers:
+        folders.remove(candidate.folder)
     os._exit(0)
 
 
@@ -92,8 +97,7 @@ def _supervise(world: World, candidate: Candidate | OSError, channels: Channels)
         _hand_over(candidate.wire, job, channels)
         ended = _attend(candidate.pid, job, status)
         with _acting_as(world.uid):
-            artefacts = [_collected(candidate.folder, name) for name in job["artefacts"]]
-        ended["artefacts"] = artefacts
+            ended["artefacts"] = _collected(candidate.work, job["artefacts"], job["files"])
     except BaseException as error:
         ended = {"fault": f"{type(error).__name__}: {error}"}
     with contextlib.suppress(OSError):
@@ -110,11 +114,6 @@ def _private_folder(world: World) -> str:
         folder = f"{world.private}/{os.getpid()}"
         os.mkdir(folder, 0o700)  # noqa: PTH102 - paths are slow, and this is on everybody's way
     return folder
-
-
-def _remove(world: World, folder: str) -> None:
-    if folder and "mount" not in world.layers:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -139,6 +138,7 @@ def _prepared(world: World) -> Candidate:
     with _acting_as(world.uid):
         for name in ("work", "tmp"):
             os.mkdir(f"{folder}/{name}")  # noqa: PTH102
+    work = os.open(f"{folder}/work", os.O_PATH | os.O_DIRECTORY)
     near, far = socket.socketpair()
     ready, locked = os.pipe()
     child = os.fork()
@@ -158,23 +158,26 @@ def _prepared(world: World) -> Candidate:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         raise OSError(fault.decode("utf-8", "replace"))
-    return Candidate(child, folder, near)
+    return Candidate(child, folder, work, near)
 
 
 def _lock_in(world: World, folder: str, locked: int) -> None:
     """Put up every wall, from inside. What fails here is our fault, and is said to be."""
     try:
-        kernel.die_with_parent()
+        if "pid" not in world.layers:
+            os.setsid()
         os.chdir(f"{folder}/work")
         kernel.gain_nothing()
         if "landlock" in world.layers:
-            rules = world.file_rules
-            if rules < 0:
-                rules = kernel.file_rules(world.readable, folder, world.devices)
-            kernel.restrict_files(rules)
+            files = world.file_rules
+            if files < 0:
+                files = kernel.file_rules(world.readable, folder, world.devices)
+            kernel.restrict_files(files)
         kernel.drop_privileges(world.uid)
+        kernel.die_with_parent()  # after the change of user, which forgets it
         if "seccomp" in world.layers:
-            seccomp.install(world.call_rules or seccomp.program(os.getpid()))
+            rules = world.call_rules or seccomp.program(os.getpid(), walled=False)
+            seccomp.install(rules)
     except BaseException as error:
         os.write(locked, f"{type(error).__name__}: {error}".encode())
         os._exit(255)
@@ -191,13 +194,15 @@ def _obey(world: World, folder: str, wire: socket.socket) -> NoReturn:
     while left:
         parts.append(wire.recv(min(left, 1 << 20)))
         left -= len(parts[-1])
+        if not parts[-1]:
+            os._exit(255)
     job = json.loads(b"".join(parts))
     stdin = os.open(f"{folder}/stdin", os.O_RDONLY)
     high = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in (stdin, *descriptors)]
     for place, number in enumerate(high):
         os.dup2(number, place)
     kernel.close_from(4)
-    kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"])
+    kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"], world.tasks)
     _fix_chance()
     harness.run(job, 3)
 
@@ -214,14 +219,17 @@ def _hand_over(wire: socket.socket, job: dict[str, Any], channels: Channels) -> 
 
 def _furnish(world: World, folder: str, job: dict[str, Any]) -> None:
     """Put into the folder what the candidate is given."""
+    given = {f"work/{name}": content for name, content in job["inputs"].items()}
+    given["stdin"] = job["stdin"]
+    contents = {name: base64.b64decode(content) for name, content in given.items()}
     if "mount" in world.layers:
-        kernel.resize_memory(folder, job["files"])
+        room = sum(-(-len(content) // 4096) + 2 for content in contents.values()) * 4096
+        kernel.resize_memory(folder, job["files"] + room)
     with _acting_as(world.uid):
-        _put(f"{folder}/stdin", job["stdin"].encode("utf-8", "surrogateescape"))
-        for name, content in job["inputs"].items():
-            path = f"{folder}/work/{name}"
+        for name, content in contents.items():
+            path = f"{folder}/{name}"
             os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-            _put(path, base64.b64decode(content))
+            _put(path, content)
 
 
 def _put(path: str, content: bytes) -> None:
@@ -281,18 +289,40 @@ def _fix_chance() -> None:
         sys.modules["numpy.random"].seed(0)
 
 
-def _collected(folder: str, name: str) -> dict[str, Any]:
+def _collected(work: int, names: list[str], most: int) -> list[dict[str, Any]]:
+    """Read the artefacts, together no larger than the candidate's files may be."""
+    found = []
+    for name in names:
+        content = _content(work, name, most)
+        if isinstance(content, bytes):
+            most -= len(content)
+            found.append({"name": name, "content": base64.b64encode(content).decode()})
+        else:
+            found.append({"name": name, "missing": content})
+    return found
+
+
+def _content(work: int, name: str, most: int) -> bytes | str:
     """Read one artefact: an ordinary file, not a link, in the folder and nowhere else."""
-    place = os.open(f"{folder}/work", os.O_PATH | os.O_DIRECTORY)
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    opened = []
     try:
         *parents, last = name.split("/")
+        place = work
         for parent in parents:
             place = os.open(parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
-        file = os.open(last, flags, dir_fd=place)
+            opened.append(place)
+        file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        opened.append(file)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return "it is not an ordinary file"
+        if os.fstat(file).st_size > most:
+            return "it is too large"
+        parts = []
+        while part := os.read(file, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
     except OSError as error:
-        return {"name": name, "missing": error.strerror}
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        return {"name": name, "missing": "it is not an ordinary file"}
-    with open(file, "rb") as content:  # noqa: PTH123 - a descriptor
-        return {"name": name, "content": base64.b64encode(content.read()).decode()}
+        return error.strerror or "it cannot be read"
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)

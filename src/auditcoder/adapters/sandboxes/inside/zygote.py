@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import signal
+import site
 import socket
 import sys
 import time
@@ -21,7 +22,9 @@ from . import kernel, seccomp
 from .harness import open_streams
 from .supervisor import World, stand_by
 
-_NOBODY = 65534
+_USERS = 2_000_000_000
+"""The first of the machine's users that candidates are, where we may choose: nobody's."""
+_SLOTS = 1000
 _ROOT_SIZE = 1 << 20
 _DEVICES = ("null", "zero", "random", "urandom", "full")
 
@@ -52,17 +55,23 @@ def _serve(wire: socket.socket, world: World) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody to wait for: supervisors report
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who asked
     open_streams()
+    site.setquit()
+    site.sethelper()
     gc.collect()
     gc.freeze()
     spare: socket.socket | None = None
+    number = 0
     while True:
-        spare = spare or _prepared(world, wire)
+        number += 1
+        # Another user each time, where there are many: limits on threads are counted by user.
+        mine = world._replace(uid=world.uid + number % world.uids)
+        spare = spare or _prepared(mine, wire)
         message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
         if not message:
             os._exit(0)
         if not (spare and _handed_over(spare, descriptors)):
             # The one that stood by is gone; a fresh one, or the truth.
-            spare = _prepared(world, wire)
+            spare = _prepared(mine, wire)
             if not (spare and _handed_over(spare, descriptors)):
                 with contextlib.suppress(OSError):
                     os.write(descriptors[-1], b'{"fault": "no process can be started"}')
@@ -99,14 +108,15 @@ def _build(config: dict[str, Any], missing: dict[str, str]) -> World:
     """Take the walls that this machine offers, and say which it does not."""
     wanted = set(config["layers"])
     layers: list[str] = []
-    uid = os.getuid()
+    uid, uids = os.getuid(), 1
     private = config["private"]
     packages = config["package_folder"]
     readable = [*config["library"], packages, *config["package_files"]]
     devices = [f"/dev/{name}" for name in _DEVICES]
     if "namespaces" in wanted:
         try:
-            uid = _enter_namespaces()
+            uids = _enter_namespaces()
+            uid = 1 if uids > 1 else 0
             layers += ["user", "pid", "ipc", "net", "uts"]
             _enter_small_world(config, devices)
             private, packages = "/private", "/packages"
@@ -130,6 +140,8 @@ def _build(config: dict[str, Any], missing: dict[str, str]) -> World:
     return World(
         layers=(*layers, "rlimits"),
         uid=uid,
+        uids=uids,
+        tasks=64 if uids > 1 else 1024,
         private=private,
         readable=readable,
         devices=devices,
@@ -142,11 +154,11 @@ def _with_rules(world: World) -> World:
         return world
     # Private folders are mounted below `private`: Landlock looks past a mount to what is above.
     rules = kernel.file_rules(world.readable, world.private, world.devices)
-    return world._replace(file_rules=rules, call_rules=seccomp.program(own_pid=1))
+    return world._replace(file_rules=rules, call_rules=seccomp.program(1, walled=True))
 
 
 def _enter_namespaces() -> int:
-    """Go on as a child inside new namespaces, and return the candidates' uid there.
+    """Go on as a child inside new namespaces, and return how many users candidates can be.
 
     The maps of users can only be written from outside, so the parent stays there to write them,
     and as a shell around the child: whoever ends one ends the other.
@@ -186,7 +198,7 @@ def _enter_namespaces() -> int:
     kernel.die_with_parent()
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
-    return 1 if mapped == b"2" else 0
+    return _SLOTS if mapped == b"2" else 1
 
 
 def _write_maps(
@@ -203,13 +215,13 @@ def _write_maps(
 
 
 def _mapped(child: int, uid: int, gid: int) -> bytes:
-    """Map users: for root two, so that candidates need not be root anywhere; else one."""
+    """Map users: for root many, so that no candidate is root or another's user; else one."""
     process = Path(f"/proc/{child}")
     two = uid == 0
     if two:
         try:
-            (process / "uid_map").write_text(f"0 0 1\n1 {_NOBODY} 1\n")
-            (process / "gid_map").write_text(f"0 0 1\n1 {_NOBODY} 1\n")
+            (process / "uid_map").write_text(f"0 0 1\n1 {_USERS} {_SLOTS}\n")
+            (process / "gid_map").write_text(f"0 0 1\n1 {_USERS} {_SLOTS}\n")
         except OSError:
             two = False
         else:
@@ -242,10 +254,15 @@ def _enter_small_world(config: dict[str, Any], devices: list[str]) -> None:
         _show(root, path, f"/packages/{Path(path).name}")
     for folder in ("private/run", "packages"):
         Path(root, folder).mkdir(parents=True, exist_ok=True)
-    for link, target in (("tmp", "/private/run/tmp"), ("dev/stdin", "/private/run/stdin")):
+    for link, target in (
+        ("tmp", "/private/run/tmp"),
+        ("dev/shm", "/private/run/tmp"),
+        ("dev/stdin", "/private/run/stdin"),
+    ):
         with contextlib.suppress(FileExistsError):
             Path(root, link).symlink_to(target)
     kernel.remember_self()
+    kernel.name_host("sandbox")
     kernel.enter_root(root)
     kernel.make_read_only("/")
 

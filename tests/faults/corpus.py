@@ -1,0 +1,2662 @@
+"""Hostile programs. Each prints ESCAPED only if its attack succeeded.
+
+For the full sandbox. Where a wall is missing some would do harm (kill everybody, set the clock,
+write to /etc): never run them as root in a kind without Landlock or mounts, and seccomp.
+"""
+
+from auditcoder.domain.execution import CallFunction, Ending, RunFiles, RunTests
+from tests.faults.hostile import hostile
+
+ASSERTING = RunTests(
+    code="""
+assert answer() == 42
+print("ESCAPED")
+"""
+)
+"""A wrong answer must not come past the assertion."""
+
+CASES = RunTests(
+    code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(answer(), 42)
+        print("ESCAPED")
+
+    def test_true(self):
+        self.assertTrue(answer() == 42)
+        print("ESCAPED")
+"""
+)
+
+ANSWER = CallFunction(calls=("answer()",))
+
+
+# ---- processes: more of them
+
+hostile(
+    "fork bomb",
+    """
+import os
+
+for _ in range(1000):
+    if os.fork() == 0:
+        print("ESCAPED", flush=True)
+        os._exit(0)
+""",
+)
+
+hostile(
+    "fork that is refused and tried again",
+    """
+import os
+
+for _ in range(10_000):
+    try:
+        if os.fork() == 0:
+            os._exit(0)
+        print("ESCAPED")
+        break
+    except OSError:
+        pass
+else:
+    raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "fork through libc",
+    """
+import ctypes
+
+child = ctypes.CDLL(None, use_errno=True).fork()
+if child < 0:
+    raise OSError(ctypes.get_errno(), "fork")
+print("ESCAPED", flush=True)
+""",
+)
+
+hostile(
+    "vfork, raw",
+    """
+import ctypes, platform
+
+libc = ctypes.CDLL(None, use_errno=True)
+if platform.machine() == "x86_64":
+    child = libc.syscall(58)
+else:
+    child = libc.syscall(220, 0x4111, 0, 0, 0, 0)
+if child < 0:
+    raise OSError(ctypes.get_errno(), "vfork")
+libc.write(1, b"ESCAPED", 7)
+libc._exit(0)
+""",
+)
+
+hostile(
+    "clone, raw",
+    """
+import ctypes, platform
+
+libc = ctypes.CDLL(None, use_errno=True)
+clone = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+child = libc.syscall(clone, 17, 0, 0, 0, 0)
+if child < 0:
+    raise OSError(ctypes.get_errno(), "clone")
+print("ESCAPED", flush=True)
+""",
+)
+
+hostile(
+    "clone into a new user namespace, raw",
+    """
+import ctypes, platform
+
+libc = ctypes.CDLL(None, use_errno=True)
+clone = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+for flags in (0x10000000, 0x10000000 | 0x10000, 0x10000000 | 0x10000 | 0x900, 0x20010900):
+    if libc.syscall(clone, flags | 17, 0, 0, 0, 0) >= 0:
+        print("ESCAPED", flush=True)
+raise OSError(ctypes.get_errno(), "clone")
+""",
+)
+
+hostile(
+    "clone3, raw",
+    """
+import ctypes, struct
+
+libc = ctypes.CDLL(None, use_errno=True)
+arguments = struct.pack("11Q", 0, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0)
+child = libc.syscall(435, arguments, len(arguments))
+if child < 0:
+    raise OSError(ctypes.get_errno(), "clone3")
+print("ESCAPED", flush=True)
+""",
+)
+
+hostile(
+    "subprocess",
+    """
+import subprocess
+
+print("ESCAPED", subprocess.run(["/bin/sh", "-c", "id"], capture_output=True))
+""",
+)
+
+hostile(
+    "shell command",
+    """
+import os
+
+if os.system("true") == 0:
+    print("ESCAPED")
+else:
+    raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "multiprocessing",
+    """
+import multiprocessing
+
+process = multiprocessing.get_context("fork").Process(target=print, args=("ESCAPED",))
+process.start()
+process.join()
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "process pool",
+    """
+from concurrent.futures import ProcessPoolExecutor
+
+with ProcessPoolExecutor(2) as pool:
+    print("ESCAPED", list(pool.map(abs, [1, 2])))
+""",
+)
+
+hostile(
+    "spawned program",
+    """
+import os, sys
+
+os.posix_spawn(sys.executable, [sys.executable, "-c", "print('ESCAPED')"], {})
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "becoming another program",
+    """
+import os, sys
+
+os.execv(sys.executable, [sys.executable, "-c", "print('ESCAPED')"])
+""",
+)
+
+hostile(
+    "daemon by double fork",
+    """
+import os, time
+
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(1)
+        os.write(1, b"ESCAPED")
+    os._exit(0)
+""",
+)
+
+hostile(
+    "thread bomb",
+    """
+import threading, time
+
+def idle():
+    time.sleep(0.5)
+
+started = 0
+for _ in range(5000):
+    threading.Thread(target=idle, daemon=True).start()
+    started += 1
+    if started > 200:
+        print("ESCAPED")
+        break
+""",
+)
+
+hostile(
+    "threads that start threads",
+    """
+import threading
+
+def breed():
+    while True:
+        try:
+            threading.Thread(target=breed).start()
+        except RuntimeError:
+            pass
+
+breed()
+""",
+    Ending.TIMEOUT,
+    Ending.MEMORY,
+)
+
+
+# ---- memory
+
+hostile("memory, one list", "x = [0] * (1 << 33)\nprint('ESCAPED')\n", Ending.MEMORY)
+
+hostile(
+    "memory, one bytearray",
+    """
+held = bytearray(1 << 30)
+print("ESCAPED")
+""",
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, a list that grows",
+    """
+held = []
+while True:
+    held.append(bytearray(1 << 20))
+    if len(held) > 1000:
+        print("ESCAPED")
+        break
+""",
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, many small objects",
+    """
+held = []
+for number in range(20_000_000):
+    held.append([number])
+print("ESCAPED")
+""",
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, a string doubled",
+    """
+text = "x"
+for _ in range(40):
+    text += text
+print("ESCAPED")
+""",
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, a huge integer",
+    """
+number = 1 << (1 << 34)
+print("ESCAPED")
+""",
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, mapped privately",
+    """
+import mmap
+
+held = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+held.write(b"x" * (1 << 26))
+print("ESCAPED")
+""",
+    Ending.EXCEPTION,
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, mapped shared, in pieces",
+    """
+import mmap
+
+held = []
+for _ in range(64):
+    held.append(mmap.mmap(-1, 32 << 20))
+    held[-1].write(b"x" * (32 << 20))
+print("ESCAPED")
+""",
+    Ending.EXCEPTION,
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, mapped file without its end",
+    """
+import mmap, os
+
+file = os.open("big", os.O_RDWR | os.O_CREAT)
+os.ftruncate(file, 60 << 20)
+held = []
+for _ in range(100):
+    held.append(mmap.mmap(file, 60 << 20))
+    held[-1].write(b"x" * (60 << 20))
+print("ESCAPED")
+""",
+    Ending.EXCEPTION,
+    Ending.MEMORY,
+)
+
+hostile(
+    "memory, error swallowed again and again",
+    """
+held = []
+while True:
+    try:
+        held.append(bytearray(8 << 20))
+    except MemoryError:
+        pass
+    if len(held) > 200:
+        print("ESCAPED")
+        break
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "memory, in the buffers of sockets",
+    """
+import socket
+
+held, filled = [], 0
+for _ in range(100):
+    held += socket.socketpair()
+    for end in held[-2:]:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+        end.setblocking(False)
+        try:
+            while filled < 512 << 20:
+                filled += end.send(bytes(1 << 18))
+        except BlockingIOError:
+            pass
+if filled >= 512 << 20:
+    print("ESCAPED")
+raise OSError("full")
+""",
+)
+
+hostile(
+    "memory, in pipes, with descriptors for every thread",
+    """
+import ctypes, fcntl, os, threading
+
+libc = ctypes.CDLL(None, use_errno=True)
+filled = []
+
+def fill():
+    if libc.syscall(436, 1000, 1001, 2):  # close_range, and a table of descriptors of its own
+        return
+    for _ in range(100):
+        one, other = os.pipe()
+        os.set_blocking(other, False)
+        try:
+            fcntl.fcntl(other, 1031, 1 << 20)
+        except OSError:
+            pass
+        try:
+            while sum(filled) < 300 << 20:
+                filled.append(os.write(other, bytes(1 << 16)))
+        except BlockingIOError:
+            pass
+
+threading.stack_size(1 << 18)
+threads = [threading.Thread(target=fill) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+if sum(filled) >= 300 << 20:
+    print("ESCAPED")
+raise OSError(ctypes.get_errno(), "full")
+""",
+)
+
+hostile(
+    "descriptors, a table for every thread",
+    """
+import ctypes, os, threading
+
+libc = ctypes.CDLL(None, use_errno=True)
+count = [0]
+
+def take():
+    if libc.syscall(436, 1000, 1001, 2) < 0:
+        return
+    try:
+        while True:
+            os.dup(0)
+            count[0] += 1
+    except OSError:
+        pass
+
+threading.stack_size(1 << 18)
+for _ in range(4):
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+if count[0] > 256:
+    print("ESCAPED", count)
+raise OSError("no more")
+""",
+)
+
+hostile(
+    "limits raised by oneself",
+    """
+import resource
+
+for what in (resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE):
+    resource.setrlimit(what, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print("ESCAPED")
+""",
+)
+
+hostile(
+    "limits of process 1 raised",
+    """
+import resource
+
+resource.prlimit(1, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print("ESCAPED")
+""",
+)
+
+
+# ---- time
+
+hostile("endless loop", "while True:\n    pass\n", Ending.TIMEOUT)
+
+hostile("endless sleep", "import time\ntime.sleep(3600)\nprint('ESCAPED')\n", Ending.TIMEOUT)
+
+hostile(
+    "endless loop inside one instruction",
+    """
+print("ESCAPED" if sum(range(10**15)) else "")
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "endless backtracking",
+    """
+import re
+
+re.match(r"(a+)+$", "a" * 64 + "b")
+print("ESCAPED")
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "every signal ignored",
+    """
+import signal
+
+for number in signal.valid_signals():
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+while True:
+    pass
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "every signal blocked",
+    """
+import signal, time
+
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+time.sleep(3600)
+print("ESCAPED")
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "leaving in good order when the clock asks",
+    """
+import os, signal, sys
+
+def leave(*_):
+    os._exit(0)
+
+for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGTERM, signal.SIGXCPU):
+    signal.signal(number, leave)
+while True:
+    pass
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "exceptions that are never let out",
+    """
+while True:
+    try:
+        while True:
+            pass
+    except BaseException:
+        continue
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "main thread gone, another goes on",
+    """
+import ctypes, platform, threading
+
+def go_on():
+    while True:
+        pass
+
+threading.Thread(target=go_on, daemon=True).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "thread that never ends",
+    """
+import threading, time
+
+def never():
+    while True:
+        time.sleep(0.1)
+
+threading.Thread(target=never).start()
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "endless work at exit",
+    """
+import atexit
+
+def again():
+    while True:
+        pass
+
+atexit.register(again)
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "exit handlers that register exit handlers",
+    """
+import atexit
+
+def again():
+    atexit.register(again)
+    again()
+
+atexit.register(again)
+raise SystemExit(0)
+""",
+    Ending.EXCEPTION,
+    Ending.OK,
+)
+
+hostile(
+    "stopping oneself",
+    """
+import os, signal, time
+
+os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(3600)
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "profiler and tracer that never return",
+    """
+import sys
+
+def forever(*_):
+    while True:
+        pass
+
+sys.setprofile(forever)
+sys.settrace(forever)
+print("ESCAPED")
+""",
+    Ending.TIMEOUT,
+)
+
+
+# ---- output
+
+hostile("flood on stdout", "while True:\n    print('x' * 10_000)\n", Ending.OUTPUT_LIMIT)
+
+hostile(
+    "flood on stderr",
+    """
+import sys
+
+while True:
+    sys.stderr.write("x" * 10_000)
+""",
+    Ending.OUTPUT_LIMIT,
+)
+
+hostile(
+    "flood on both, from threads",
+    """
+import os, threading
+
+def flood(where):
+    while True:
+        os.write(where, b"x" * 65536)
+
+for where in (1, 2):
+    threading.Thread(target=flood, args=(where,)).start()
+""",
+    Ending.OUTPUT_LIMIT,
+)
+
+hostile(
+    "flood on the report",
+    """
+import os
+
+while True:
+    os.write(3, b"x" * 65536)
+""",
+    Ending.OUTPUT_LIMIT,
+)
+
+hostile(
+    "flood that goes on after the end",
+    """
+import atexit, os
+
+def flood():
+    while True:
+        os.write(1, b"x" * 65536)
+
+atexit.register(flood)
+""",
+    Ending.OUTPUT_LIMIT,
+)
+
+hostile(
+    "flood of bytes that are no text, then a good exit",
+    """
+import os
+
+for _ in range(1000):
+    os.write(1, bytes([0xFF, 0xFE, 0x00, 0x80]) * 4096)
+os._exit(0)
+""",
+    Ending.OUTPUT_LIMIT,
+)
+
+
+# ---- descriptors
+
+hostile(
+    "descriptors, all of them",
+    """
+import os
+
+held = []
+for _ in range(5000):
+    held.append(os.open("/dev/null", os.O_RDONLY))
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "descriptors that were inherited",
+    """
+import os, stat
+
+found = []
+for number in range(4, 4096):
+    try:
+        found.append((number, os.fstat(number)))
+    except OSError:
+        pass
+print("ESCAPED" if found else "", found)
+if not found:
+    raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "descriptors read that are for writing",
+    """
+import os
+
+for number in (1, 2, 3):
+    try:
+        print("ESCAPED", os.read(number, 100))
+    except OSError:
+        pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "descriptors sent to oneself, in a circle",
+    """
+import array, socket
+
+left, right = socket.socketpair()
+for _ in range(3):
+    one, other = socket.socketpair()
+    for end, carried in ((one, other), (other, one)):
+        rights = array.array("i", [carried.fileno(), 1, 2, 3])
+        end.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+
+# ---- disk
+
+hostile(
+    "disk, filled with one file",
+    """
+with open("big", "wb") as file:
+    for _ in range(1000):
+        file.write(bytes(1 << 20))
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "disk, filled with many files",
+    """
+for number in range(1000):
+    with open(f"big{number}", "wb") as file:
+        file.write(bytes(1 << 20))
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "disk, filled in the folder for temporary files",
+    """
+import tempfile
+
+held = []
+for _ in range(100):
+    held.append(tempfile.TemporaryFile())
+    held[-1].write(bytes(4 << 20))
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "disk, filled with names",
+    """
+for number in range(100_000):
+    open(f"empty{number}", "w").close()
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "disk, filled with folders in folders",
+    """
+import os
+
+for _ in range(100_000):
+    os.mkdir("deep")
+    os.chdir("deep")
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "disk, a huge file with nothing in it",
+    """
+with open("sparse", "wb") as file:
+    file.truncate(1 << 40)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "disk, space claimed beforehand",
+    """
+import os
+
+with open("claimed", "wb") as file:
+    os.posix_fallocate(file.fileno(), 0, 1 << 30)
+print("ESCAPED")
+""",
+)
+
+
+# ---- depth
+
+hostile("recursion without end", "def f(n):\n    return f(n + 1)\n\nf(0)\n")
+
+hostile(
+    "recursion without end or limit",
+    """
+import sys
+
+sys.setrecursionlimit(10**9)
+
+def f(n):
+    return f(n + 1)
+
+f(0)
+""",
+    Ending.MEMORY,
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "recursion in C",
+    """
+import sys
+
+sys.setrecursionlimit(10**9)
+
+class Deep:
+    def __getattr__(self, name):
+        return getattr(self, name + "x")
+
+    def __repr__(self):
+        return repr(self)
+
+repr(Deep())
+""",
+    Ending.KILLED,
+    Ending.MEMORY,
+)
+
+hostile(
+    "recursion in the repr of nested lists",
+    """
+nest = []
+for _ in range(500_000):
+    nest = [nest]
+repr(nest)
+""",
+)
+
+hostile(
+    "recursion in pickle",
+    """
+import pickle
+
+nest = []
+for _ in range(500_000):
+    nest = [nest]
+pickle.dumps(nest)
+""",
+)
+
+hostile(
+    "recursion in json",
+    """
+import json
+
+json.loads("[" * 1_000_000)
+""",
+)
+
+hostile(
+    "recursion in the compiler",
+    """
+compile("-" * 1_000_000 + "1", "deep", "exec")
+""",
+    Ending.MEMORY,
+    Ending.EXCEPTION,
+    Ending.KILLED,
+)
+
+hostile(
+    "recursion in one's own source",
+    "x = " + "(" * 5000 + "1" + ")" * 5000 + "\nprint('ESCAPED')\n",
+)
+
+hostile(
+    "recursion when everything is taken down",
+    """
+class Link:
+    pass
+
+last = None
+for _ in range(300_000):
+    link = Link()
+    link.next = last
+    last = link
+del last, link
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+    Ending.KILLED,
+)
+
+hostile(
+    "null pointer",
+    """
+import ctypes
+
+print("ESCAPED", ctypes.string_at(0))
+""",
+    Ending.KILLED,
+)
+
+
+# ---- other processes
+
+hostile(
+    "killing the parent",
+    """
+import os, signal
+
+os.kill(os.getppid(), signal.SIGKILL)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "killing everybody",
+    """
+import os, signal
+
+os.kill(-1, signal.SIGKILL)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "killing one's group",
+    """
+import os, signal
+
+os.killpg(0, signal.SIGKILL)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "killing by trying every number",
+    """
+import os, signal
+
+for process in range(2, 40_000):
+    for how in (os.kill, os.killpg):
+        try:
+            how(process, signal.SIGTERM)
+            print("ESCAPED", process)
+        except OSError:
+            pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "killing through a descriptor",
+    """
+import os, signal
+
+handle = os.pidfd_open(os.getpid())
+signal.pidfd_send_signal(handle, signal.SIGKILL)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "descriptors stolen from the supervisor",
+    """
+import ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+for process in (0, 1, 2, 3):
+    handle = libc.syscall(434, process, 0)
+    for number in range(16):
+        if libc.syscall(438, max(handle, 5), number, 0) >= 0:
+            print("ESCAPED")
+raise OSError(ctypes.get_errno(), "pidfd_getfd")
+""",
+)
+
+hostile(
+    "signals by way of a file's owner",
+    """
+import fcntl, os, signal
+
+one, other = os.pipe()
+for command, value in ((fcntl.F_SETOWN, os.getppid()), (10, signal.SIGKILL), (15, bytes(8))):
+    try:
+        fcntl.fcntl(one, command, value)
+        print("ESCAPED")
+    except OSError:
+        pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "tracing",
+    """
+import ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+for request in (0, 16, 0x4206):
+    for process in (0, 1, 2):
+        if libc.ptrace(request, process, 0, 0) == 0:
+            print("ESCAPED")
+raise OSError(ctypes.get_errno(), "ptrace")
+""",
+)
+
+hostile(
+    "reading another's memory",
+    """
+import ctypes, struct
+
+libc = ctypes.CDLL(None, use_errno=True)
+space = ctypes.create_string_buffer(64)
+piece = struct.pack("QQ", ctypes.addressof(space), 64)
+for process in range(0, 10):
+    if libc.process_vm_readv(process, piece, 1, piece, 1, 0) > 0:
+        print("ESCAPED")
+raise OSError(ctypes.get_errno(), "process_vm_readv")
+""",
+)
+
+hostile(
+    "slowing others down",
+    """
+import os
+
+os.setpriority(os.PRIO_USER, 0, -20)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "first in line for the processor",
+    """
+import os
+
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
+print("ESCAPED")
+""",
+)
+
+
+# ---- secrets
+
+for _path in (
+    "/etc/passwd",
+    "/etc/shadow",
+    "/root/.ssh/id_rsa",
+    "/home",
+    "/proc/self/environ",
+    "/proc/1/environ",
+    "/proc/self/mem",
+    "/proc/1/root/etc/passwd",
+    "/proc/self/fd/3",
+    "/sys/kernel",
+    "/dev/mem",
+    "/dev/kmsg",
+    "/var/run/docker.sock",
+):
+    hostile(
+        f"secret, {_path}",
+        f"""
+import os
+
+path = {_path!r}
+print("ESCAPED", os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(100))
+""",
+    )
+
+hostile(
+    "secret, the environment",
+    """
+import ctypes, os
+
+environment = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
+if os.environ or (environment and environment[0]):
+    print("ESCAPED", dict(os.environ))
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "secret, the folders of other runs",
+    """
+import os
+
+own = {"run", "work", "tmp", "stdin"}
+for place in ("/private", "/private/run", "..", "../..", "/tmp", "/tmp/.."):
+    for name in os.listdir(place):
+        if name not in own:
+            print("ESCAPED", place, name)
+os.listdir("../../..")
+""",
+)
+
+hostile(
+    "secret, by climbing",
+    """
+import os
+
+climber = os.open(".", os.O_PATH)
+for _ in range(20):
+    climber = os.open("..", os.O_PATH, dir_fd=climber)
+print("ESCAPED", os.read(os.open("etc/passwd", os.O_RDONLY, dir_fd=climber), 100))
+""",
+)
+
+hostile(
+    "secret, a link to it",
+    """
+import os
+
+os.symlink("/etc/passwd", "innocent")
+print("ESCAPED", open("innocent").read())
+""",
+)
+
+hostile(
+    "secret, a hard link to it",
+    """
+import os
+
+os.link("/etc/ld.so.cache", "innocent")
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "secret, by handle",
+    """
+import ctypes, platform, struct
+
+libc = ctypes.CDLL(None, use_errno=True)
+handle = struct.pack("II8s", 8, 1, struct.pack("Q", 2))
+if libc.open_by_handle_at(3, handle, 0) >= 0:
+    print("ESCAPED")
+raise OSError(ctypes.get_errno(), "open_by_handle_at")
+""",
+)
+
+hostile(
+    "secret, openat2",
+    """
+import ctypes, struct
+
+libc = ctypes.CDLL(None, use_errno=True)
+how = struct.pack("QQQ", 0, 0, 0)
+if libc.syscall(437, -100, b"/etc/passwd", how, len(how)) >= 0:
+    print("ESCAPED")
+raise OSError(ctypes.get_errno(), "openat2")
+""",
+)
+
+hostile(
+    "secret, other packages of this machine",
+    """
+import msgspec
+
+print("ESCAPED", msgspec)
+""",
+)
+
+hostile(
+    "secret, the sandbox's own project",
+    """
+import sys
+
+for path in sys.path + [argument for argument in sys.orig_argv if argument.startswith("/")]:
+    for file in ("", "/auditcoder/__init__.py", "/local.py", "/../../__init__.py"):
+        try:
+            open(path + file)
+            if file:
+                print("ESCAPED", path, file)
+        except OSError:
+            pass
+import auditcoder
+print("ESCAPED")
+""",
+)
+
+
+# ---- writing outside
+
+for _path in (
+    "/owned",
+    "/usr/owned",
+    "/private/owned",
+    "/packages/owned.py",
+    "/dev/owned",
+    "/etc/ld.so.preload",
+    "/var/tmp/owned",
+    "/proc/sys/kernel/core_pattern",
+):
+    hostile(
+        f"write to {_path}",
+        f"""
+with open({_path!r}, "w") as file:
+    file.write("owned")
+print("ESCAPED")
+""",
+    )
+
+hostile(
+    "write to the standard library",
+    """
+import os
+
+folder = os.path.dirname(os.__file__)
+for name in ("sitecustomize.py", "random.py", "__pycache__/random.cpython-311.pyc"):
+    try:
+        with open(f"{folder}/{name}", "ab"):
+            print("ESCAPED", name)
+    except OSError as error:
+        refused = error
+raise refused
+""",
+)
+
+hostile(
+    "changing the standard library's rights and names",
+    """
+import os
+
+file = os.__file__
+for change in (
+    lambda: os.chmod(file, 0o777),
+    lambda: os.chown(file, os.getuid(), os.getgid()),
+    lambda: os.utime(file, (0, 0)),
+    lambda: os.rename(file, file + "x"),
+    lambda: os.unlink(file),
+    lambda: os.truncate(file, 0),
+    lambda: os.symlink("/etc/passwd", file + "x"),
+    lambda: os.link(file, file + "x"),
+    lambda: os.fchmod(os.open(file, os.O_RDONLY), 0o777),
+):
+    try:
+        change()
+        print("ESCAPED")
+    except OSError as error:
+        refused = error
+raise refused
+""",
+)
+
+hostile(
+    "write through a mapping that was for reading",
+    """
+import mmap, os
+
+file = os.open(os.__file__, os.O_RDONLY)
+held = mmap.mmap(file, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+held[0] = 65
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "device of one's own",
+    """
+import os, stat
+
+os.mknod("disk", 0o666 | stat.S_IFBLK, os.makedev(8, 0))
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "rights of root for a program",
+    """
+import os
+
+with open("shell", "wb") as file:
+    file.write(b"#!/bin/sh")
+os.chmod("shell", 0o6755)
+os.execv("./shell", ["shell"])
+""",
+)
+
+hostile(
+    "program that lies in memory only",
+    """
+import os
+
+file = os.memfd_create("program")
+os.write(file, b"#!/bin/sh")
+os.execve(file, ["program"], {})
+""",
+)
+
+
+# ---- the walls themselves
+
+for _name, _call in {
+    "chroot": 'libc.chroot(b".")',
+    "pivot_root": 'libc.syscall(number(155, 41), b".", b".")',
+    "mount": 'libc.mount(b"proc", b".", b"proc", 0, None)',
+    "bind mount": 'libc.mount(b"/", b".", None, 4096, None)',
+    "remount for writing": 'libc.mount(None, b"/", None, 32 | 4096, None)',
+    "unmount": 'libc.umount2(b"/private/run", 2)',
+    "new mount interface, open_tree": 'libc.syscall(428, -100, b"/", 1)',
+    "new mount interface, fsopen": 'libc.syscall(430, b"proc", 0)',
+    "new mount interface, mount_setattr": 'libc.syscall(442, -100, b"/", 0, bytes(32), 32)',
+    "unshare users": "libc.unshare(0x10000000)",
+    "unshare mounts": "libc.unshare(0x00020000)",
+    "unshare descriptors": "libc.unshare(0x400)",
+    "setns": "libc.setns(3, 0)",
+    "seccomp once more": "libc.prctl(22, 1, 0, 0, 0)",
+    "dumpable again": "libc.prctl(4, 1, 0, 0, 0)",
+    "child subreaper": "libc.prctl(36, 1, 0, 0, 0)",
+    "ambient capabilities": "libc.prctl(47, 2, 21, 0, 0)",
+    "traced by anybody": "libc.prctl(0x59616D61, -1, 0, 0, 0)",
+    "capset": 'libc.capset(b"\\x22\\x05\\x08\\x20" + bytes(4), b"\\xff" * 24)',
+    "setuid": "libc.setuid(0)",
+    "setresgid": "libc.setresgid(0, 0, 0)",
+    "setgroups": "libc.setgroups(0, None)",
+    "keyctl": "libc.syscall(number(250, 219), 0, -3, 1, 0, 0)",
+    "bpf": "libc.syscall(number(321, 280), 0, bytes(128), 128)",
+    "perf_event_open": ("libc.syscall(number(298, 241), bytes(128), 0, -1, -1, 0)"),
+    "userfaultfd": "libc.syscall(number(323, 282), 1)",
+    "io_uring": "libc.syscall(425, 8, ctypes.create_string_buffer(120))",
+    "personality": "libc.personality(0x0040000)",
+    "kexec": "libc.syscall(number(246, 104), 0, 0, 0, 0)",
+    "module": "libc.syscall(number(175, 105), None, 0, b'')",
+    "reboot": "libc.reboot(0)",
+    "host name": "libc.sethostname(b'owned', 5)",
+    "swap": "libc.swapon(b'swap', 0)",
+    "clock": "libc.clock_settime(0, bytes(16))",
+    "accounting": "libc.acct(b'acct')",
+    "kernel log": "libc.klogctl(3, ctypes.create_string_buffer(100), 100)",
+    "input and output ports": ("libc.syscall(number(172, 105), 3, 0, 0)"),
+    "fanotify": "libc.fanotify_init(0, 0)",
+    "inotify": "libc.inotify_init()",
+    "quota": "libc.quotactl(0x80000700, b'/dev/vda', 0, None)",
+    "memory locked": "libc.mlockall(3)",
+    "memory policy": "libc.syscall(450, 0, 0, 0, 0)",
+    "secret memory": "libc.syscall(447, 0)",
+    "landlock of one's own": "libc.syscall(444, None, 0, 1)",
+    "lookup of a cookie": "libc.syscall(number(212, 18), 0, 0, 0)",
+}.items():
+    hostile(
+        f"kernel, {_name}",
+        f"""
+import ctypes, platform
+
+def number(x86, arm):
+    return x86 if platform.machine() == "x86_64" else arm
+
+libc = ctypes.CDLL(None, use_errno=True)
+if {_call} >= 0:
+    print("ESCAPED")
+raise OSError(ctypes.get_errno(), "refused")
+""",
+    )
+
+hostile(
+    "kernel, calls of 32 bits",
+    r"""
+import ctypes, mmap, platform
+
+if platform.machine() != "x86_64":
+    ctypes.string_at(0)
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(b"\xb8\x02\x00\x00\x00\xcd\x80\xc3")  # mov eax, fork; int 0x80; ret
+code = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+if code() >= 0:
+    print("ESCAPED")
+""",
+    Ending.KILLED,
+)
+
+hostile(
+    "kernel, calls of the x32 kind",
+    """
+import ctypes, platform
+
+if platform.machine() != "x86_64":
+    ctypes.string_at(0)
+if ctypes.CDLL(None).syscall(0x40000000 + 57) >= 0:
+    print("ESCAPED")
+""",
+    Ending.KILLED,
+)
+
+hostile(
+    "kernel, typing into the terminal",
+    """
+import fcntl
+
+for character in b"id\\n":
+    for where in (0, 1, 2):
+        try:
+            fcntl.ioctl(where, 0x5412, bytes([character]))
+            print("ESCAPED")
+        except OSError as error:
+            refused = error
+raise refused
+""",
+)
+
+hostile(
+    "kernel, arguments with high bits set",
+    """
+import ctypes, platform
+
+libc = ctypes.CDLL(None, use_errno=True)
+kill = {"x86_64": 62, "aarch64": 129}[platform.machine()]
+high = ctypes.c_ulong(1 << 32 | 2)
+if libc.syscall(ctypes.c_long(kill), high, ctypes.c_ulong(0)) >= 0:
+    print("ESCAPED")
+raise OSError(ctypes.get_errno(), "kill")
+""",
+)
+
+
+# ---- the network, and other ways to talk
+
+for _family, _type, _protocol in (
+    ("AF_INET", "SOCK_STREAM", 0),
+    ("AF_INET", "SOCK_DGRAM", 0),
+    ("AF_INET", "SOCK_RAW", 1),
+    ("AF_INET6", "SOCK_STREAM", 0),
+    ("AF_INET6", "SOCK_RAW", 58),
+    ("AF_UNIX", "SOCK_STREAM", 0),
+    ("AF_UNIX", "SOCK_DGRAM", 0),
+    ("AF_NETLINK", "SOCK_RAW", 0),
+    ("AF_PACKET", "SOCK_RAW", 768),
+    ("AF_VSOCK", "SOCK_STREAM", 0),
+    ("AF_ALG", "SOCK_SEQPACKET", 0),
+    ("AF_BLUETOOTH", "SOCK_RAW", 1),
+    ("AF_CAN", "SOCK_RAW", 1),
+    ("AF_TIPC", "SOCK_STREAM", 0),
+):
+    hostile(
+        f"socket, {_family} {_type}",
+        f"""
+import socket
+
+numbers = {{"AF_BLUETOOTH": 31, "AF_CAN": 29, "AF_TIPC": 30}}
+family = getattr(socket, {_family!r}, numbers.get({_family!r}))
+print("ESCAPED", socket.socket(family, socket.{_type}, {_protocol}))
+""",
+    )
+
+hostile(
+    "socket, a pair of another family",
+    """
+import socket
+
+print("ESCAPED", socket.socketpair(30, socket.SOCK_STREAM))
+""",
+)
+
+hostile(
+    "socket, a pair bound to a name",
+    """
+import socket
+
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+one.bind("\\0meeting")
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "socket, a pair that sends elsewhere",
+    """
+import socket
+
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for name in ("/dev/log", "/run/systemd/notify", "/run/systemd/journal/socket", "\\0meeting"):
+    try:
+        one.sendto(b"hello", name)
+        print("ESCAPED", name)
+    except OSError as error:
+        refused = error
+raise refused
+""",
+)
+
+hostile(
+    "socket, a name looked up",
+    """
+import socket
+
+print("ESCAPED", socket.getaddrinfo("localhost", 80))
+""",
+)
+
+hostile(
+    "web page fetched",
+    """
+import urllib.request
+
+print("ESCAPED", urllib.request.urlopen("http://127.0.0.1/").read())
+""",
+)
+
+hostile(
+    "server on this machine",
+    """
+import http.server
+
+http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+print("ESCAPED")
+""",
+)
+
+
+# ---- left behind for the next run: each escapes when it is run a second time
+
+for _name, _calls in {
+    "shared memory": (
+        "libc.shmget(4711, 4096, 0o666) >= 0",
+        "libc.shmget(4711, 4096, 0o1666)",
+    ),
+    "semaphores": ("libc.semget(4711, 1, 0o666) >= 0", "libc.semget(4711, 1, 0o1666)"),
+    "message queue": ("libc.msgget(4711, 0o666) >= 0", "libc.msgget(4711, 0o1666)"),
+    "named queue": (
+        "libc.mq_open(b'/left', 0) >= 0",
+        "libc.mq_open(b'/left', 0o102, 0o666, None)",
+    ),
+}.items():
+    hostile(
+        f"left behind, {_name}",
+        f"""
+import ctypes
+
+libc = ctypes.CDLL("librt.so.1", use_errno=True)
+if {_calls[0]}:
+    print("ESCAPED")
+if {_calls[1]} < 0:
+    raise OSError(ctypes.get_errno(), "refused")
+print("ESCAPED")
+""",
+    )
+
+hostile(
+    "left behind, named shared memory",
+    """
+from multiprocessing import shared_memory
+
+shared_memory.SharedMemory("left", create=True, size=4096)
+print("ESCAPED")
+""",
+)
+
+hostile(
+    "left behind, files",
+    """
+import os, tempfile
+
+files = [f"{place}/left" for place in (".", "..", "/tmp", tempfile.gettempdir(), "/private/run")]
+if any(map(os.path.exists, files)):
+    print("ESCAPED")
+for file in files:
+    open(file, "w").close()
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "left behind, modules",
+    """
+import builtins, os, random, sys
+
+for module in (builtins, os, random, sys):
+    if hasattr(module, "left"):
+        print("ESCAPED")
+    module.left = True
+os.environ["LEFT"] = "1"
+os.umask(0o777)
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "left behind, modules that shadow others",
+    """
+import os, sys
+
+for name in ("sitecustomize", "usercustomize", "random", "shelve", "json"):
+    for folder in (".", "..", "/tmp"):
+        with open(f"{folder}/{name}.py", "w") as file:
+            file.write("print('ESCAPED')")
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+
+# ---- the judge: leaving early, in good order
+
+for _where, _source, _action in (
+    ("a call", "import os\n\ndef answer():\n    os._exit(0)\n", ANSWER),
+    ("a test", "import os\n\ndef answer():\n    os._exit(0)\n", CASES),
+    ("an assertion", "import os\n\ndef answer():\n    os._exit(0)\n", ASSERTING),
+    ("loading, before calls", "import os\n\nos._exit(0)\n", ANSWER),
+    ("loading, before tests", "import os\n\nos._exit(0)\n", CASES),
+):
+    hostile(f"exit 0 in {_where}", _source, Ending.WRONG_EXIT, action=_action)
+
+hostile(
+    "leaving in a call",
+    "import sys\n\ndef answer():\n    sys.exit(0)\n",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+hostile("leaving while loading", "raise SystemExit\n", Ending.WRONG_EXIT, action=CASES)
+
+hostile(
+    "leaving when asked how an error reads",
+    """
+import os
+
+class Quiet(Exception):
+    def __str__(self):
+        os._exit(0)
+
+def answer():
+    raise Quiet
+""",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+hostile(
+    "leaving when asked how a value reads",
+    """
+import sys
+
+class Quiet:
+    def __repr__(self):
+        sys.exit(0)
+
+def answer():
+    return Quiet()
+""",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+hostile(
+    "leaving from a thread, while the call goes on",
+    """
+import os, threading, time
+
+def answer():
+    threading.Timer(0.1, os._exit, (0,)).start()
+    time.sleep(1)
+    return 42
+""",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+hostile(
+    "leaving from a finaliser",
+    """
+import os
+
+class Last:
+    def __del__(self):
+        os._exit(0)
+
+def answer():
+    Last()
+    return 42
+""",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+hostile(
+    "leaving with a strange code",
+    """
+class Strange(int):
+    def __and__(self, other):
+        return "0"
+
+raise SystemExit(Strange(7))
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "leaving with nought of many bits",
+    "raise SystemExit(1 << 8)\n",
+    Ending.OK,
+)
+
+hostile(
+    "leaving with the report closed",
+    """
+import os
+
+os.close(3)
+
+def answer():
+    return 42
+""",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+hostile(
+    "leaving with another file as the report",
+    """
+import os
+
+os.dup2(os.open("report", os.O_RDWR | os.O_CREAT), 3)
+
+def answer():
+    return 42
+""",
+    Ending.WRONG_EXIT,
+    action=ANSWER,
+)
+
+
+# ---- the judge: the machinery of tests
+
+hostile(
+    "assertions replaced",
+    """
+import unittest
+
+unittest.TestCase.assertEqual = lambda *_: None
+
+def answer():
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(answer(), 42)
+"""
+    ),
+)
+
+hostile(
+    "assertions hollowed out",
+    """
+import unittest
+
+def nothing(self, *_, **__):
+    pass
+
+for name in dir(unittest.TestCase):
+    method = getattr(unittest.TestCase, name)
+    if name.startswith("assert") and name != "assertEqual" and not method.__closure__:
+        method.__code__ = nothing.__code__
+
+def answer():
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_true(self):
+        self.assertTrue(answer() == 42)
+"""
+    ),
+)
+
+hostile(
+    "assertions hollowed out, but for one list",
+    """
+import unittest
+
+def only(self, first, second, msg=None):
+    if first != second and isinstance(first, list):
+        raise AssertionError
+
+unittest.TestCase.assertEqual.__code__ = only.__code__
+
+def answer():
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(answer(), 42)
+"""
+    ),
+)
+
+hostile(
+    "assertions that hold within a test only",
+    """
+import unittest
+
+real = unittest.TestCase.assertEqual
+
+def once(self, *_):
+    unittest.TestCase.assertEqual = real
+
+def answer():
+    unittest.TestCase.assertEqual = once
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(answer(), 42)
+"""
+    ),
+)
+
+hostile(
+    "results replaced",
+    """
+import unittest
+
+unittest.TestResult.addFailure = unittest.TestResult.addSuccess
+unittest.case._Outcome.success = True
+
+def answer():
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(answer(), 42)
+"""
+    ),
+)
+
+hostile(
+    "loader that finds nothing",
+    """
+import unittest
+
+unittest.TestLoader.getTestCaseNames = lambda *_: []
+""",
+    action=CASES,
+)
+
+hostile(
+    "suite that runs nothing, and then is whole again",
+    """
+import unittest
+
+real = unittest.TestSuite.run
+
+def nothing(self, result, debug=False):
+    unittest.TestSuite.run = real
+    return result
+
+unittest.TestSuite.run = nothing
+""",
+    action=CASES,
+)
+
+hostile(
+    "compiler that overlooks the tests, and then is whole again",
+    """
+import builtins
+
+real = builtins.compile
+
+def blind(code, name, *rest, **more):
+    builtins.compile = real
+    return real("print('ESCAPED')", name, *rest, **more)
+
+builtins.compile = blind
+""",
+    action=ASSERTING,
+)
+
+hostile(
+    "built-in names replaced",
+    """
+import builtins
+
+builtins.isinstance = lambda *_: True
+builtins.AssertionError = ValueError
+builtins.len = lambda _: 42
+
+def answer():
+    return []
+""",
+    Ending.EXCEPTION,
+    Ending.WRONG_EXIT,
+    action=RunTests(code="assert len(answer()) == 42\n"),
+)
+
+
+hostile(
+    "tests stepped over by a tracer",
+    """
+import sys
+
+def step(frame, event, argument):
+    if event == "line" and frame.f_lineno == 2:
+        frame.f_lineno = 3
+    return step
+
+def enter(frame, event, argument):
+    return step if frame.f_code.co_filename == "tests.py" else None
+
+sys.settrace(enter)
+
+def answer():
+    return 41
+""",
+    action=ASSERTING,
+)
+
+hostile(
+    "locals of the test changed by a tracer",
+    """
+import ctypes, sys
+
+def step(frame, event, argument):
+    if "expected" in frame.f_locals:
+        frame.f_locals["expected"] = 41
+        frame.f_globals["expected"] = 41
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
+    return step
+
+sys.settrace(step)
+
+def answer():
+    return 41
+""",
+    Ending.EXCEPTION,
+    Ending.WRONG_EXIT,
+    action=RunTests(
+        code="""
+def check():
+    expected = 42
+    got = answer()
+    assert got == expected
+    print("ESCAPED")
+
+check()
+"""
+    ),
+)
+
+hostile(
+    "expected answer read from the source of the call",
+    """
+import linecache, re, sys
+
+def answer():
+    text = "".join("".join(linecache.getlines(file)) for file in ("call", "tests.py"))
+    text += repr(sys._getframe(1).f_code.co_consts)
+    if found := re.search("42", text):
+        print("ESCAPED")
+    return 41
+""",
+    Ending.OK,
+    action=ANSWER,
+)
+
+hostile(
+    "expected answer looked for in all of memory",
+    """
+import gc, sys
+
+def answer():
+    seen = gc.get_objects()
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        seen += [frame.f_locals, frame.f_globals]
+    for thing in seen:
+        if isinstance(thing, dict) and "expected" in thing:
+            print("ESCAPED", thing["expected"])
+    raise LookupError("no answer anywhere")
+""",
+    Ending.OK,
+    action=ANSWER,
+)
+
+hostile(
+    "module of tests swapped for another",
+    """
+import sys, types, unittest
+
+class Lenient(unittest.TestCase):
+    def assertEqual(self, *_):
+        pass
+
+sys.modules["unittest"] = types.ModuleType("unittest")
+sys.modules["unittest"].__dict__.update(vars(unittest), TestCase=Lenient)
+
+def answer():
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(answer(), 42)
+"""
+    ),
+)
+
+hostile(
+    "assertions of the test's own class replaced while it runs",
+    """
+import sys
+
+def answer():
+    type(sys._getframe(1).f_locals["self"]).assertEqual = lambda *_: None
+    return 41
+""",
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_equal(self):
+        got = answer()
+        self.assertEqual(got, 42)
+"""
+    ),
+)
+
+hostile(
+    "tests called off after the first",
+    """
+import sys
+
+def answer():
+    frame = sys._getframe()
+    while frame := frame.f_back:
+        if hasattr(frame.f_locals.get("result"), "stop"):
+            frame.f_locals["result"].stop()
+    return 42
+""",
+    Ending.EXCEPTION,
+    Ending.WRONG_EXIT,
+    action=RunTests(
+        code="""
+import unittest
+
+class Judge(unittest.TestCase):
+    def test_1(self):
+        self.assertEqual(answer(), 42)
+
+    def test_2(self):
+        self.assertEqual(answer(), 43)
+"""
+    ),
+)
+
+hostile(
+    "test case that comes with the program",
+    """
+import unittest
+
+class Judge(unittest.TestCase):
+    __module__ = "tests"
+
+    def test_own(self):
+        print("ESCAPED")
+
+def answer():
+    return 42
+""",
+    Ending.OK,
+    action=RunTests(code="assert answer() == 42\n"),
+)
+
+
+# ---- the judge: what is reported
+
+hostile(
+    "report forged without a seal",
+    """
+import json, os
+
+said = [
+    {"what": "test", "name": "", "verdict": "passed", "message": "", "frames": []},
+    {"what": "done"},
+]
+for line in said:
+    os.write(3, json.dumps(line).encode() + b"\\n")
+    os.write(3, b" " + json.dumps(line).encode() + b"\\n")
+os._exit(0)
+""",
+    Ending.WRONG_EXIT,
+    action=CASES,
+)
+
+hostile(
+    "report forged with guessed seals",
+    """
+import os, secrets
+
+for _ in range(1000):
+    os.write(3, f'{secrets.token_hex(16)} {{"what": "done"}}\\n'.encode())
+os._exit(0)
+""",
+    Ending.WRONG_EXIT,
+    action=CASES,
+)
+
+hostile(
+    "report with a stack that breaks its reader",
+    """
+import os
+
+os.write(3, b'  File "program.py", line ' + b"9" * 5000 + b" in f\\n")
+while True:
+    pass
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "report with a stack of a million lines",
+    """
+import os
+
+for _ in range(1000):
+    os.write(3, b'  File "program.py", line 1 in f\\n' * 500)
+while True:
+    pass
+""",
+    Ending.TIMEOUT,
+)
+
+hostile(
+    "report that is deep",
+    """
+import os, sys
+
+frame = sys._getframe()
+while frame := frame.f_back:
+    if "job" in frame.f_locals:
+        os.write(3, frame.f_locals["job"]["seal"].encode() + b" " + b"[" * 200_000 + b"\\n")
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "report with a line number without end",
+    """
+import os, sys
+
+frame = sys._getframe()
+while frame := frame.f_back:
+    if "report" in frame.f_locals:
+        where = {"function": "f", "file": "program.py", "line": float("inf")}
+        frame.f_locals["report"](
+            "raised", type="E", bases=[], message="", frames=[where]
+        )
+        break
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "report that is no text",
+    """
+import os
+
+os.write(3, bytes(range(256)) * 100 + b"\\n" * 1000 + b"\\0" * 1000)
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception whose name is no name",
+    """
+class Meta(type):
+    @property
+    def __name__(self):
+        return "\\ud800\\n"
+
+class Odd(Exception, metaclass=Meta):
+    pass
+
+raise Odd("\\udcff")
+""",
+    Ending.EXCEPTION,
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception that cannot be told",
+    """
+class Mute(Exception):
+    def __str__(self):
+        raise KeyboardInterrupt
+
+    __repr__ = __str__
+
+raise Mute
+""",
+    Ending.EXCEPTION,
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception with a message that only looks like text",
+    """
+class Text(str):
+    def __getitem__(self, key):
+        return self
+
+    def encode(self, *_):
+        return self
+
+    def decode(self, *_):
+        return {"a": object()}
+
+class Liar(Exception):
+    def __str__(self):
+        return Text("x")
+
+raise Liar
+""",
+    Ending.EXCEPTION,
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception with a message of a gigabyte",
+    """
+class Long(Exception):
+    def __str__(self):
+        return "x" * (1 << 27)
+
+raise Long
+""",
+    Ending.EXCEPTION,
+    Ending.MEMORY,
+)
+
+hostile(
+    "exception that is its own cause",
+    """
+one, other = ValueError("one"), ValueError("other")
+one.__cause__, other.__cause__ = other, one
+raise one
+""",
+)
+
+hostile(
+    "exceptions in a group a thousand deep",
+    """
+error = ValueError("x")
+for _ in range(1000):
+    error = ExceptionGroup("g", [error])
+raise error
+""",
+)
+
+hostile(
+    "exception in a thread",
+    """
+import threading
+
+def fail():
+    raise ValueError("in a thread")
+
+threading.Thread(target=fail).start()
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception in a finaliser",
+    """
+class Last:
+    def __del__(self):
+        raise SystemExit(0)
+
+kept = Last()
+del kept
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception hook that leaves in good order",
+    """
+import os, sys
+
+sys.excepthook = lambda *_: os._exit(0)
+raise ValueError("never seen")
+""",
+    Ending.EXCEPTION,
+    Ending.OK,
+)
+
+hostile(
+    "standard output closed and replaced",
+    """
+import io, os, sys
+
+sys.stdout.close()
+os.close(1)
+os.close(2)
+sys.stdout = io.StringIO()
+print("ESCAPED")
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "standard output that cannot be flushed",
+    """
+import sys
+
+class Broken:
+    def write(self, text):
+        return len(text)
+
+    def flush(self):
+        raise OSError("no")
+
+sys.stdout = sys.stderr = Broken()
+print = None
+""",
+)
+
+
+# ---- the judge: values
+
+for _name, _source in {
+    "equal to everything": """
+class Equal:
+    def __eq__(self, other):
+        return True
+    __hash__ = None
+
+    def __repr__(self):
+        return "42"
+
+def answer():
+    return Equal()
+""",
+    "a number that lies": """
+class Lie(int):
+    def __eq__(self, other):
+        return True
+    __hash__ = int.__hash__
+
+    def __int__(self):
+        return 42
+    __index__ = __repr__ = __str__ = __int__
+
+def answer():
+    return Lie(41)
+""",
+    "an object that says it is a number": """
+class Lie:
+    __class__ = property(lambda self: int)
+
+def answer():
+    return Lie()
+""",
+    "a list that lies": """
+class Lie(list):
+    def __iter__(self):
+        return iter([42])
+
+    def __len__(self):
+        return 1
+
+def answer():
+    return Lie([41])
+""",
+    "a huge number": "def answer():\n    return 7 ** 500_000\n",
+    "a list that holds itself": "def answer():\n    x = []\n    x.append(x)\n    return x\n",
+    "a list a million deep": """
+def answer():
+    nest = []
+    for _ in range(1_000_000):
+        nest = [nest]
+    return nest
+""",
+    "text that is no text": """
+def answer():
+    return ["\\ud800", "\\0", "\\n", {"\\udfff": b"\\xff"}]
+""",
+    "numbers that are none": """
+from decimal import Decimal
+
+def answer():
+    return [float("nan"), float("-inf"), complex("nan+infj"), Decimal("sNaN"), Decimal("1e999999")]
+""",
+    "a fraction that explodes": """
+from fractions import Fraction
+
+class Bomb(Fraction):
+    def __str__(self):
+        return "1e999999999"
+
+Bomb.__name__ = "Fraction"
+
+def answer():
+    return Bomb(1, 2)
+""",
+    "a set of numbers that collide": """
+class Odd(int):
+    __hash__ = object.__hash__
+
+def answer():
+    return {Odd(n * ((1 << 61) - 1)) for n in range(1000)}
+""",
+    "a type without a name": """
+class Meta(type):
+    __module__ = property(lambda self: 1 / 0)
+
+class Odd(metaclass=Meta):
+    pass
+
+def answer():
+    return Odd()
+""",
+    "an object that does not say what it is": """
+class Mute:
+    def __getattribute__(self, name):
+        raise MemoryError
+
+    def __repr__(self):
+        return None
+
+def answer():
+    return Mute()
+""",
+}.items():
+    hostile(
+        f"value, {_name}",
+        _source,
+        *(
+            (Ending.EXCEPTION, Ending.OK)
+            if "without" in _name or "does not" in _name
+            else (Ending.OK,)
+        ),
+        action=ANSWER,
+    )
+
+hostile(
+    "value, more than can be reported",
+    """
+def answer():
+    return "x" * (100 << 20)
+""",
+    Ending.OUTPUT_LIMIT,
+    Ending.MEMORY,
+    action=ANSWER,
+)
+
+hostile(
+    "value, a generator without end",
+    """
+class Endless(list):
+    pass
+
+def answer():
+    import itertools
+    return list(itertools.count())
+""",
+    Ending.OK,
+    Ending.TIMEOUT,
+    Ending.MEMORY,
+    action=ANSWER,
+)
+
+
+# ---- what is brought out
+
+hostile(
+    "artefact, a link out",
+    """
+import os
+
+os.symlink("/etc/passwd", "out.txt")
+os.symlink("/etc", "folder")
+""",
+    Ending.OK,
+    action=RunFiles(inputs={}, artefacts=("out.txt", "folder/passwd")),
+)
+
+hostile(
+    "artefact, the whole folder a link out",
+    """
+import os
+
+os.chdir("..")
+os.rename("work", "gone")
+os.symlink(os.path.dirname(os.__file__), "work")
+""",
+    Ending.OK,
+    action=RunFiles(inputs={}, artefacts=("os.py",)),
+)
+
+hostile(
+    "artefact, a pipe",
+    """
+import os
+
+os.mkfifo("out.txt")
+print("ESCAPED")
+""",
+    action=RunFiles(inputs={}, artefacts=("out.txt",)),
+)
+
+hostile(
+    "artefact, a folder",
+    "import os\n\nos.mkdir('out.txt')\n",
+    Ending.OK,
+    action=RunFiles(inputs={}, artefacts=("out.txt", "out.txt/deeper")),
+)
+
+hostile(
+    "artefact, one file under many names, huge and empty",
+    """
+import os
+
+with open("0", "wb") as file:
+    file.truncate(60 << 20)
+for number in range(1, 5):
+    os.link("0", str(number))
+""",
+    Ending.OK,
+    Ending.OUTPUT_LIMIT,
+    action=RunFiles(inputs={}, artefacts=("0", "1", "2", "3", "4")),
+)
+
+hostile(
+    "artefact, not to be read",
+    """
+import os
+
+with open("out.txt", "w") as file:
+    file.write("x")
+os.chmod("out.txt", 0)
+os.chmod(".", 0)
+""",
+    Ending.OK,
+    action=RunFiles(inputs={}, artefacts=("out.txt",)),
+)
+
+hostile(
+    "artefact, strange names",
+    """
+for name in ("a\\nb", "\\udcff", " ", "-rf", "a" * 255):
+    with open(name, "w") as file:
+        file.write("x")
+""",
+    Ending.OK,
+    action=RunFiles(inputs={"in\nput": b"x"}, artefacts=("a\nb", " ", "-rf", "a" * 255)),
+)
+
+hostile(
+    "artefact, the folder taken away",
+    """
+import os, shutil
+
+for name in os.listdir(".."):
+    shutil.rmtree("../" + name, ignore_errors=True)
+""",
+    Ending.OK,
+    action=RunFiles(inputs={"given": b"x"}, artefacts=("given",)),
+)

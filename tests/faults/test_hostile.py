@@ -1,0 +1,126 @@
+"""Hostile programs: each ends as expected, nothing survives, the host is unchanged, the next
+run is clean, and what they say of themselves can be read without harm."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.sandboxes.local import LocalSandbox
+from auditcoder.adapters.sandboxes.strength import Strength, strength_of
+from auditcoder.domain.execution import Ending, Execution, Outcome, Returned, RunProgram
+from auditcoder.domain.values import digest
+from tests.faults import corpus
+from tests.faults.hostile import CORPUS, Hostile
+
+assert corpus  # which fills CORPUS
+SECRET = b"the host's own secret"
+
+
+class Host(NamedTuple):
+    """What on this machine must not change, or be seen."""
+
+    sandbox: LocalSandbox
+    folder: Path
+    victim: "subprocess.Popen[bytes]"
+
+    def state(self) -> tuple[str, ...]:
+        """Describe it."""
+        files = sorted(self.folder.rglob("*"))
+        return tuple(
+            f"{path.name} {path.stat().st_mode:o} {digest(path.read_bytes())}" for path in files
+        )
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    folder = tmp_path_factory.mktemp("host")
+    folder.chmod(0o755)
+    (folder / "secret").write_bytes(SECRET)
+    with (
+        LocalSandbox() as sandbox,
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"]) as victim,
+    ):
+        # Programs that would kill everybody are not for a machine without walls.
+        assert strength_of(sandbox.kind) is Strength.FULL
+        yield Host(sandbox, folder, victim)
+        victim.kill()
+
+
+def _descendants(pid: int) -> list[int]:
+    children: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        children += map(int, listing.read_text().split())
+    return [*children, *(below for child in children for below in _descendants(child))]
+
+
+def _processes() -> int:
+    return len(_descendants(os.getpid()))
+
+
+def _readable(outcome: Outcome) -> None:
+    """Whatever was said can be written down, and every value read, soon and within bounds."""
+    assert msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome) == outcome
+    values = [call.value for call in outcome.calls if isinstance(call, Returned)]
+    if not values:
+        return
+    reader = (
+        "import sys, json\nfrom auditcoder.domain.observed import read\n"
+        "for text in json.load(sys.stdin):\n"
+        "    try: read(text) == 42\n"
+        "    except ValueError: pass\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", reader],
+        input=msgspec.json.encode(values),
+        check=True,
+        timeout=20,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
+    )
+
+
+def _escaped(outcome: Outcome) -> bool:
+    """Whether it said so; a traceback that quotes the line did not."""
+    errors = b"\n".join(
+        line for line in outcome.stderr.splitlines() if b"print(" not in line.lower()
+    )
+    return b"ESCAPED" in outcome.stdout or b"ESCAPED" in errors
+
+
+@pytest.mark.parametrize("program", CORPUS, ids=lambda program: program.name)
+def test_a_hostile_program_gets_nothing(program: Hostile, host: Host) -> None:
+    before = host.state()
+    outcome = host.sandbox.run(
+        Execution(source=program.source, action=program.action, bounds=program.bounds)
+    )
+    assert not _escaped(outcome), outcome
+    assert outcome.ending in program.endings, outcome
+    assert outcome.seconds < program.bounds.seconds + 2
+    assert host.state() == before
+    assert host.victim.poll() is None
+    assert SECRET not in outcome.stdout + outcome.stderr
+    _readable(outcome)
+    after = host.sandbox.run(
+        Execution(source="import os; print(os.listdir(), 6 * 7)", action=RunProgram())
+    )
+    assert (after.ending, after.stdout) == (Ending.OK, b"[] 42\n")
+
+
+def test_there_are_enough_of_them_and_each_is_another() -> None:
+    names = [program.name for program in CORPUS]
+    assert len(set(names)) == len(names) >= 80
+
+
+def test_nothing_survives_them(host: Host) -> None:
+    """The worker, its shell, and one supervisor and one candidate that stand by: no more."""
+    host.sandbox.run(Execution(source="pass", action=RunProgram()))
+    deadline = signal.sigtimedwait([], 0.5)
+    assert deadline is None
+    assert _processes() <= 6 + 1  # and the victim
