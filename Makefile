@@ -8,6 +8,7 @@ READY := $(VENV)/.ready
 
 demo: $(READY)
 	@$(BIN)/python examples/helpful_currents/demo.py
+	@$(BIN)/python examples/edges/demo.py
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
@@ -29,6 +30,8 @@ schema: $(READY)   ## write the published JSON Schema anew
 
 bench: $(READY)
 	$(BIN)/python benchmarks/trace.py
+	$(BIN)/python benchmarks/sandbox.py
+	$(BIN)/python benchmarks/model.py
 
 lock:              ## resolve the pinned versions anew (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \

@@ -1,0 +1,99 @@
+"""`make demo`, second part: a model writes a function, the sandbox runs it, the record replays."""
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+from auditcoder.adapters.models.replay import ReplayModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.events import Manifest
+from auditcoder.domain.execution import Bounds, CallFunction, Execution, Returned, RunProgram
+from auditcoder.domain.observed import read
+from auditcoder.domain.request import Message, Speaker
+from auditcoder.domain.task import FunctionForm, Task
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import RunId
+from auditcoder.interfaces.opening import open_model, open_sandbox
+from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.asking import Asker, Question
+from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.shapes import Block
+from auditcoder.lifecycle.transfer import verify_run
+
+HERE = Path("demo-run")
+RUN = RunId("edges")
+TASK = Task(
+    title="Is it a palindrome?",
+    statement="Write `palindrome(text: str) -> bool`: letters and digits only, case ignored.",
+    form=FunctionForm(entry="palindrome"),
+)
+CASES = {
+    "palindrome('A man, a plan, a canal: Panama')": True,
+    "palindrome('Not one')": False,
+    "palindrome('')": True,
+    "palindrome('12 21')": True,
+}
+QUESTION = Question(
+    messages=(
+        Message(speaker=Speaker.SYSTEM, text="You write short, correct Python 3."),
+        Message(speaker=Speaker.USER, text=TASK.statement),
+    ),
+    shape=Block(),
+    role="demo",
+    phase=Phase.PLANNING,
+    max_tokens=300,
+)
+ROGUE = "import socket; socket.create_connection(('192.0.2.1', 80))"
+
+
+def main() -> None:
+    """Show both edges at work."""
+    HERE.mkdir(exist_ok=True)
+    for old in HERE.glob("edges.db*"):
+        old.unlink()
+    settings = read_settings()
+    model = open_model(settings.model, settings, print)
+    sandbox = open_sandbox(settings, print)
+    store = SqliteStore(HERE / "edges.db")
+    manifest = Manifest(model=model.name, weights=model.traits.weights, sandbox=sandbox.kind)
+    recorder = Recorder.start(store, RUN, TASK, lambda: datetime.now(UTC), manifest)
+
+    title(f"{model.name} is asked for a function")
+    asker = Asker(model, recorder, Purse(Budget(tokens=4000), model.traits.price))
+    answer = asker.ask(QUESTION)
+    used = answer.reply.usage
+    print(answer.value)
+    print(f"{used.prompt_tokens} tokens read, {used.completion_tokens} written,", end=" ")
+    print(f"{answer.reply.seconds:.1f} s; the reply is event {answer.seq} of the record")
+
+    title("The sandbox calls it; what it should answer stays outside")
+    calls = CallFunction(calls=tuple(CASES))
+    outcome = sandbox.run(Execution(source=answer.value, action=calls, watch=True))
+    for (call, expected), seen in zip(CASES.items(), outcome.calls, strict=False):
+        value = read(seen.value) if isinstance(seen, Returned) else seen.exception
+        print(f"  {'right' if value == expected else 'wrong'}  {call} -> {value}")
+    print(f"{outcome.ending.value}, {outcome.seconds * 1000:.1f} ms, {outcome.sandbox}")
+
+    title("A program that wants out")
+    print(f"  {ROGUE}")
+    rogue = sandbox.run(Execution(source=ROGUE, action=RunProgram(), bounds=Bounds(seconds=2)))
+    raised = rogue.raised
+    print(f"{rogue.ending.value}: {raised.exception}: {raised.message}" if raised else rogue.ending)
+
+    title("The same question, answered from the record: no model is needed")
+    again = Recorder.start(SqliteStore(":memory:"), RUN, TASK, lambda: datetime.now(UTC), manifest)
+    replayed = Asker(ReplayModel(store, RUN), again, Purse(Budget(), None)).ask(QUESTION)
+    print(f"the same answer, word for word: {replayed.value == answer.value}")
+    print(f"the record verifies: {verify_run(store, RUN).holds}")
+    for part in (model, sandbox, store):
+        part.close()
+
+
+def title(text: str) -> None:
+    """Say what comes."""
+    print(f"\n{'─' * min(78, shutil.get_terminal_size().columns)}\n{text}\n")
+
+
+if __name__ == "__main__":
+    main()
