@@ -2,6 +2,8 @@
 
 from typing import Generic, NamedTuple, TypeVar
 
+import msgspec
+
 from auditcoder.domain.errors import ModelError, ModelUnavailable, ReplyUnusable
 from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.ids import NodeId
@@ -147,16 +149,11 @@ def _again(request: Request, reply: Reply, unfit: Unfit) -> Request:
     """Ask once more, with what was said and what is wrong with it."""
     said = reply.text if len(reply.text) <= _QUOTED else f"{reply.text[:_QUOTED]}\n[...]"
     objection = f"That cannot be used: {unfit}\nAnswer the request above again, as it asks."
-    return Request(
+    return msgspec.structs.replace(
+        request,
         messages=(
             *request.messages,
             Message(speaker=Speaker.ASSISTANT, text=said or "(nothing)"),
             Message(speaker=Speaker.USER, text=objection),
         ),
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        seed=request.seed,
-        stop=request.stop,
-        schema=request.schema,
-        prompt=request.prompt,
     )

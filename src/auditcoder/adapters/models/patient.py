@@ -5,6 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from auditcoder.domain.errors import ModelUnavailable
 from auditcoder.domain.request import Attempt, Reply, Request, Traits, charged_for
 from auditcoder.domain.values import Value
@@ -114,11 +116,6 @@ class PatientModel:
 def _with_attempts(reply: Reply, failed: list[Attempt]) -> Reply:
     if not failed:
         return reply
-    return Reply(
-        text=reply.text,
-        finish=reply.finish,
-        usage=reply.usage + charged_for(failed),
-        model=reply.model,
-        seconds=reply.seconds,
-        attempts=(*failed, *reply.attempts),
+    return msgspec.structs.replace(
+        reply, usage=reply.usage + charged_for(failed), attempts=(*failed, *reply.attempts)
     )
