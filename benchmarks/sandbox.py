@@ -80,8 +80,8 @@ def _limit() -> None:
         resource.setrlimit(what, (most, most))
 
 
-def compare(sandbox: LocalSandbox, path: str, runs: int) -> dict[str, list[float]]:
-    """Time every way, in turn."""
+def all_ways(sandbox: LocalSandbox, path: str) -> dict[str, Callable[[], bytes]]:
+    """List what is compared; bubblewrap where it is installed."""
     ways: dict[str, Callable[[], bytes]] = {
         "auditcoder": lambda: _run(sandbox).stdout,
         "python -I -S": lambda: bare(path),
@@ -89,6 +89,11 @@ def compare(sandbox: LocalSandbox, path: str, runs: int) -> dict[str, list[float
     }
     if shutil.which("bwrap"):
         ways["bubblewrap"] = lambda: bubblewrapped(path)
+    return ways
+
+
+def compare(ways: dict[str, Callable[[], bytes]], runs: int) -> dict[str, list[float]]:
+    """Time every way, in turn."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
@@ -148,14 +153,14 @@ def _descriptors(pid: int) -> int:
         return 0
 
 
-def throughput(sandbox: LocalSandbox, seconds: float, workers: int) -> float:
+def throughput(way: Callable[[], bytes], workers: int, seconds: float = 5.0) -> float:
     """Return how many runs a second `workers` get through."""
     until = time.monotonic() + seconds
 
     def work(_: int) -> int:
         done = 0
         while time.monotonic() < until:
-            assert _run(sandbox).stdout == ANSWER
+            assert way() == ANSWER
             done += 1
         return done
 
@@ -176,7 +181,10 @@ def main() -> None:
         path = Path(sys.argv[0]).resolve().with_name(".program.py")
         path.write_text(PROGRAM)
         try:
-            times = compare(sandbox, str(path), options.runs)
+            ways = all_ways(sandbox, str(path))
+            times = compare(ways, options.runs)
+            cores = len(os.sched_getaffinity(0))
+            rates = {name: throughput(way, 2 * cores) for name, way in ways.items()}
         finally:
             path.unlink()
         medians = {name: statistics.median(found) * 1000 for name, found in times.items()}
@@ -184,13 +192,10 @@ def main() -> None:
             name: statistics.quantiles(found, n=20)[18] * 1000 for name, found in times.items()
         }
         ours = medians["auditcoder"]
-        print(f"{'way':<24}{'median ms':>10}{'95 % ms':>10}{'ratio':>8}")
+        print(f"{'way':<24}{'median ms':>10}{'95 % ms':>10}{'ratio':>8}{'runs/s':>8}{'ratio':>8}")
         for name, median in medians.items():
-            print(f"{name:<24}{median:>10.2f}{tails[name]:>10.2f}{median / ours:>8.2f}")
-        cores = len(os.sched_getaffinity(0))
-        rates = {n: throughput(sandbox, 5.0, n) for n in (1, cores, 2 * cores)}
-        for workers, rate in rates.items():
-            print(f"{workers} at once: {rate:.0f} runs a second")
+            print(f"{name:<24}{median:>10.2f}{tails[name]:>10.2f}{median / ours:>8.2f}", end="")
+            print(f"{rates[name]:>8.0f}{rates['auditcoder'] / rates[name]:>8.2f}")
         samples = endure(sandbox, options.long)
         for sample in samples:
             print(sample)
@@ -204,7 +209,7 @@ def main() -> None:
         "median_ms": medians,
         "p95_ms": tails,
         "ratio_to_ours": {name: median / ours for name, median in medians.items()},
-        "runs_a_second": {str(workers): rate for workers, rate in rates.items()},
+        "runs_a_second_on_all_cores": rates,
         "endurance": samples,
     }
     if options.out:
