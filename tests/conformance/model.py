@@ -93,7 +93,7 @@ class ModelConformance:
         assert reply.seconds >= 0
 
     def test_a_prompt_takes_no_more_tokens_than_was_said(self, model: Model) -> None:
-        assert model.complete(HELLO).usage.prompt_tokens <= model.at_most_tokens(HELLO)
+        assert model.complete(HELLO).usage.prompt_tokens <= HELLO.at_most_tokens()
 
     def test_several_threads_may_ask_at_once(self, model: Model) -> None:
         with ThreadPoolExecutor(3) as pool:

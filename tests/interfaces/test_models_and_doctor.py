@@ -121,6 +121,21 @@ class TestModels:
         assert said.out == "by hand\n"
         assert "reply.md" in said.err
 
+    def test_bytes_that_are_no_text_are_marked(self, home: Path) -> None:
+        with serving() as server:
+            environment = {"AUDITCODER_BASE_URL": server.address}
+            said = run(home, "models", "ask", "a\udcffb", "--model", "server:x", **environment)
+            assert said.code == Exit.OK
+            assert server.asked[0]["messages"][-1]["content"] == "a?b"
+
+    def test_passwords_in_addresses_are_not_shown(self, home: Path) -> None:
+        address = "http://bob:hunter2secret@127.0.0.1:1/v1"
+        said = run(home, "models", AUDITCODER_BASE_URL=address)
+        assert "127.0.0.1:1" in said.out
+        assert "hunter2secret" not in said.out
+        store = "postgresql://bob:hunter2secret@db/x"
+        assert "hunter2secret" not in run(home, "doctor", AUDITCODER_STORE=store).out
+
     def test_a_configuration_that_is_wrong(self, home: Path) -> None:
         (home / "c.toml").write_text("modle = 1")
         said = run(home, "models", AUDITCODER_CONFIG=str(home / "c.toml"))
@@ -152,3 +167,4 @@ class TestDoctor:
         (home / "c.toml").write_text("modle = 1")
         said = run(home, "doctor", AUDITCODER_CONFIG=str(home / "c.toml"))
         assert "modle" in said.out
+        assert said.code == Exit.UNREADABLE

@@ -1,6 +1,7 @@
 """Asking: every answer is on record and paid for, a bad one is asked for once more."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -10,12 +11,18 @@ from hypothesis import strategies as st
 
 from auditcoder.adapters.models.scripted import Line, ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.errors import BudgetExceeded, ModelUnavailable, ReplyUnusable
+from auditcoder.domain.errors import (
+    BudgetExceeded,
+    ModelMisconfigured,
+    ModelUnavailable,
+    ReplyUnusable,
+)
 from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.request import FREE, Finish, Message, Price, Reply, Request, Speaker, Traits
 from auditcoder.domain.usage import Phase, Usage, total
 from auditcoder.lifecycle.asking import Asker, Question
 from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.patience import Patience, Waiting
 from auditcoder.lifecycle.shapes import Block, Structured, Text, Unfit, blocks
 from auditcoder.lifecycle.transfer import verify_run
 from tests.support.records import take
@@ -40,10 +47,19 @@ def question(shape: object, text: str = "Plan it.") -> Question[object]:
 class Desk:
     """A scripted model, a record, and someone who asks."""
 
-    def __init__(self, *lines: Line, budget: Budget | None = None, price: Price = FREE) -> None:
+    def __init__(
+        self,
+        *lines: Line,
+        budget: Budget | None = None,
+        price: Price = FREE,
+        patience: Patience | None = None,
+    ) -> None:
         self.model = ScriptedModel(lines, Traits(price=price))
         self.store = SqliteStore(":memory:")
-        self.asker = Asker(self.model, started(self.store), Purse(budget or Budget(), price))
+        self.slept: list[float] = []
+        waiting = Waiting(sleep=self.slept.append, chance=lambda: 0.5)
+        purse = Purse(budget or Budget(), price)
+        self.asker = Asker(self.model, started(self.store), purse, patience, waiting)
 
     def replies(self) -> list[ReplyRecorded]:
         assert verify_run(self.store, RUN).holds
@@ -95,6 +111,87 @@ class TestARejectedReply:
         assert why in desk.replies()[0].rejected
 
 
+def down(retry_after: float | None = None, *, billed: bool = False) -> ModelUnavailable:
+    return ModelUnavailable("model.server", "down", retry_after=retry_after, billed=billed)
+
+
+class TestPatience:
+    def test_waits_double_and_vary_and_are_on_record(self) -> None:
+        desk = Desk(down(), down(), down(), "fine")
+        assert desk.asker.ask(question(Text())).value == "fine"
+        assert desk.slept == [0.75, 1.5, 3.0]
+        (event,) = desk.replies()
+        assert [attempt.waited for attempt in event.attempts] == desk.slept
+
+    def test_the_servers_own_wish_comes_first(self) -> None:
+        desk = Desk(down(7.0), down(-3.0), "fine")
+        desk.asker.ask(question(Text()))
+        assert desk.slept == [7.0, 0.0]
+
+    def test_a_wish_for_too_long_a_wait_ends_it(self) -> None:
+        desk = Desk(down(3600.0), "fine")
+        with pytest.raises(ModelUnavailable):
+            desk.asker.ask(question(Text()))
+        assert desk.slept == []
+
+    def test_attempts_are_bounded_and_all_are_told_and_billed(self) -> None:
+        desk = Desk(*[down(billed=True)] * 9, patience=Patience(attempts=3))
+        with pytest.raises(ModelUnavailable):
+            desk.asker.ask(question(Text()))
+        (event,) = desk.replies()
+        assert [attempt.billed for attempt in event.attempts] == [True] * 3
+        assert (event.usage.calls, event.usage.unmeasured) == (3, 3)
+        assert event.finish == "failed"
+
+    def test_what_will_not_pass_is_not_tried_again(self) -> None:
+        desk = Desk(ModelMisconfigured("model.key", "no key"), "fine")
+        with pytest.raises(ModelMisconfigured):
+            desk.asker.ask(question(Text()))
+        assert len(desk.model.asked) == 1
+
+    def test_attempts_that_were_billed_are_kept_whatever_ends_them(self) -> None:
+        desk = Desk(down(billed=True), ModelMisconfigured("model.key", "no key"))
+        with pytest.raises(ModelMisconfigured):
+            desk.asker.ask(question(Text()))
+        (event,) = desk.replies()
+        assert event.usage.unmeasured == 1
+        assert event.rejected == "model.key: no key"
+
+    def test_a_budget_bounds_attempts_that_were_billed(self) -> None:
+        desk = Desk(*[down(billed=True)] * 5, budget=Budget(tokens=200))
+        with pytest.raises(BudgetExceeded):
+            desk.asker.ask(question(Text(), "short"))
+        assert len(desk.model.asked) == 2
+        (event,) = desk.replies()
+        assert event.usage.unmeasured == 2
+        assert event.rejected.startswith("budget.tokens")
+
+    @pytest.mark.parametrize(
+        ("error", "code"), [(KeyboardInterrupt(), "interrupted"), (OSError("x"), "internal")]
+    )
+    def test_a_call_that_was_broken_off_is_on_record_and_billed(
+        self, error: BaseException, code: str
+    ) -> None:
+        def broken(_: Request) -> str:
+            raise error
+
+        desk = Desk(broken, budget=Budget(tokens=150))
+        with pytest.raises(type(error)):
+            desk.asker.ask(question(Text(), "short"))
+        (event,) = desk.replies()
+        assert (event.attempts[0].problem, event.usage.unmeasured) == (code, 1)
+        with pytest.raises(BudgetExceeded):
+            desk.asker.ask(question(Text(), "short"))
+
+
+def test_halves_of_characters_are_marked_once_and_for_all() -> None:
+    desk = Desk("a\ud800b", '{"steps": ["c\udfffd"]}')
+    value = desk.asker.ask(question(Structured(Plan), "what of \udc00?")).value
+    assert value == Plan(["c?d"])
+    assert "a?b" in desk.model.asked[1].messages[1].text
+    assert len(desk.replies()) == 2
+
+
 class TestShapes:
     @pytest.mark.parametrize(
         "text",
@@ -131,6 +228,22 @@ class TestShapes:
         text = f"```py\nx = 1\n```\n{shell}\n```python\nx = 1\ny = 2\n```"
         assert Block().read(Reply(text=text, finish=Finish.STOP, usage=Usage())) == "x = 1\ny = 2\n"
 
+    def test_a_block_that_says_what_it_is_comes_before_longer_ones_that_do_not(self) -> None:
+        text = "```\nsome output that is rather long\n```\n```python3\nx = 1\n```"
+        assert Block().read(Reply(text=text, finish=Finish.STOP, usage=Usage())) == "x = 1\n"
+
+    def test_line_ends_of_any_kind_close_a_block(self) -> None:
+        text = '```json\r\n{"steps": []}\r\n```\r\n'
+        assert Structured(Plan).read(Reply(text=text, finish=Finish.STOP, usage=Usage())) == Plan(
+            []
+        )
+
+    def test_no_text_takes_long_to_read(self) -> None:
+        for text in ("```" + "a" * 300_000, "`" * 300_000, "```\n" * 50_000, "~~~ " * 100_000):
+            started = time.monotonic()
+            blocks(text)
+            assert time.monotonic() - started < 5
+
     def test_fences_inside_longer_fences_are_content(self) -> None:
         assert blocks("````md\n```py\nx\n```\n````") == [("md", "```py\nx\n```\n")]
 
@@ -159,7 +272,7 @@ class TestBudget:
         desk = Desk("one two", "three", budget=Budget(tokens=150))
         ask = question(Text(), "short")
         desk.asker.ask(ask)
-        most = desk.model.at_most_tokens(desk.model.asked[0]) + 50
+        most = desk.model.asked[0].at_most_tokens() + 50
         assert most <= 150 - 3
         desk.asker.ask(ask)
         with pytest.raises(BudgetExceeded) as over:
@@ -182,9 +295,9 @@ class TestBudget:
             purse.reserve(601, 0)
 
     def test_a_failed_call_is_settled(self) -> None:
-        gone = ModelUnavailable("model.connection", "gone")
-        desk = Desk(gone, "fine", budget=Budget(tokens=200))
-        with pytest.raises(ModelUnavailable):
+        refused = ModelMisconfigured("model.key", "no key")
+        desk = Desk(refused, "fine", budget=Budget(tokens=150))
+        with pytest.raises(ModelMisconfigured):
             desk.asker.ask(question(Text(), "short"))
         assert desk.asker.ask(question(Text(), "short")).value == "fine"
 
@@ -233,3 +346,18 @@ def test_a_request_is_named_by_what_it_is() -> None:
     assert again.digest == request.digest
     other = msgspec.structs.replace(request, temperature=0.1)
     assert other.digest != request.digest
+
+
+@pytest.mark.parametrize("temperature", [0, 0.0, -0.0, False])
+def test_equal_requests_have_equal_digests(temperature: float) -> None:
+    message = Message(speaker=Speaker.USER, text="hi")
+    one = Request(messages=(message,), max_tokens=5, temperature=0.0, seed=0)
+    other = Request(
+        messages=[message],  # type: ignore[arg-type]
+        max_tokens=5.0,  # type: ignore[arg-type]
+        temperature=temperature,
+        seed=False,
+        stop=[],  # type: ignore[arg-type]
+    )
+    assert one == other
+    assert one.digest == other.digest

@@ -50,6 +50,17 @@ class Request(Value):
     prompt: Digest | None = None
     """Digest of the prompt template that it was made from."""
 
+    def __post_init__(self) -> None:
+        """Write equal requests in one way, so that they have one digest: 0 and 0.0, [] and ()."""
+        for field, value in (
+            ("messages", tuple(self.messages)),
+            ("max_tokens", int(self.max_tokens)),
+            ("temperature", float(self.temperature) + 0.0),  # there is a -0.0
+            ("seed", None if self.seed is None else int(self.seed)),
+            ("stop", tuple(self.stop) or ()),
+        ):
+            msgspec.structs.force_setattr(self, field, value)
+
     @property
     def digest(self) -> Digest:
         """Name the request by what it is."""
@@ -114,6 +125,10 @@ class Price(Value):
     completion: Annotated[float, msgspec.Meta(ge=0)]
     cached: Annotated[float, msgspec.Meta(ge=0)] | None = None
     """For prompt tokens that the server had in its cache; as any other if not given."""
+
+    def most(self, prompt: int, completion: int) -> float:
+        """Return what so many tokens can cost, cached or not."""
+        return max(self.of(prompt, completion), self.of(prompt, completion, prompt))
 
     def of(self, prompt: int, completion: int, cached: int = 0) -> float:
         """Return what so many tokens cost."""

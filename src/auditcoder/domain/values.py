@@ -52,6 +52,11 @@ def is_run_id(text: str) -> bool:
     return _RUN_ID.fullmatch(text) is not None
 
 
+def whole(text: str) -> str:
+    """Return text that can be written: halves of characters, which no text can hold, are marked."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def encode(value: object) -> bytes:
     """Write `value` as JSON, always the same bytes for the same value."""
     return _encoder.encode(value)

@@ -1,6 +1,7 @@
 """From what the user names to a model that answers or a sandbox that holds."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from auditcoder.lifecycle.ports import Model, Sandbox
 Say = Callable[[str], None]
 
 EMBEDDED = "embedded"
+_KEY_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 
 
 def open_model(
@@ -59,7 +61,7 @@ def _embedded(name: str, say: Say) -> Model:
 def _provider(
     provider: str, name: str, settings: ProviderSettings, environment: Mapping[str, str]
 ) -> Model:
-    from auditcoder.adapters.models.patient import PatientModel
+    from auditcoder.adapters.models.paced import PacedModel
     from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
 
     variable = settings.key_env or f"{provider.upper().replace('-', '_')}_API_KEY"
@@ -73,7 +75,13 @@ def _provider(
         price=settings.price,
         constrains=settings.constrains,
     )
-    return PatientModel(ProviderModel(endpoint, Secret(key)), settings.patience)
+    model = ProviderModel(endpoint, Secret(key), _secrets(environment))
+    return PacedModel(model, settings.parallel, settings.per_minute)
+
+
+def _secrets(environment: Mapping[str, str]) -> list[str]:
+    """Return every key in sight: a provider's library may find one that we did not name."""
+    return [value for name, value in environment.items() if _KEY_NAME.search(name)]
 
 
 def open_sandbox(

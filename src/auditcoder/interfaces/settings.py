@@ -5,13 +5,16 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
-from auditcoder.adapters.models.patient import Patience
 from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.request import Price
 from auditcoder.domain.values import Value
+from auditcoder.lifecycle.patience import Patience
+
+_LARGEST = 1 << 16
 
 
 class ProviderSettings(Value):
@@ -23,10 +26,10 @@ class ProviderSettings(Value):
     """The environment variable that holds its key; by default NAME_API_KEY."""
     key: str = ""
     """The key itself, where there is no better place."""
-    seconds: float = 300.0
-    parallel: int = 4
-    per_minute: float | None = None
-    attempts: int = 5
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300.0
+    parallel: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 4
+    per_minute: Annotated[float, msgspec.Meta(gt=0, le=1e6)] | None = None
+    attempts: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
     constrains: bool = True
     """Whether it can be held to a JSON Schema."""
     price: Price | None = None
@@ -35,7 +38,12 @@ class ProviderSettings(Value):
     @property
     def patience(self) -> Patience:
         """How long to bear with it."""
-        return Patience(attempts=self.attempts, parallel=self.parallel, per_minute=self.per_minute)
+        return Patience(attempts=self.attempts)
+
+    def __repr__(self) -> str:
+        """Show everything but the key."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key"}
+        return f"ProviderSettings({shown})"
 
 
 class Settings(Value):
@@ -52,7 +60,8 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
     if chosen := environment.get("AUDITCODER_CONFIG"):
         return Path(chosen)
     folder = environment.get("XDG_CONFIG_HOME")
-    base = Path(folder) if folder else Path(environment.get("HOME", "~")).expanduser() / ".config"
+    home = environment.get("HOME")
+    base = Path(folder) if folder else Path(home or os.devnull) / ".config"
     return base / "auditcoder" / "config.toml"
 
 
@@ -60,16 +69,16 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Read the configuration; none is as good as an empty one, unless it was named."""
     path = config_path(environment)
     try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
-        if "AUDITCODER_CONFIG" in environment:
+        text = _text(path)
+    except (FileNotFoundError, NotADirectoryError):
+        if environment.get("AUDITCODER_CONFIG"):
             raise _invalid(path, "there is no such file") from None
         text = ""
     except (OSError, UnicodeDecodeError) as error:
         raise _invalid(path, str(error)) from error
     try:
         settings = msgspec.convert(tomllib.loads(text), Settings)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError) as error:
         raise _invalid(path, str(error)) from error
     if chosen := environment.get("AUDITCODER_MODEL"):
         settings = msgspec.structs.replace(settings, model=chosen)
@@ -79,6 +88,15 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
             settings, providers={"server": server, **settings.providers}
         )
     return settings
+
+
+def _text(path: Path) -> str:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{path} is not an ordinary file")
+    if status.st_size > _LARGEST:
+        raise OSError("it is far too large")
+    return path.read_text("utf-8")
 
 
 def exposed_keys(settings: Settings, path: Path) -> bool:

@@ -1,10 +1,15 @@
-"""Asking a model: within the budget, on record, and once more if the answer cannot be used."""
+"""Asking a model: within the budget, on record, again if none came, once more if it is unfit."""
 
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from auditcoder.domain.errors import ModelError, ModelUnavailable, ReplyUnusable
+from auditcoder.domain.errors import (
+    AuditCoderError,
+    BudgetExceeded,
+    ModelUnavailable,
+    ReplyUnusable,
+)
 from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import (
@@ -16,9 +21,10 @@ from auditcoder.domain.request import (
     Speaker,
     charged_for,
 )
-from auditcoder.domain.usage import Phase, Scope, Usage
-from auditcoder.domain.values import Digest, encode
+from auditcoder.domain.usage import Phase, Scope
+from auditcoder.domain.values import Digest, encode, whole
 from auditcoder.lifecycle.budget import Purse
+from auditcoder.lifecycle.patience import Patience, Waiting
 from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.shapes import Shape, Unfit
@@ -27,6 +33,7 @@ T = TypeVar("T")
 
 _QUOTED = 2000
 """How much of an unusable answer is shown to the model again."""
+_NAME = 200
 
 
 class Question(NamedTuple, Generic[T]):
@@ -55,14 +62,23 @@ class Answer(NamedTuple, Generic[T]):
 class Asker:
     """Asks one model on behalf of one run. Safe to share between threads."""
 
-    def __init__(self, model: Model, recorder: Recorder, purse: Purse) -> None:
+    def __init__(
+        self,
+        model: Model,
+        recorder: Recorder,
+        purse: Purse,
+        patience: Patience | None = None,
+        waiting: Waiting | None = None,
+    ) -> None:
         self._model = model
         self._recorder = recorder
         self._purse = purse
+        self._patience = patience or Patience()
+        self._waiting = waiting or Waiting()
 
     def ask(self, question: Question[T]) -> Answer[T]:
         """Return a usable answer, or raise; either way everything said is on record."""
-        request = self._request(question)
+        request = _request(question)
         reply = self._complete(question, request)
         try:
             value = question.shape.read(reply)
@@ -82,36 +98,54 @@ class Asker:
         seq = self._record(question, request, reply)
         return Answer(value, reply, seq)
 
-    @staticmethod
-    def _request(question: Question[T]) -> Request:
-        messages = question.messages
-        if instruction := question.shape.instruction():
-            last = messages[-1]
-            told = Message(speaker=last.speaker, text=f"{last.text}\n\n{instruction}")
-            messages = (*messages[:-1], told)
-        return Request(
-            messages=messages,
-            max_tokens=question.max_tokens,
-            temperature=question.temperature,
-            seed=question.seed,
-            schema=question.shape.schema,
-            prompt=question.prompt,
-        )
-
     def _complete(self, question: Question[T], request: Request) -> Reply:
-        most = self._purse.reserve(self._model.at_most_tokens(request), request.max_tokens)
-        usage = Usage()
+        """Ask until an answer comes or patience ends. Whatever ends it, the attempts are kept."""
+        failed: list[Attempt] = []
+        while True:
+            try:
+                return _told(self._once(request), failed)
+            except ModelUnavailable as error:
+                wait = self._patience.wait_after(error, len(failed) + 1, self._waiting.chance)
+                failed += error.attempts or (_attempt(error, wait),)
+                if wait is None:
+                    self._record_failure(question, request, error, failed)
+                    raise
+            except BudgetExceeded as error:
+                if failed:  # a call that was never made is nothing to record
+                    self._record_failure(question, request, error, failed)
+                raise
+            except AuditCoderError as error:
+                self._record_failure(question, request, error, failed)
+                raise
+            except BaseException as error:  # an interrupt, or a fault of ours: it may have cost
+                code = "interrupted" if isinstance(error, KeyboardInterrupt) else "internal"
+                failed.append(Attempt(problem=code, message=type(error).__name__, billed=True))
+                self._record_failure(question, request, error, failed)
+                raise
+            self._waiting.sleep(wait)
+
+    def _once(self, request: Request) -> Reply:
+        """Make one call, with its most set aside until it is known what it cost."""
+        most = self._purse.reserve(request.at_most_tokens(), request.max_tokens)
+        usage = charged_for([Attempt(problem="", billed=True)])
         try:
             reply = self._model.complete(request)
             usage = reply.usage
-        except ModelError as error:
-            failure = _failure(error)
-            usage = failure.usage
-            self._record(question, request, failure, rejected=f"{error.code}: {error}")
+        except AuditCoderError as error:
+            usage = charged_for([_attempt(error, None)])
             raise
         finally:
             self._purse.settle(most, usage)
         return reply
+
+    def _record_failure(
+        self, question: Question[T], request: Request, error: BaseException, failed: list[Attempt]
+    ) -> None:
+        reply = Reply(
+            text="", finish=Finish.FAILED, usage=charged_for(failed), attempts=tuple(failed)
+        )
+        code = error.code if isinstance(error, AuditCoderError) else failed[-1].problem
+        self._record(question, request, reply, rejected=whole(f"{code}: {error}"))
 
     def _record(
         self, question: Question[T], request: Request, reply: Reply, rejected: str = ""
@@ -135,14 +169,42 @@ class Asker:
         )
 
 
-def _failure(error: ModelError) -> Reply:
-    """Return what to record of a call that brought no answer."""
-    attempts: tuple[Attempt, ...] = ()
-    if isinstance(error, ModelUnavailable):
-        attempts = error.attempts or (
-            Attempt(problem=error.code, message=str(error), billed=error.billed),
-        )
-    return Reply(text="", finish=Finish.FAILED, usage=charged_for(attempts), attempts=attempts)
+def _request(question: Question[T]) -> Request:
+    messages = tuple(
+        Message(speaker=message.speaker, text=whole(message.text)) for message in question.messages
+    )
+    if instruction := question.shape.instruction():
+        last = messages[-1]
+        told = Message(speaker=last.speaker, text=f"{last.text}\n\n{instruction}")
+        messages = (*messages[:-1], told)
+    return Request(
+        messages=messages,
+        max_tokens=question.max_tokens,
+        temperature=question.temperature,
+        seed=question.seed,
+        schema=question.shape.schema,
+        prompt=question.prompt,
+    )
+
+
+def _attempt(error: AuditCoderError, wait: float | None) -> Attempt:
+    return Attempt(
+        problem=error.code,
+        message=whole(str(error)),
+        waited=wait or 0.0,
+        billed=isinstance(error, ModelUnavailable) and error.billed,
+    )
+
+
+def _told(reply: Reply, failed: list[Attempt]) -> Reply:
+    """Return the reply as the record will have it: whole characters, and what came before it."""
+    return msgspec.structs.replace(
+        reply,
+        text=whole(reply.text),
+        model=whole(reply.model)[:_NAME],
+        usage=reply.usage + charged_for(failed),
+        attempts=(*failed, *reply.attempts),
+    )
 
 
 def _again(request: Request, reply: Reply, unfit: Unfit) -> Request:
@@ -154,6 +216,6 @@ def _again(request: Request, reply: Reply, unfit: Unfit) -> Request:
         messages=(
             *request.messages,
             Message(speaker=Speaker.ASSISTANT, text=said or "(nothing)"),
-            Message(speaker=Speaker.USER, text=objection),
+            Message(speaker=Speaker.USER, text=whole(objection)),
         ),
     )

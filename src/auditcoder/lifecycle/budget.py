@@ -41,7 +41,7 @@ class Purse:
 
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
         """Set aside what a call can cost at most, or raise BudgetExceeded."""
-        usd = self._price.of(prompt_tokens, completion_tokens) if self._price else 0.0
+        usd = self._price.most(prompt_tokens, completion_tokens) if self._price else 0.0
         most = Reserved(tokens=prompt_tokens + completion_tokens, usd=usd)
         with self._lock:
             self._refuse("tokens", self._budget.tokens, self._tokens, most.tokens)
@@ -52,7 +52,7 @@ class Purse:
 
     @staticmethod
     def _refuse(unit: str, budget: float | None, spent: float, most: float) -> None:
-        if budget is not None and spent + most > budget:
+        if budget is not None and not spent + most <= budget:  # nor with what is no number
             raise BudgetExceeded(
                 f"budget.{unit}",
                 f"the budget is {budget:g} {unit}; {spent:g} are spent or set aside,"

@@ -85,10 +85,6 @@ class Model(Protocol):
         """Say what can be expected of it."""
         ...
 
-    def at_most_tokens(self, request: Request) -> int:
-        """Return a number of tokens that the request's prompt cannot exceed."""
-        ...
-
     def complete(self, request: Request) -> Reply:
         """Answer, or raise a ModelError.
 

@@ -11,9 +11,11 @@ T = TypeVar("T")
 Read = TypeVar("Read", covariant=True)
 
 _FENCE = re.compile(
-    r"^[ \t]*(```+|~~~+)[ \t]*([\w+#.-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
+    r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+\n"
+    r"(.*?)(?:^[ \t]*+\1[`~]*+[ \t\r]*+$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+"""Possessive throughout: a hostile text must not make it look twice."""
 
 
 class Unfit(Exception):
@@ -40,6 +42,16 @@ class Shape(Protocol[Read]):
 def blocks(text: str) -> list[tuple[str, str]]:
     """Return the fenced blocks of a text as (language, content)."""
     return [(match[2].lower(), match[3]) for match in _FENCE.finditer(text)]
+
+
+_NAMES = {"python": {"python", "python3", "py"}}
+
+
+def _fitting(text: str, languages: set[str]) -> list[str]:
+    """Return the blocks that say they are what was asked for; else those that do not say."""
+    found = blocks(text)
+    named = [code for language, code in found if language in languages]
+    return named or [code for language, code in found if not language]
 
 
 class Text:
@@ -72,13 +84,10 @@ class Block:
     def read(self, reply: Reply) -> str:
         """Take the longest block of the language, or of none."""
         _refuse_unfinished(reply)
-        fitting = [code for language, code in blocks(reply.text) if language in self._names()]
-        if not fitting:
+        found = _fitting(reply.text, _NAMES.get(self._language, {self._language}))
+        if not found:
             raise Unfit(f"there is no ```{self._language} block in it")
-        return max(fitting, key=len)
-
-    def _names(self) -> set[str]:
-        return {"", self._language, {"python": "py"}.get(self._language, self._language)}
+        return max(found, key=len)
 
 
 class Structured(Generic[T]):
@@ -96,11 +105,10 @@ class Structured(Generic[T]):
     def read(self, reply: Reply) -> T:
         """Take the JSON, fenced or bare, and check it against the type."""
         _refuse_unfinished(reply)
-        found = [code for language, code in blocks(reply.text) if language in {"", "json"}]
+        found = _fitting(reply.text, {"json"})
+        bare = reply.text.lstrip("\ufeff")
         try:
-            return msgspec.json.decode(
-                max(found, key=len) if found else reply.text, type=self._kind
-            )
+            return msgspec.json.decode(max(found, key=len) if found else bare, type=self._kind)
         except msgspec.ValidationError as error:
             raise Unfit(f"the JSON is not as asked for: {error}") from error
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -92,7 +92,8 @@ def test_nothing_is_written_to_the_terminal(
     assert "".join(capfd.readouterr()) == ""
 
 
-def test_ctrl_c_ends_an_answer_at_once_and_the_process_cleanly(tmp_path: Path) -> None:
+@pytest.mark.parametrize("repeats", [0, 2500], ids=["while writing", "while reading"])
+def test_ctrl_c_ends_an_answer_soon_and_the_process_cleanly(repeats: int) -> None:
     code = """
 import os, signal, sys, threading
 from auditcoder.adapters.models import weights
@@ -105,7 +106,7 @@ try:
     model.complete(Request(messages=(told,), max_tokens=3000, temperature=0.0))
 except KeyboardInterrupt:
     print("interrupted")
-"""
+""".replace("Count from 1 to 1000, in words.", "read this " * repeats + "Count to 1000.")
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=90, check=False

@@ -1,5 +1,7 @@
 """The scripted model, and the stand-ins for people and records, keep the port's promises."""
 
+import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -13,12 +15,15 @@ from auditcoder.adapters.models.replay import ReplayModel
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, NotFound
+from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.request import Request
 from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.asking import Asker
 from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Model
 from tests.conformance.model import GREETING, HELLO, SKY, ModelConformance, answer
+from tests.support.records import take
 from tests.support.worlds import RUN, started
 
 
@@ -51,14 +56,27 @@ class TestReplayModel(ModelConformance):
     def test_a_failure_is_replayed_as_a_failure(self) -> None:
         store = SqliteStore(":memory:")
         failing = ScriptedModel([ModelUnavailable("model.timeout", "too slow", billed=True)])
+        once = Patience(attempts=1)
         with pytest.raises(ModelUnavailable):
-            Asker(failing, started(store), Purse(Budget(), None)).ask(GREETING)
-        again = Asker(
-            ReplayModel(store, RUN), started(SqliteStore(":memory:")), Purse(Budget(), None)
-        )
+            Asker(failing, started(store), Purse(Budget(), None), once).ask(GREETING)
+        second = SqliteStore(":memory:")
+        again = Asker(ReplayModel(store, RUN), started(second), Purse(Budget(), None))
         with pytest.raises(ModelUnavailable) as replayed:
             again.ask(GREETING)
         assert (replayed.value.code, str(replayed.value)) == ("model.timeout", "too slow")
+        first, same = (take(kept, RUN).events()[-1] for kept in (store, second))
+        assert isinstance(first, ReplyRecorded)
+        assert isinstance(same, ReplyRecorded)
+        assert (same.attempts, same.usage) == (first.attempts, first.usage)
+
+    def test_a_refusal_is_replayed_as_a_refusal(self) -> None:
+        store = SqliteStore(":memory:")
+        refusing = ScriptedModel([ModelMisconfigured("model.key", "no key")])
+        with pytest.raises(ModelMisconfigured):
+            Asker(refusing, started(store), Purse(Budget(), None)).ask(GREETING)
+        with pytest.raises(ModelMisconfigured) as replayed:
+            ReplayModel(store, RUN).complete(HELLO)
+        assert replayed.value.code == "model.key"
 
 
 class _Person:
@@ -106,7 +124,7 @@ class TestManualModel(ModelConformance):
         person = _Person(tmp_path)
         ManualModel(tmp_path, patience=20, say=lambda _: None).complete(HELLO)
         person.leave()
-        again = ManualModel(tmp_path, patience=0, say=lambda _: None)
+        again = ManualModel(tmp_path, patience=5, say=lambda _: None)
         assert again.complete(HELLO).text == "Hello"
 
     def test_an_answer_still_being_written_is_waited_for(self, tmp_path: Path) -> None:
@@ -132,6 +150,34 @@ class TestManualModel(ModelConformance):
         with pytest.raises(ModelMisconfigured) as refused:
             model.complete(HELLO)
         assert refused.value.code == "model.folder"
+
+    @pytest.mark.parametrize("kind", ["folder", "pipe"])
+    def test_a_reply_that_is_no_file_is_said_to_be_none(self, tmp_path: Path, kind: str) -> None:
+        person = _Person(tmp_path)
+        ManualModel(tmp_path, patience=20, say=lambda _: None).complete(HELLO)
+        person.leave()
+        (reply,) = tmp_path.glob("*/reply.md")
+        reply.unlink()
+        reply.mkdir() if kind == "folder" else os.mkfifo(reply)
+        with pytest.raises(ModelMisconfigured) as refused:
+            ManualModel(tmp_path, patience=5, say=lambda _: None).complete(HELLO)
+        assert refused.value.code == "model.folder"
+
+    def test_a_request_that_was_removed_is_put_back(self, tmp_path: Path) -> None:
+        model = ManualModel(tmp_path, patience=30, say=lambda _: None)
+
+        def clumsy() -> None:
+            while not (found := list(tmp_path.glob("*/request.md"))):
+                time.sleep(0.01)
+            shutil.rmtree(found[0].parent)
+            while not found[0].exists():
+                time.sleep(0.01)
+            found[0].with_name("reply.md").write_text("at last")
+
+        person = threading.Thread(target=clumsy)
+        person.start()
+        assert model.complete(HELLO).text == "at last"
+        person.join()
 
     def test_closing_ends_the_wait(self, tmp_path: Path) -> None:
         model = ManualModel(tmp_path, say=lambda _: None)

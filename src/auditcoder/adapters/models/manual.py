@@ -5,6 +5,7 @@ answer is whatever is put beside it as `reply.md`. Named by digest and occurrenc
 that is resumed finds the answers it already has.
 """
 
+import stat
 import threading
 import time
 from collections import Counter
@@ -12,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auditcoder.adapters.files import whole_file
-from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable
+from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, StoreError
 from auditcoder.domain.request import Finish, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, encode
 
-_POLL = 0.1
-_SETTLED = 0.3
-"""A reply that was written to more recently may not be whole yet."""
+_SETTLED = 0.25
+"""Seconds in which a reply that is whole does not change."""
+_LARGEST = 16 << 20
 
 
 class ManualModel:
@@ -37,19 +38,11 @@ class ManualModel:
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
-    def at_most_tokens(self, request: Request) -> int:
-        """Count bytes."""
-        return request.at_most_tokens()
-
     def complete(self, request: Request) -> Reply:
         """Put the request where it can be read, and wait for the reply beside it."""
         started = time.monotonic()
         place = self._place(request)
-        reply = place / "reply.md"
-        if not reply.exists():
-            self._put(place, request)
-            self._say(f"waiting for {reply}")
-        text = self._wait(reply, started)
+        text = self._wait(place, request, started)
         return Reply(
             text=text,
             finish=Finish.STOP,
@@ -66,32 +59,56 @@ class ManualModel:
     def _put(self, place: Path, request: Request) -> None:
         try:
             place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ModelMisconfigured(
-                "model.folder",
-                f"requests cannot be put into {self._folder}: {error.strerror}",
-                "name a folder that can be written to: `--model manual:FOLDER`",
-            ) from error
-        with whole_file(place / "request.json") as file:
-            file.write(encode(request))
-        with whole_file(place / "request.md") as file:
-            file.write(_readable(request).encode("utf-8", "replace"))
+            with whole_file(place / "request.json") as file:
+                file.write(encode(request))
+            with whole_file(place / "request.md") as file:
+                file.write(_readable(request).encode("utf-8", "replace"))
+        except (OSError, StoreError) as error:
+            raise self._unusable(f"requests cannot be put into {self._folder}: {error}") from error
 
-    def _wait(self, reply: Path, started: float) -> str:
+    def _wait(self, place: Path, request: Request, started: float) -> str:
+        """Wait for a reply that is no longer being written; put the request back if it goes."""
+        seen: tuple[int, int] | None = None
+        asked = False
         while not self._closed.is_set():
-            try:
-                if time.time() - reply.stat().st_mtime >= _SETTLED:
-                    return reply.read_text("utf-8", "replace")
-            except OSError:
-                pass  # not there yet, or being replaced
+            now = self._look(place / "reply.md")
+            if now is not None and now == seen:
+                return self._read(place / "reply.md")
+            seen = now
+            if now is None and not (place / "request.md").exists():
+                self._put(place, request)
+            if now is None and not asked:
+                asked = True
+                self._say(f"waiting for {place / 'reply.md'}")
             if self._patience is not None and time.monotonic() - started > self._patience:
                 raise ModelUnavailable(
                     "model.timeout",
-                    f"nobody answered in {reply.parent} within {self._patience:g} s",
-                    f"write the answer to {reply} and resume",
+                    f"nobody answered in {place} within {self._patience:g} s",
+                    f"write the answer to {place / 'reply.md'} and resume",
                 )
-            self._closed.wait(_POLL)
+            self._closed.wait(_SETTLED)
         raise ModelMisconfigured("model.closed", "the model was closed")
+
+    def _look(self, reply: Path) -> tuple[int, int] | None:
+        """Return size and time of what is there: twice the same is written to its end."""
+        try:
+            status = reply.stat()
+        except OSError:
+            return None
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            raise self._unusable(f"{reply} is not an ordinary file of a reasonable size")
+        return status.st_size, status.st_mtime_ns
+
+    def _read(self, reply: Path) -> str:
+        try:
+            return reply.read_text("utf-8", "replace")
+        except OSError as error:
+            raise self._unusable(f"{reply} cannot be read: {error.strerror}") from error
+
+    def _unusable(self, why: str) -> ModelMisconfigured:
+        return ModelMisconfigured(
+            "model.folder", why, "name a folder of your own: `--model manual:FOLDER`"
+        )
 
     def close(self) -> None:
         """Stop waiting."""

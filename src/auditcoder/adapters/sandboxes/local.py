@@ -137,7 +137,10 @@ class _Worker:
         self._sending = threading.Lock()
         try:
             config = self._config(packages, layers)
-            self._process = self._start(far)
+            try:
+                self._process = self._start(far)
+            except OSError as error:
+                raise _not_started(str(error)) from error
             hello = self._introduce(config)
         except BaseException:
             self._wire.close()
@@ -198,11 +201,7 @@ class _Worker:
             said = (self._state / "log").read_text(errors="replace").strip()[-500:]
             self._process.kill()
             self._process.wait()
-            raise SandboxError(
-                "sandbox.start",
-                f"the sandbox's worker did not start: {said or 'it said nothing'}",
-                "`auditcoder doctor` says what this machine has and what is missing",
-            )
+            raise _not_started(said or "it said nothing")
         answer: dict[str, Any] = json.loads(hello)
         return answer
 
@@ -246,6 +245,14 @@ class _Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._tidy()
+
+
+def _not_started(why: str) -> SandboxError:
+    return SandboxError(
+        "sandbox.start",
+        f"the sandbox's worker did not start: {why}",
+        "`auditcoder doctor` says what this machine has and what is missing",
+    )
 
 
 def _fill(file: int, content: bytes) -> None:

@@ -16,7 +16,7 @@ from auditcoder.domain.execution import Execution, RunProgram
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.sources import default_store
-from auditcoder.interfaces.cli.text import emit_json, paint, say
+from auditcoder.interfaces.cli.text import emit_json, paint, say, without_password
 from auditcoder.interfaces.settings import config_path, exposed_keys, read_settings
 
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
@@ -43,6 +43,8 @@ def run(options: Namespace) -> int:
     missing = {finding.what for finding in findings if finding.state == "missing"}
     if "sandbox" in missing:
         return Exit.SANDBOX
+    if "settings" in missing:
+        return Exit.UNREADABLE
     return Exit.MODEL if "engine" in missing else Exit.OK
 
 
@@ -146,5 +148,5 @@ def _settings() -> list[Finding]:
                 remedy=f"chmod 600 {path}",
             )
         )
-    found.append(Finding(what="store", state="ok", about=default_store()))
+    found.append(Finding(what="store", state="ok", about=without_password(default_store())))
     return found

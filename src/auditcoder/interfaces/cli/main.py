@@ -4,6 +4,7 @@ Nothing heavy is imported here; each command loads what it needs, so that `--hel
 """
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -189,9 +190,11 @@ def _report(code: str, message: str, advice: str, *, as_json: bool) -> None:
     if as_json:
         import json
 
-        body = {"error": {"code": code, "message": message, "advice": advice}}
-        sys.stderr.write(json.dumps(body) + "\n")
-        return
-    sys.stderr.write(f"auditcoder: {plain(message)} [{code}]\n")
-    if advice:
-        sys.stderr.write(f"  {plain(advice)}\n")
+        said = json.dumps({"error": {"code": code, "message": message, "advice": advice}}) + "\n"
+    else:
+        said = f"auditcoder: {plain(message)} [{code}]\n"
+        if advice:
+            said += f"  {plain(advice)}\n"
+    with contextlib.suppress(OSError):  # nobody listens; the exit code speaks
+        sys.stderr.write(said)
+        sys.stderr.flush()

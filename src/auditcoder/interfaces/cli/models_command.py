@@ -7,10 +7,10 @@ from pathlib import Path
 
 from auditcoder.adapters.models import weights
 from auditcoder.domain.errors import WeightsUnavailable
-from auditcoder.domain.request import Finish, Message, Request, Speaker
-from auditcoder.domain.values import Digest, Value
+from auditcoder.domain.request import Finish, Message, Reply, Request, Speaker
+from auditcoder.domain.values import Digest, Value, whole
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import aside, emit_json, paint, plain, say
+from auditcoder.interfaces.cli.text import aside, emit_json, paint, plain, say, without_password
 from auditcoder.interfaces.opening import open_model
 from auditcoder.interfaces.progress import pulling
 from auditcoder.interfaces.settings import read_settings
@@ -48,7 +48,9 @@ def _list(options: Namespace) -> int:
     state = f"weights at {here}" if here else f"{size} to fetch: `auditcoder models pull`"
     known = [("embedded", f"{weights.QWEN.name}, {state}", here is not None)]
     for name, provider in settings.providers.items():
-        known.append((f"{name}:…", provider.base_url or "the provider's own address", True))
+        known.append(
+            (f"{name}:…", without_password(provider.base_url) or "the provider's own address", True)
+        )
     known += [
         ("openai:…, anthropic:…, google:…", "and others: a key in the environment", True),
         ("manual:FOLDER", "a person or an agent answers in a folder", True),
@@ -109,9 +111,11 @@ def _told(options: Namespace, path: Path, what: str) -> int:
 
 def _ask(options: Namespace) -> int:
     settings = read_settings()
-    text = sys.stdin.read() if options.text == "-" else options.text
+    text = options.text
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace") if sys.stdin else ""
     request = Request(
-        messages=(Message(speaker=Speaker.USER, text=text),),
+        messages=(Message(speaker=Speaker.USER, text=whole(text)),),
         max_tokens=options.max_tokens,
         temperature=0.0,
     )
@@ -122,12 +126,16 @@ def _ask(options: Namespace) -> int:
         return Exit.OK
     for line in reply.text.splitlines():
         say(line)
-    used = reply.usage
-    speed = used.completion_tokens / reply.seconds if reply.seconds else 0.0
-    aside(
-        f"{plain(reply.model)}: {used.prompt_tokens} tokens read"
-        f" ({used.cached_tokens} from the cache), {used.completion_tokens} written"
-        f" in {reply.seconds:.1f} s ({speed:.0f} a second)"
-        + ("" if reply.finish is Finish.STOP else f"; ended by: {reply.finish.value}")
-    )
+    ended = "" if reply.finish is Finish.STOP else f"; ended by: {reply.finish.value}"
+    aside(f"{plain(reply.model)}: {_used(reply)} in {reply.seconds:.1f} s{ended}")
     return Exit.OK
+
+
+def _used(reply: Reply) -> str:
+    used = reply.usage
+    if used.unmeasured:
+        return "an unknown number of tokens"
+    return (
+        f"{used.prompt_tokens} tokens read ({used.cached_tokens} from the cache),"
+        f" {used.completion_tokens} written"
+    )

@@ -1,5 +1,6 @@
 """How things look on a terminal. Colour only where somebody sees it."""
 
+import contextlib
 import io
 import os
 import re
@@ -50,8 +51,14 @@ def say(line: str = "") -> None:
 def aside(line: str) -> None:
     """Say something that is not the answer: progress, notices."""
     if sys.stderr is not None:
-        sys.stderr.write(f"auditcoder: {plain(line)}\n")
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):  # nobody listens; the answer is elsewhere
+            sys.stderr.write(f"auditcoder: {plain(line)}\n")
+            sys.stderr.flush()
+
+
+def without_password(address: str) -> str:
+    """Return an address as it can be shown."""
+    return re.sub(r"(?<=://)[^/@\s]*@", "***@", address)
 
 
 def emit(text: str) -> None:
