@@ -83,6 +83,30 @@ except KeyboardInterrupt: print('ok')""",
     "time zones": "import zoneinfo\nzoneinfo.ZoneInfo('Europe/Paris')\nprint('ok')",
 }
 
+ASYNC_IN_VAIN = """
+import unittest
+class T(unittest.TestCase):
+    async def test_a(self): assert 0
+alias = T
+"""
+BROKEN_CLASS = """
+import unittest
+class T(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): f.nothing
+    def test_a(self): pass
+    def test_b(self): pass
+"""
+OWN_INPUT = """
+import builtins, unittest
+builtins.input = lambda *a: '3'
+class T(unittest.TestCase):
+    kind = dict
+    @classmethod
+    def setUpClass(cls): cls.kind = list
+    def test_a(self): self.assertEqual(input(), '3')
+"""
+
 
 class SandboxConformance:
     """Subclass it and give a `sandbox`."""
@@ -307,6 +331,19 @@ class CounterTest(unittest.TestCase):
             ('"""Nothing."""\nimport math', 0, ""),
             ("import unittest\nclass T(unittest.TestCase): pass", 0, ""),
             ("assert f() == 2", 1, "passed"),
+            ("for n in (2,): assert f() == n", 1, "passed"),
+            ("async def test_a(): assert 0", 1, "error"),
+            ("def test_a():\n    assert 0\n    yield", 1, "error"),
+            ("test_a = lambda: 1 / 0", 1, "error"),
+            ("def test_case(a, b): assert a == b\ntest_case(f(), 2)", 1, "passed"),
+            ("META = {}\ndef check(c): assert 0", 0, ""),
+            ("def check(): assert 0\nif __name__ == '__main__': check()", 0, ""),
+            ("class TestF:\n    def test_a(self): assert f() == 3", 1, "failed"),
+            (
+                ASYNC_IN_VAIN,
+                1,
+                "error",
+            ),
         ],
     )
     def test_what_did_not_run_did_not_pass(
@@ -337,6 +374,41 @@ class A(unittest.IsolatedAsyncioTestCase):
         outcome = self.run(sandbox, "def f(): print(1)\n", RunTests(code=tests))
         assert outcome.ending is Ending.OK
         assert [t.verdict for t in outcome.tests] == [TestVerdict.PASSED] * 3, outcome.tests
+
+    @pytest.mark.parametrize(
+        ("code", "names"),
+        [(BROKEN_CLASS, ["setUpClass (tests.T)"]), (OWN_INPUT, ["T.test_a"])],
+    )
+    def test_what_tests_do_themselves_is_not_tampering(
+        self, sandbox: Sandbox, code: str, names: list[str]
+    ) -> None:
+        outcome = self.run(sandbox, "def f(): return 2\n", RunTests(code=code))
+        assert outcome.ending is Ending.OK, outcome
+        assert [test.name for test in outcome.tests] == names
+
+    def test_many_tests_are_no_trouble(self, sandbox: Sandbox) -> None:
+        many = "".join(f"    def test_{n}(self): pass\n" for n in range(3000))
+        code = f"import unittest\nclass T(unittest.TestCase):\n{many}"
+        outcome = self.run(sandbox, "", RunTests(code=code), Bounds(seconds=20))
+        assert (outcome.planned, len(outcome.tests)) == (3000, 3000)
+
+    def test_no_call_gets_lost(self, sandbox: Sandbox) -> None:
+        source = (
+            "def g(): raise ValueError('\\ud800' * 3000)\n"
+            "def h(): raise SyntaxError('x', ('program.py', -5, 0, ''))\n"
+        )
+        outcome = self.run(sandbox, source, CallFunction(calls=("1", "g()", "h()", "2")))
+        assert outcome.ending is Ending.OK
+        assert len(outcome.calls) == 4
+
+    def test_many_files_may_be_given(self, sandbox: Sandbox) -> None:
+        given = RunFiles(inputs={f"f{n}": b"" for n in range(5000)}, artefacts=())
+        said = self.run(sandbox, "import os; print(len(os.listdir()))", given)
+        assert said.stdout == b"5000\n"
+
+    def test_bounds_beyond_all_measure_are_no_fault_of_the_program(self, sandbox: Sandbox) -> None:
+        bounds = Bounds(seconds=5, memory_bytes=1 << 62, file_bytes=1 << 60)
+        assert self.run(sandbox, "print(1)", bounds=bounds).stdout == b"1\n"
 
     def test_plain_asserts_are_tests_as_well(self, sandbox: Sandbox) -> None:
         source = "def f(x): return x + 1\n"

@@ -148,7 +148,10 @@ def test_what_misbehaves_is_described() -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "{", "nonsense", '{"tuple": 3}', '{"a": 1, "b": 2}', '{"unknown": 1}', '{"int": "zz"}',
-     '{"object": {"evil": 1}}', '{"array": {}}', '{"fraction": "1/0"}', "[" * 100_000],
+     '{"object": {"evil": 1}}', '{"array": {}}', '{"fraction": "1/0"}', "[" * 100_000,
+     '{"fraction": ["1e300000000", null]}', '{"fraction": [{"decimal": "1e50000000"}, null]}',
+     '{"fraction": []}', '{"fraction": [1, 0]}', '{"complex": []}', '{"complex": "ab"}',
+     '{"range": ["a"]}', '{"decimal": 5}'],
 )  # fmt: skip
 def test_what_describes_no_value_is_refused(text: str) -> None:
     with pytest.raises(ValueError):

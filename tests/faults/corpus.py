@@ -2529,7 +2529,7 @@ def answer():
         f"value, {_name}",
         _source,
         *(
-            (Ending.EXCEPTION, Ending.OK)
+            (Ending.EXCEPTION, Ending.OK, Ending.MEMORY)
             if "without" in _name or "does not" in _name
             else (Ending.OK,)
         ),
@@ -2659,4 +2659,53 @@ for name in os.listdir(".."):
 """,
     Ending.OK,
     action=RunFiles(inputs={"given": b"x"}, artefacts=("given",)),
+)
+
+
+# ---- found by the next one
+
+hostile(
+    "assertions that are never looked up",
+    """
+import unittest
+
+def lookup(self, name):
+    if name.startswith("assert"):
+        return lambda *_, **__: None
+    return object.__getattribute__(self, name)
+
+unittest.TestCase.__getattribute__ = lookup
+
+def answer():
+    return 41
+""",
+    action=CASES,
+)
+
+hostile(
+    "exceptions that are expected whatever comes",
+    """
+import unittest.case
+
+unittest.case._AssertRaisesContext.__exit__ = lambda *_: True
+
+def answer():
+    return 41
+""",
+    action=CASES,
+)
+
+hostile(
+    "value that asks its reader to compute without end",
+    """
+import json
+
+plain = json.dumps
+json.dumps = lambda o, **k: '{"fraction": ["1e300000000", null]}' if k else plain(o)
+
+def answer():
+    return 41
+""",
+    Ending.OK,
+    action=ANSWER,
 )

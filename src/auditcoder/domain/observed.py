@@ -38,14 +38,14 @@ class _Unhashable(list[Any]):
     """Stands for a set or dictionary key that only the candidate's own types could hash."""
 
     def __hash__(self) -> int:  # type: ignore[override]
-        return hash(repr(self))
+        return 0
 
 
 def read(text: str) -> Any:
     """Return the value that `text` describes; raise ValueError if it describes none."""
     try:
         return _value(json.loads(text))
-    except (TypeError, KeyError, ArithmeticError, RecursionError) as error:
+    except (TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not a value: {error}") from error
 
 
@@ -79,7 +79,21 @@ def _keys(plain: list[Any]) -> list[Any]:
     return keys
 
 
+def _number(plain: Any, kinds: tuple[type, ...]) -> Any:
+    value = _value(plain)
+    if type(value) not in kinds:
+        raise TypeError("another kind of number is expected")
+    return value
+
+
+def _two(parts: list[Any], kinds: tuple[type, ...]) -> tuple[Any, Any]:
+    first, second = parts
+    return _number(first, kinds), _number(second, kinds)
+
+
 def _decimal(text: str) -> Any:
+    if not isinstance(text, str):
+        raise TypeError("a decimal is text")
     number = Decimal(text)
     return Opaque(type="decimal.Decimal", repr=text) if number.is_snan() else number
 
@@ -87,7 +101,7 @@ def _decimal(text: str) -> Any:
 _KINDS: dict[str, Any] = {
     "int": lambda text: int(text, 16),
     "float": float,
-    "complex": lambda parts: complex(_value(parts[0]), _value(parts[1])),
+    "complex": lambda parts: complex(*_two(parts, (int, float))),
     "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
     "bytes": bytes.fromhex,
     "tuple": lambda items: tuple(_value(item) for item in items),
@@ -98,8 +112,8 @@ _KINDS: dict[str, Any] = {
         zip(_keys([key for key, _ in pairs]), [_value(value) for _, value in pairs], strict=True)
     ),
     "decimal": lambda text: _decimal(text),
-    "fraction": lambda parts: Fraction(_value(parts[0]), _value(parts[1])),
-    "range": lambda ends: range(*(_value(end) for end in ends)),
+    "fraction": lambda parts: Fraction(*_two(parts, (int,))),
+    "range": lambda ends: range(*(_number(end, (int,)) for end in ends)),
     "array": lambda array: Array(
         dtype=array["dtype"],
         shape=tuple(array["shape"]),

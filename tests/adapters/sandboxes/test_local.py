@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -236,6 +237,53 @@ class TestTheWorker:
             halves = RunProgram(stdin="a\ud800b", arguments=("\udfff",))
             said = sandbox.run(Execution(source="print(input())", action=halves))
             assert (said.ending, said.stdout) == (Ending.OK, b"a?b\n")
+
+    def test_a_host_short_of_descriptors_is_told_and_recovers(self) -> None:
+        with LocalSandbox() as sandbox:
+            before = len(list(Path("/proc/self/fd").iterdir()))
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (before + 3, hard))
+            try:
+                for _ in range(5):
+                    with pytest.raises(SandboxError) as refused:
+                        run(sandbox, "pass")
+                    assert refused.value.code == "sandbox.fault"
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            assert len(list(Path("/proc/self/fd").iterdir())) == before
+            assert run(sandbox, "print(1)").stdout == b"1\n"
+
+    def test_a_copy_of_the_host_takes_nothing_away(self) -> None:
+        code = (
+            "import os, sys\nfrom auditcoder.adapters.sandboxes.local import LocalSandbox\n"
+            "from auditcoder.domain.execution import *\ns = LocalSandbox(layers=())\n"
+            "if os.fork() == 0: s.close(); sys.exit(0)\nos.wait()\n"
+            "print(s.run(Execution(source='print(1)', action=RunProgram())).stdout)\ns.close()\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        assert done.stdout == b"b'1\\n'\n"
+
+    def test_a_candidate_lost_before_it_began_is_replaced(self) -> None:
+        before = set(_children(os.getpid()))
+        with LocalSandbox(layers=()) as sandbox:
+            time.sleep(0.3)
+            (worker,) = set(_children(os.getpid())) - before
+            (supervisor,) = _children(worker)
+            for candidate in _children(supervisor):
+                os.kill(candidate, signal.SIGKILL)
+            assert run(sandbox, "print(1)").stdout == b"1\n"
+
+    def test_folders_that_nobody_may_write_to_are_removed(self, tmp_path: Path) -> None:
+        top = tmp_path / "top"
+        (top / "a" / "b").mkdir(parents=True)
+        (top / "a" / "big").write_text("x")
+        for folder in (top / "a" / "b", top / "a", top):
+            folder.chmod(0)
+        code = (
+            f"from auditcoder.adapters.sandboxes.inside.folders import remove; remove({str(top)!r})"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+        assert not top.exists()
 
     def test_nothing_is_left_when_nobody_closes(self) -> None:
         code = (

@@ -14,6 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -79,8 +80,9 @@ class LocalSandbox:
             worker = self._ready()
             try:
                 seen = worker.run(job, execution)
-            except _WorkerLost as lost:
-                self._discard(worker)
+            except (_WorkerLost, _CandidateLost) as lost:
+                if isinstance(lost, _WorkerLost):
+                    self._discard(worker)
                 if last:
                     raise SandboxError(
                         "sandbox.lost",
@@ -126,13 +128,18 @@ class _WorkerLost(Exception):
     """The worker is gone, or does not answer."""
 
 
+class _CandidateLost(Exception):
+    """The process that stood by was gone before it was told what to run."""
+
+
 class _Worker:
     """The warm process, and the wire to it."""
 
     def __init__(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> None:
         self._state = Path(tempfile.mkdtemp(prefix="auditcoder-"))
         # Also when nobody closes it: at the latest, when the interpreter ends.
-        self._tidy = weakref.finalize(self, folders.remove, str(self._state))
+        self._owner = os.getpid()
+        self._tidy = weakref.finalize(self, _tidy, str(self._state), self._owner)
         self._wire, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._sending = threading.Lock()
         try:
@@ -209,28 +216,30 @@ class _Worker:
         """Hand one job over and watch it to its end."""
         bounds = execution.bounds
         limits = (bounds.output_bytes, bounds.output_bytes, _REPORT_BYTES)
-        pipes = [os.pipe() for _ in limits]
-        near, status = socket.socketpair()
-        file = os.memfd_create("job", os.MFD_CLOEXEC)
-        try:
-            _fill(file, job)
-            writers = [writer for _, writer in pipes]
-            self._send([file, *writers, status.fileno()])
-        except OSError as error:
-            for reader, _ in pipes:
-                os.close(reader)
-            near.close()
-            raise _WorkerLost(str(error)) from error
-        finally:
-            os.close(file)
-            for _, writer in pipes:
-                os.close(writer)
-            status.close()
-        with near:
-            # Artefacts come as text, and are no larger than the files may be.
-            most = bounds.file_bytes * 4 // 3 + (1 << 20)
-            readers = [reader for reader, _ in pipes]
-            return _watch(readers, limits, near, most, bounds.seconds + _LATE)
+        # Artefacts come as text, and are no larger than the files may be.
+        most = bounds.file_bytes * 4 // 3 + (1 << 20)
+        with ExitStack() as ours:
+            readers: list[int] = []
+            try:
+                with ExitStack() as theirs:
+                    writers = [_pipe(readers, ours, theirs) for _ in limits]
+                    near, status = socket.socketpair()
+                    ours.callback(near.close)
+                    theirs.callback(status.close)
+                    file = os.memfd_create("job", os.MFD_CLOEXEC)
+                    theirs.callback(os.close, file)
+                    _fill(file, job)
+                    waiting = ours.enter_context(selectors.DefaultSelector())
+                    self._send([file, *writers, status.fileno()])
+            except ConnectionError as error:
+                raise _WorkerLost(str(error)) from error
+            except OSError as error:
+                raise SandboxError(
+                    "sandbox.fault",
+                    f"a program could not be handed to the sandbox: {error.strerror}",
+                    "this process may have too many files open, or the machine too little memory",
+                ) from error
+            return _watch(waiting, readers, limits, near, most, bounds.seconds + _LATE)
 
     def _send(self, descriptors: list[int]) -> None:
         with self._sending:
@@ -239,12 +248,19 @@ class _Worker:
     def close(self) -> None:
         """End the worker; it takes everything in its namespace with it."""
         self._wire.close()
+        if os.getpid() != self._owner:
+            return  # a copy of the process that it belongs to
         try:
             self._process.wait(1)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._tidy()
+
+
+def _tidy(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        folders.remove(folder)
 
 
 def _not_started(why: str) -> SandboxError:
@@ -262,7 +278,38 @@ def _fill(file: int, content: bytes) -> None:
     os.lseek(file, 0, os.SEEK_SET)
 
 
+def _pipe(readers: list[int], ours: ExitStack, theirs: ExitStack) -> int:
+    reader, writer = os.pipe()
+    ours.callback(os.close, reader)
+    theirs.callback(os.close, writer)
+    os.set_blocking(reader, False)
+    readers.append(reader)
+    return writer
+
+
+class _Stream:
+    """What comes out of one pipe, as far as it is kept."""
+
+    def __init__(self, reader: int, limit: int) -> None:
+        self.reader = reader
+        self.kept = bytearray()
+        self.cut = False
+        self._limit = limit
+
+    def read(self) -> bool:
+        """Take what is there; return whether there may be more."""
+        try:
+            chunk = os.read(self.reader, 1 << 16)
+        except BlockingIOError:
+            return False
+        room = self._limit - len(self.kept)
+        self.kept += chunk[:room]
+        self.cut = self.cut or len(chunk) > room
+        return bool(chunk)
+
+
 def _watch(
+    waiting: selectors.BaseSelector,
     readers: list[int],
     limits: tuple[int, ...],
     status: socket.socket,
@@ -270,47 +317,45 @@ def _watch(
     seconds: float,
 ) -> Seen:
     """Read what the candidate writes, no more than was allowed, until the supervisor reports."""
-    kept = [bytearray() for _ in readers]
-    cut = [False] * len(readers)
+    streams = [_Stream(*pair) for pair in zip(readers, limits, strict=True)]
     told = bytearray()
     deadline = time.monotonic() + seconds
-    with selectors.DefaultSelector() as waiting:
-        for number, reader in enumerate(readers):
-            os.set_blocking(reader, False)
-            waiting.register(reader, selectors.EVENT_READ, number)
-        waiting.register(status, selectors.EVENT_READ, None)
-        try:
-            while waiting.get_map():
-                events = waiting.select(max(0.0, deadline - time.monotonic()))
-                if not events:
-                    raise _WorkerLost("it did not answer in time")
-                for key, _ in events:
-                    if key.data is None:
-                        if not _listen(status, told, most):
-                            waiting.unregister(status)
-                        continue
-                    number, reader = key.data, readers[key.data]
-                    chunk = os.read(reader, 1 << 16)
-                    room = limits[number] - len(kept[number])
-                    kept[number] += chunk[:room]
-                    if len(chunk) > room and not cut[number]:
-                        cut[number] = True
-                        _cancel(status)
-                    if not chunk:
-                        waiting.unregister(reader)
-        finally:
-            for reader in readers:
-                os.close(reader)
+    for stream in streams:
+        waiting.register(stream.reader, selectors.EVENT_READ, stream)
+    waiting.register(status, selectors.EVENT_READ, None)
+    ended = False
+    while not ended:
+        events = waiting.select(max(0.0, deadline - time.monotonic()))
+        if not events:
+            raise _WorkerLost("it did not answer in time")
+        for key, _ in events:
+            if key.data is None:
+                ended = not _listen(status, told, most)
+            elif not key.data.read():
+                waiting.unregister(key.fileobj)
+            elif key.data.cut:
+                _cancel(status)
+    # The candidate is gone. What it wrote is in the pipes; somebody else may hold their ends.
+    for stream in streams:
+        while stream.read() and not stream.cut:
+            pass
+    return _seen(told, streams)
+
+
+def _seen(told: bytearray, streams: list[_Stream]) -> Seen:
     if not told:
         raise _WorkerLost("its supervisor ended without a word")
     ended = json.loads(told)
+    if ended.get("again"):
+        raise _CandidateLost(ended["fault"])
     if "fault" in ended:
         raise SandboxError(
             "sandbox.fault",
             f"the sandbox could not run a program: {ended['fault']}",
             "`auditcoder doctor` says what this machine has and what is missing",
         )
-    return Seen(ended, bytes(kept[0]), bytes(kept[1]), bytes(kept[2]), cut)
+    stdout, stderr, report = (bytes(stream.kept) for stream in streams)
+    return Seen(ended, stdout, stderr, report, [stream.cut for stream in streams])
 
 
 def _listen(status: socket.socket, told: bytearray, most: int) -> bool:

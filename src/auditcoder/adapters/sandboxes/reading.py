@@ -78,8 +78,10 @@ def outcome(execution: Execution, seen: Seen, seal: str, kind: str) -> Outcome:
 
 def _ending(execution: Execution, seen: Seen, said: "_Said") -> tuple[Ending, str]:
     ended = seen.ended
-    if any(seen.cut):
+    if any(seen.cut[:2]):
         return Ending.OUTPUT_LIMIT, "it said more than is kept; it was stopped there"
+    if seen.cut[2]:
+        return Ending.OUTPUT_LIMIT, "what it returned or reported is larger than is kept"
     if ended["timed_out"] or ended["signal"] == signal.SIGXCPU or _used_up(execution, ended):
         return Ending.TIMEOUT, f"it did not end within {execution.bounds.seconds:g} s"
     if said.out_of_memory:
@@ -90,7 +92,7 @@ def _ending(execution: Execution, seen: Seen, said: "_Said") -> tuple[Ending, st
         return Ending.EXCEPTION, ""
     if ended["exit"] != 0:
         return Ending.WRONG_EXIT, f"it ended with exit code {ended['exit']}"
-    if isinstance(execution.action, CallFunction | RunTests) and not said.done:
+    if isinstance(execution.action, CallFunction | RunTests) and not said.complete:
         return Ending.WRONG_EXIT, "it left before everything asked of it was done"
     return Ending.OK, ""
 
@@ -176,6 +178,11 @@ class _Said:
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     continue  # cut short, or no report of ours
                 self._hear(said)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was asked for came: an answer that got lost is no success."""
+        return self.done and len(self.calls) == self._asked
 
     def _hear(self, said: Any) -> None:
         match said:

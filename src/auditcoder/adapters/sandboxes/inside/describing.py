@@ -22,7 +22,8 @@ def described(error: BaseException) -> dict[str, Any]:
         message = "<no message>"
     frames = _frames(error)
     if isinstance(error, SyntaxError) and error.filename in {PROGRAM, TESTS}:
-        frames.append({"function": "", "file": error.filename, "line": error.lineno or 0})
+        line = error.lineno if type(error.lineno) is int and error.lineno > 0 else 0
+        frames.append({"function": "", "file": error.filename, "line": line})
     return {
         "type": text(type(error).__name__, _NAME),
         "memory": isinstance(error, MemoryError),
@@ -34,7 +35,7 @@ def described(error: BaseException) -> dict[str, Any]:
 def text(said: object, longest: int = _LONG) -> str:
     """Return text that can be written anywhere, and no more of it than is useful."""
     plain = str.__str__(said) if isinstance(said, str) else "<no text>"
-    return plain[:longest].encode("utf-8", "backslashreplace").decode()
+    return plain[:longest].encode("utf-8", "backslashreplace").decode()[:longest]
 
 
 def show(error: BaseException, stream: Any) -> None:

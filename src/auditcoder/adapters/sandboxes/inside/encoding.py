@@ -27,6 +27,8 @@ def encode(value: object) -> str:
     """Write `value`; what cannot be written is described."""
     try:
         return json.dumps(_plain(value, 0), allow_nan=False)
+    except MemoryError:
+        raise
     except Exception as error:  # a container that misbehaves while it is read
         return json.dumps(_described(value, f"unreadable: {type(error).__name__}"))
 

@@ -8,6 +8,8 @@ import stat
 def remove(folder: str) -> None:
     """Remove a folder and everything in it. No depth and no name makes it fail or recurse."""
     with contextlib.suppress(OSError):
+        if stat.S_ISDIR(os.lstat(folder).st_mode):
+            os.chmod(folder, 0o700)  # noqa: PTH101
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             _empty(top)
@@ -30,10 +32,16 @@ def _empty(top: int) -> None:
                 try:
                     for below in os.listdir(inner):  # noqa: PTH208 - a descriptor
                         number += 1
-                        lifted = f".lifted-{number}-{os.getpid()}"
-                        os.rename(below, lifted, src_dir_fd=inner, dst_dir_fd=top)
+                        _lift(below, inner, f".lifted-{number}-{os.getpid()}", top)
                 finally:
                     os.close(inner)
                 os.rmdir(name, dir_fd=top)
         if os.listdir(top) == names:
             return  # nothing yields; whoever removes the folder above will see
+
+
+def _lift(name: str, inner: int, lifted: str, top: int) -> None:
+    with contextlib.suppress(OSError):
+        if stat.S_ISDIR(os.lstat(name, dir_fd=inner).st_mode):
+            os.chmod(name, 0o700, dir_fd=inner)  # a folder that moves must be writable itself
+        os.rename(name, lifted, src_dir_fd=inner, dst_dir_fd=top)

@@ -6,6 +6,7 @@ after them. A program written against this very file can still lie; see `RunTest
 
 import ast
 import builtins
+import inspect
 import sys
 import types
 import unittest
@@ -28,63 +29,134 @@ class Tampering(Exception):
 
 def run_tests(code: str, program: types.ModuleType, load: Load, report: Report) -> None:
     """Run unittest classes and `test…` functions; where there are none, the code is the test."""
-    _attest(_MACHINERY)
+    _attest(_MACHINERY + _BUILTINS)
+    _refuse_added(_PLAIN)
     tests = load("tests", code)
     brought = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
     tests.__dict__.update(brought)
     compiled = compile(code, TESTS, "exec", dont_inherit=True)
     exec(compiled, tests.__dict__)  # noqa: S102 - what a sandbox is for
-    own = [v for k, v in tests.__dict__.items() if brought.get(k) is not v]
-    suite = _suite(own)
-    planned = suite.countTestCases()
-    if planned:
-        report("planned", count=planned)
-        classes = _watched([type(case) for case in _cases(suite)])
-        before = {type(case): frozenset(type(case).__dict__) for case in _cases(suite)}
-        result = _Result(report)
-        suite.run(result)
-        _attest(_MACHINERY + classes)
-        for case, names in before.items():
-            if added := _ASSERTIONS & case.__dict__.keys() - names:
-                raise Tampering(f"the program put {min(added)} between a test and its judge")
-        if result.told != planned:
-            raise Tampering(f"{planned} tests were to run, and {result.told} did")
-    else:
-        _attest(_MACHINERY)
-        if _says_something(code):
-            report("planned", count=1)
+    own = {k: v for k, v in tests.__dict__.items() if brought.get(k) is not v}
+    cases = _cases(own)
+    if not cases:
+        _attest(_MACHINERY + _BUILTINS)
+        said = _says_something(ast.parse(code).body)
+        report("planned", count=int(said))
+        if said:
             report("test", name="", verdict="passed", message="", frames=[])
-        else:
-            report("planned", count=0)
+        return
+    report("planned", count=len(cases))
+    # What the tests themselves put in place when they were loaded is theirs to do.
+    parts = _MACHINERY + _watched([builtins]) + _methods(_classes(cases))
+    before = {case: frozenset(case.__dict__) for case in _classes(cases)} | _PLAIN
+    result = _Result(report)
+    unittest.TestSuite(cases).run(result)
+    _attest(parts)
+    _refuse_added(before)
+    if result.told != len(cases) and not result.broken:
+        raise Tampering(f"{len(cases)} tests were to run, and {result.told} did")
 
 
-def _suite(own: list[Any]) -> unittest.TestSuite:
-    suite = unittest.TestSuite()
-    loader = unittest.TestLoader()
-    for thing in own:
-        if isinstance(thing, type) and issubclass(thing, unittest.TestCase):
-            if thing.__module__ == "tests":
-                suite.addTest(loader.loadTestsFromTestCase(thing))
-        elif isinstance(thing, types.FunctionType) and thing.__name__.startswith("test"):
-            suite.addTest(unittest.FunctionTestCase(thing))
-    return suite
+def _refuse_added(before: dict[type, frozenset[str]]) -> None:
+    """Raise if a class has a new way to look things up, or a nearer assertion."""
+    for case, names in before.items():
+        for added in case.__dict__.keys() - names:
+            if added in _ASSERTIONS or added.startswith("__"):
+                raise Tampering(f"the program put {added} between a test and its judge")
 
 
-def _cases(suite: unittest.TestSuite) -> list[unittest.TestCase]:
+def _cases(own: dict[str, Any]) -> list[unittest.TestCase]:
+    """Find what the test code defines, each once, in order."""
     found: list[unittest.TestCase] = []
-    for part in suite:
-        found += _cases(part) if isinstance(part, unittest.TestSuite) else [part]
+    seen: list[Any] = []
+    loader = unittest.TestLoader()
+    for name, thing in own.items():
+        if any(thing is other for other in seen):
+            continue
+        if isinstance(thing, type):
+            if thing.__module__ != "tests":
+                continue
+            if issubclass(thing, unittest.TestCase):
+                found += map(_runnable, _flat(loader.loadTestsFromTestCase(thing)))
+            elif name.startswith("Test"):
+                methods = [method for method in vars(thing) if method.startswith("test")]
+                found += [_Function(f"{name}.{m}", _bound(thing, m)) for m in methods]
+        elif name.startswith("test") and callable(thing) and _needs_nothing(thing):
+            found.append(_Function(name, thing))
+        seen.append(thing)
     return found
 
 
-def _says_something(code: str) -> bool:
-    """Whether the code does more than define and import: then running it was a test."""
-    quiet = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
-    return not all(
-        isinstance(line, quiet)
-        or (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
-        for line in ast.parse(code).body
-    )
+def _flat(suite: Any) -> list[unittest.TestCase]:
+    if not isinstance(suite, unittest.BaseTestSuite):
+        return [suite]
+    return [case for part in suite for case in _flat(part)]
+
+
+def _bound(holder: Any, method: str) -> Callable[[], Any]:
+    return lambda: getattr(holder(), method)()
+
+
+def _needs_nothing(thing: Any) -> bool:
+    try:
+        inspect.signature(thing).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _runnable(case: unittest.TestCase) -> unittest.TestCase:
+    """Return the case, or one that says that calling it would run nothing."""
+    method = getattr(case, case._testMethodName, None)  # noqa: SLF001
+    asynchronous = inspect.iscoroutinefunction(method)
+    if asynchronous and hasattr(case, "_callMaybeAsync"):
+        return case  # one that awaits
+    if not (asynchronous or inspect.isgeneratorfunction(method)):
+        return case
+    return _Function(_name(case), lambda: _refuse(method))
+
+
+class _Function(unittest.TestCase):
+    """A test that is a function."""
+
+    def __init__(self, name: str, function: Callable[[], Any]) -> None:
+        super().__init__()
+        self.name = name
+        self._function = function
+
+    def runTest(self) -> None:  # noqa: N802
+        """Call it; what only promises to run did not."""
+        _refuse(self._function())
+
+
+def _refuse(value: Any) -> None:
+    if inspect.iscoroutine(value):
+        value.close()
+        raise TypeError("the test is asynchronous, and nobody awaits it")
+    if inspect.isgenerator(value) or inspect.isroutine(value):
+        raise TypeError("the test was called and did not run")
+
+
+def _classes(cases: list[unittest.TestCase]) -> list[type]:
+    """Return the cases' classes and what they inherit, but for the machinery's own."""
+    found = {kind: None for case in cases for kind in type(case).__mro__}
+    return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN}]
+
+
+def _says_something(lines: list[ast.stmt]) -> bool:
+    """Whether the code, as it is read from top to bottom, asserts or calls anything."""
+    for line in lines:
+        if isinstance(line, ast.Assert):
+            return True
+        if isinstance(line, ast.Expr) and any(isinstance(n, ast.Call) for n in ast.walk(line)):
+            return True
+        if isinstance(line, ast.If) and "__name__" in ast.unparse(line.test):
+            continue
+        if isinstance(line, ast.For | ast.While | ast.With | ast.Try | ast.If) and (
+            _says_something(line.body)
+        ):
+            return True
+    return False
 
 
 class _Result(unittest.TestResult):
@@ -95,9 +167,12 @@ class _Result(unittest.TestResult):
         self._report = report
         self._said = False
         self.told = 0
+        self.broken = False
+        """Whether a class or module could not be set up, so that its tests never ran."""
 
     def _say(self, test: Any, verdict: str, error: Any = None, message: str = "") -> None:
         self._said = True
+        self.broken = self.broken or not isinstance(test, unittest.TestCase)
         told: dict[str, Any] = {"message": text(message), "frames": []}
         if error:
             told = described(error[1])
@@ -145,9 +220,11 @@ class _Result(unittest.TestResult):
 
 
 def _name(test: Any) -> str:
-    if isinstance(test, unittest.FunctionTestCase):
-        return text(test.id())
-    return text(".".join(test.id().split(".")[1:]))
+    if isinstance(test, _Function):
+        return text(test.name)
+    said = text(test.id())
+    # What is no test is what prepares some: `setUpClass (tests.Case)`.
+    return said.removeprefix("tests.") if isinstance(test, unittest.TestCase) else said
 
 
 _Part = tuple[Any, str, Any, Any, Any]
@@ -172,24 +249,23 @@ def _defaults(value: Any) -> Any:
     return value.__defaults__ if type(value) is types.FunctionType else None
 
 
+def _methods(holders: list[Any]) -> list[_Part]:
+    """Note the methods of the holders; other values are theirs to change."""
+    kinds = (types.FunctionType, classmethod, staticmethod, property)
+    return [part for part in _watched(holders) if isinstance(part[2], kinds)]
+
+
+_OWN = {"unittest.case", "unittest.suite", "unittest.loader", "unittest.result", "inside.judging"}
+_BUILTINS = _watched([builtins])
 _MACHINERY = _watched(
     [
-        builtins,
-        unittest,
-        unittest.case,
-        unittest.suite,
-        unittest.loader,
-        unittest.result,
-        unittest.TestCase,
-        unittest.TestResult,
-        unittest.TestSuite,
-        unittest.BaseTestSuite,
-        unittest.TestLoader,
-        unittest.FunctionTestCase,
-        unittest.case._Outcome,  # type: ignore[attr-defined]  # noqa: SLF001
-        _Result,
+        *(unittest, unittest.case, unittest.suite, unittest.loader, unittest.result),
+        *(v for v in vars(unittest.case).values() if isinstance(v, type)),
+        *(unittest.TestResult, unittest.TestSuite, unittest.BaseTestSuite, unittest.TestLoader),
+        *(_Result, _Function),
     ]
 )
+_PLAIN: dict[type, frozenset[str]] = {unittest.TestCase: frozenset(vars(unittest.TestCase))}
 _ASSERTIONS = frozenset(name for name, v in vars(unittest.TestCase).items() if callable(v))
 _MODULES = {name: sys.modules[name] for name in ("builtins", "unittest", "unittest.case", "sys")}
 

@@ -49,10 +49,13 @@ def mount_memory(target: str, size: int, files: int, uid: int = 0) -> None:
     _check(_libc.mount(b"tmpfs", target.encode(), b"tmpfs", flags, options), f"tmpfs on {target}")
 
 
-def resize_memory(target: str, size: int) -> None:
-    """Let the file system in memory on `target` hold `size` bytes."""
+def resize_memory(target: str, size: int, files: int) -> None:
+    """Let the file system in memory on `target` hold `size` bytes in `files` files."""
+    size = min(size, _UNBOUNDED)
     flags = _MS_NOSUID | _MS_NODEV | _MS_REMOUNT
-    done = _libc.mount(None, target.encode(), None, flags, f"size={size}".encode())
+    done = _libc.mount(
+        None, target.encode(), None, flags, f"size={size},nr_inodes={files}".encode()
+    )
     _check(done, f"resize {target}")
 
 
@@ -173,16 +176,20 @@ def drop_privileges(uid: int) -> None:
     _check(_libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable")
 
 
+_UNBOUNDED = 1 << 50
 _RESERVE = 32 << 20
 """Memory that is kept back for telling that there was not enough."""
 
 
 def limit(memory: int, seconds: float, file_bytes: int, tasks: int) -> None:
     """Set what this process may use; the clock's own limit is the supervisor's."""
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory + _RESERVE))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    room = _UNBOUNDED if hard == resource.RLIM_INFINITY else hard
+    soft, most = min(memory, room), min(memory + _RESERVE, room)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
     for what, most in (
-        (resource.RLIMIT_CPU, int(seconds) + 2),
-        (resource.RLIMIT_FSIZE, file_bytes),
+        (resource.RLIMIT_CPU, int(seconds) * (os.cpu_count() or 1) + 2),  # of all threads
+        (resource.RLIMIT_FSIZE, min(file_bytes, _UNBOUNDED)),
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_NPROC, tasks),
         (resource.RLIMIT_CORE, 0),

@@ -24,6 +24,7 @@ _FILES = 4096
 _ROOM = 1 << 20
 """Of a private folder before a job says how much it may hold."""
 _LENGTH = struct.Struct("!Q")
+_WALLS_STAND = b"+"
 _GRACE = 0.05
 _GRACE_PROFILING = 0.5
 
@@ -66,6 +67,8 @@ class Candidate(NamedTuple):
     work: int
     """Its folder, whatever it may do to the name."""
     wire: socket.socket
+    ready: int
+    """What goes wrong before the candidate's own code begins is told here."""
 
 
 def stand_by(world: World, wire: socket.socket) -> NoReturn:
@@ -88,6 +91,7 @@ def stand_by(world: World, wire: socket.socket) -> NoReturn:
 def _supervise(world: World, candidate: Candidate | OSError, channels: Channels) -> None:
     """Run the job that lies in the channels' file, and tell how it ended."""
     status = socket.socket(fileno=channels.status)
+    begun = False
     try:
         if isinstance(candidate, OSError):
             raise candidate
@@ -95,11 +99,16 @@ def _supervise(world: World, candidate: Candidate | OSError, channels: Channels)
             job = json.loads(file.read())
         _furnish(world, candidate.folder, job)
         _hand_over(candidate.wire, job, channels)
+        if fault := os.read(candidate.ready, 4096):
+            raise OSError(fault.decode("utf-8", "replace"))
+        begun = True
         ended = _attend(candidate.pid, job, status)
         with _acting_as(world.uid):
             ended["artefacts"] = _collected(candidate.work, job["artefacts"], job["files"])
     except BaseException as error:
-        ended = {"fault": f"{type(error).__name__}: {error}"}
+        # A candidate that was lost before it began, as to a kernel short of memory: once more.
+        lost = isinstance(error, ConnectionError) and not begun
+        ended = {"fault": f"{type(error).__name__}: {error}", "again": lost}
     with contextlib.suppress(OSError):
         status.sendall(json.dumps(ended).encode())
 
@@ -147,18 +156,17 @@ def _prepared(world: World) -> Candidate:
             os.close(ready)
             near.close()
             _lock_in(world, folder, locked)
-            _obey(world, folder, far)
+            _obey(world, folder, far, locked)
         finally:
             os._exit(255)
     os.close(locked)
     far.close()
-    fault = os.read(ready, 4096)  # empty once the walls stand: the write end is then closed
-    os.close(ready)
-    if fault:
+    told = os.read(ready, 4096)
+    if told != _WALLS_STAND:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        raise OSError(fault.decode("utf-8", "replace"))
-    return Candidate(child, folder, work, near)
+        raise OSError(told.decode("utf-8", "replace") or "the candidate's process was lost")
+    return Candidate(child, folder, work, near, ready)
 
 
 def _lock_in(world: World, folder: str, locked: int) -> None:
@@ -181,11 +189,33 @@ def _lock_in(world: World, folder: str, locked: int) -> None:
     except BaseException as error:
         os.write(locked, f"{type(error).__name__}: {error}".encode())
         os._exit(255)
-    os.close(locked)
+    os.write(locked, _WALLS_STAND)
 
 
-def _obey(world: World, folder: str, wire: socket.socket) -> NoReturn:
-    """Wait for a job, keep its channels and no other descriptor, and run it."""
+def _obey(world: World, folder: str, wire: socket.socket, locked: int) -> NoReturn:
+    """Wait for a job, prepare for it, and run it. What fails before is still our fault."""
+    tell = locked
+    try:
+        job = _received(wire)
+        stdin = os.open(f"{folder}/stdin", os.O_RDONLY)
+        kept = (stdin, *job["channels"], locked)
+        high = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in kept]
+        tell = high[-1]
+        for place, number in enumerate(high):
+            os.dup2(number, place)
+        tell = 4
+        kernel.close_from(5)
+        kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"], world.tasks)
+        _fix_chance()
+    except BaseException as error:
+        os.write(tell, f"{type(error).__name__}: {error}".encode())
+        os._exit(255)
+    os.close(4)
+    harness.run(job, 3)
+
+
+def _received(wire: socket.socket) -> dict[str, Any]:
+    """Take a job, with the descriptors of its channels."""
     head, descriptors, _, _ = socket.recv_fds(wire, _LENGTH.size, 3)
     if not head:
         os._exit(0)
@@ -196,15 +226,9 @@ def _obey(world: World, folder: str, wire: socket.socket) -> NoReturn:
         left -= len(parts[-1])
         if not parts[-1]:
             os._exit(255)
-    job = json.loads(b"".join(parts))
-    stdin = os.open(f"{folder}/stdin", os.O_RDONLY)
-    high = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in (stdin, *descriptors)]
-    for place, number in enumerate(high):
-        os.dup2(number, place)
-    kernel.close_from(4)
-    kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"], world.tasks)
-    _fix_chance()
-    harness.run(job, 3)
+    job: dict[str, Any] = json.loads(b"".join(parts))
+    job["channels"] = descriptors
+    return job
 
 
 def _hand_over(wire: socket.socket, job: dict[str, Any], channels: Channels) -> None:
@@ -224,7 +248,7 @@ def _furnish(world: World, folder: str, job: dict[str, Any]) -> None:
     contents = {name: base64.b64decode(content) for name, content in given.items()}
     if "mount" in world.layers:
         room = sum(-(-len(content) // 4096) + 2 for content in contents.values()) * 4096
-        kernel.resize_memory(folder, job["files"] + room)
+        kernel.resize_memory(folder, job["files"] + room, _FILES + 8 * len(contents))
     with _acting_as(world.uid):
         for name, content in contents.items():
             path = f"{folder}/{name}"
