@@ -24,7 +24,7 @@ _FILES = 4096
 _ROOM = 1 << 20
 """Of a private folder before a job says how much it may hold."""
 _LENGTH = struct.Struct("!Q")
-_WALLS_STAND = b"+"
+_WALLS_STAND, _BEGINS = b"+", b"!"
 _GRACE = 0.05
 _GRACE_PROFILING = 0.5
 
@@ -99,8 +99,11 @@ def _supervise(world: World, candidate: Candidate | OSError, channels: Channels)
             job = json.loads(file.read())
         _furnish(world, candidate.folder, job)
         _hand_over(candidate.wire, job, channels)
-        if fault := os.read(candidate.ready, 4096):
-            raise OSError(fault.decode("utf-8", "replace"))
+        told = os.read(candidate.ready, 4096)
+        if not told:
+            raise ConnectionResetError("the candidate's process was lost")
+        if told != _BEGINS:
+            raise OSError(told.decode("utf-8", "replace"))
         begun = True
         ended = _attend(candidate.pid, job, status)
         with _acting_as(world.uid):
@@ -210,6 +213,7 @@ def _obey(world: World, folder: str, wire: socket.socket, locked: int) -> NoRetu
     except BaseException as error:
         os.write(tell, f"{type(error).__name__}: {error}".encode())
         os._exit(255)
+    os.write(4, _BEGINS)
     os.close(4)
     harness.run(job, 3)
 
