@@ -31,7 +31,7 @@ from auditcoder.domain.law import (
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
 from auditcoder.domain.task import Task
-from auditcoder.domain.values import Digest, RunId, digest
+from auditcoder.domain.values import Digest, RunId, digest, whole
 from auditcoder.lifecycle.ports import TraceStore
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -200,7 +200,7 @@ class Recorder:
         differently. The reply that it came from keeps them.
         """
         source = "\n".join(source.replace("\r\n", "\n").split("\r"))
-        source = source.encode("utf-8", "replace").decode()
+        source = whole(source)
         with self._lock:
             with self._refusing():
                 taken = taken_names(self._ledger, node)

@@ -31,6 +31,7 @@ from auditcoder.domain.execution import (
     RunProgram,
     RunTests,
 )
+from auditcoder.domain.values import whole
 
 LAYERS = ("namespaces", "landlock", "seccomp")
 """The walls that a kernel may offer, beside plain limits."""
@@ -80,7 +81,7 @@ class LocalSandbox:
             worker = self._ready()
             try:
                 seen = worker.run(job, execution)
-            except (_WorkerLost, _CandidateLost) as lost:
+            except _Lost as lost:
                 if isinstance(lost, _WorkerLost):
                     self._discard(worker)
                 if last:
@@ -124,11 +125,15 @@ class LocalSandbox:
         self.close()
 
 
-class _WorkerLost(Exception):
+class _Lost(Exception):
+    """No fault of the program's; once more may do."""
+
+
+class _WorkerLost(_Lost):
     """The worker is gone, or does not answer."""
 
 
-class _CandidateLost(Exception):
+class _CandidateLost(_Lost):
     """The process that stood by was gone before it was told what to run."""
 
 
@@ -425,7 +430,7 @@ def _stdin(text: str) -> str:
 
 
 def _argument(text: str) -> str:
-    return text.encode("utf-8", "replace").decode().replace("\0", "?")
+    return whole(text).replace("\0", "?")
 
 
 def _inputs(given: dict[str, bytes]) -> dict[str, str]:

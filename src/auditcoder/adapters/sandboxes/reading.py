@@ -120,11 +120,8 @@ class _Exception(msgspec.Struct):
     frames: _Frames
 
 
-class _RaisedSaid(msgspec.Struct, tag="raised", tag_field="what"):
-    type: _Text
-    memory: bool
-    message: _Text
-    frames: _Frames
+class _RaisedSaid(_Exception, tag="raised", tag_field="what"):
+    pass
 
 
 class _CallSaid(msgspec.Struct, tag="call", tag_field="what"):
@@ -211,7 +208,7 @@ class _Said:
                 self.done = True
 
 
-def _raised(said: _RaisedSaid | _Exception) -> Raised:
+def _raised(said: _Exception) -> Raised:
     return Raised(exception=said.type, message=said.message, frames=_frames(said.frames))
 
 

@@ -59,13 +59,12 @@ def _serve(wire: socket.socket, world: World) -> NoReturn:
     site.sethelper()
     gc.collect()
     gc.freeze()
-    spare: socket.socket | None = None
     number = 0
     while True:
         number += 1
         # Another user each time, where there are many: limits on threads are counted by user.
         mine = world._replace(uid=world.uid + number % world.uids)
-        spare = spare or _prepared(mine, wire)
+        spare = _prepared(mine, wire)
         message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
         if not message:
             os._exit(0)
@@ -75,7 +74,6 @@ def _serve(wire: socket.socket, world: World) -> NoReturn:
             if not (spare and _handed_over(spare, descriptors)):
                 with contextlib.suppress(OSError):
                     os.write(descriptors[-1], b'{"fault": "no process can be started"}')
-        spare = None
         for descriptor in descriptors:
             os.close(descriptor)
 
