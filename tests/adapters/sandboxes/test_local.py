@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import platform
 import resource
 import signal
 import socket
@@ -329,6 +330,39 @@ class TestStrength:
             assert sandbox.kind == "landlock+seccomp+rlimits"
         assert "weaker" in said[0]
         assert "namespaces" in said[0]
+
+    @pytest.mark.parametrize(
+        ("forbidden", "kind"),
+        [
+            ({272}, "landlock+seccomp+rlimits"),
+            ({165}, "landlock+seccomp+rlimits"),
+            ({155}, "landlock+seccomp+rlimits"),
+            ({444}, "user+pid+ipc+net+uts+mount+seccomp+rlimits"),
+        ],
+        ids=["no namespaces", "no mounts in them", "no root of their own", "no Landlock"],
+    )
+    @pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers of x86-64")
+    def test_a_kernel_that_offers_less_is_made_use_of(self, forbidden: set[int], kind: str) -> None:
+        """As in containers, and where AppArmor takes back what namespaces give."""
+        code = (
+            "import struct\n"
+            "from auditcoder.adapters.sandboxes.inside import kernel, seccomp\n"
+            "steps = [(0x20, 0, 0, 0)]\n"
+            f"for n in {forbidden!r}: steps += [(0x15, 0, 1, n), (0x06, 0, 0, 0x00050001)]\n"
+            "steps += [(0x06, 0, 0, 0x7FFF0000)]\n"
+            "kernel.gain_nothing()\n"
+            "seccomp.install(b''.join(struct.pack('=HBBI', *s) for s in steps))\n"
+            "from auditcoder.adapters.sandboxes.strength import open_sandbox\n"
+            "from auditcoder.domain.execution import *\n"
+            "e = Execution(source='print(6 * 7)', action=RunProgram())\n"
+            "with open_sandbox(say=print) as s: print(s.kind, s.run(e).stdout)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        )
+        said, ran = done.stdout.strip().rsplit("\n", 1)
+        assert "weaker" in said
+        assert ran == f"{kind} b'42\\n'"
 
     def test_one_without_walls_is_refused_unless_accepted(self) -> None:
         with pytest.raises(SandboxError) as refused:

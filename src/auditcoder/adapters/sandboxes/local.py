@@ -99,8 +99,20 @@ class LocalSandbox:
             if self._closed:
                 raise SandboxError("sandbox.closed", "the sandbox was closed")
             if self._worker is None:
-                self._worker = _Worker(self._packages, self._layers)
+                self._worker = self._start()
             return self._worker
+
+    def _start(self) -> "_Worker":
+        """Start a worker; where namespaces are promised and not kept, one without them."""
+        try:
+            return _Worker(self._packages, self._layers)
+        except SandboxError as error:
+            if error.code != "sandbox.start" or "namespaces" not in self._layers:
+                raise
+            self._layers = tuple(layer for layer in self._layers if layer != "namespaces")
+            worker = _Worker(self._packages, self._layers)
+            worker.missing["namespaces"] = str(error).rsplit("\n", 1)[-1]
+            return worker
 
     def _discard(self, worker: "_Worker") -> None:
         with self._lock:
@@ -153,13 +165,14 @@ class _Worker:
                 self._process = self._start(far)
             except OSError as error:
                 raise _not_started(str(error)) from error
+            finally:
+                far.close()  # or nobody would hear that the worker is gone
             hello = self._introduce(config)
         except BaseException:
             self._wire.close()
+            far.close()
             self._tidy()
             raise
-        finally:
-            far.close()
         self.kind = "+".join(hello["layers"])
         self.missing: dict[str, str] = hello["missing"]
 

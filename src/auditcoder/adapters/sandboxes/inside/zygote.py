@@ -151,8 +151,12 @@ def _with_rules(world: World) -> World:
     if "mount" not in world.layers:
         return world
     # Private folders are mounted below `private`: Landlock looks past a mount to what is above.
-    rules = kernel.file_rules(world.readable, world.private, world.devices)
-    return world._replace(file_rules=rules, call_rules=seccomp.program(1, walled=True))
+    if "landlock" in world.layers:
+        rules = kernel.file_rules(world.readable, world.private, world.devices)
+        world = world._replace(file_rules=rules)
+    if "seccomp" in world.layers:
+        world = world._replace(call_rules=seccomp.program(1, walled=True))
+    return world
 
 
 def _enter_namespaces() -> int:
