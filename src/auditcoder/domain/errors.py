@@ -4,6 +4,8 @@
     ├── NotFound            a run, node or line that is not there
     ├── RecordRefused       the writer will not write an illegal history
     ├── RecordUnreadable    not a record, or not one that this version reads
+    ├── ReplayDiverged      a record, gone through again, does not come out the same
+    ├── TaskInvalid         the task cannot be understood as it is given
     ├── BundleUnreadable    not a bundle, or an unsafe or damaged one
     ├── StoreError          the store cannot serve
     │   ├── StoreConflict     someone else wrote to this run meanwhile
@@ -46,6 +48,25 @@ class RecordRefused(AuditCoderError):
 
 class RecordUnreadable(AuditCoderError):
     """These bytes are not a record, or not one that this version can read."""
+
+
+class ReplayDiverged(AuditCoderError):
+    """A run that is gone through again does something else than its record says."""
+
+
+class EndOfRecord(ReplayDiverged):
+    """The record ends here, and the run would go on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "replay.diverged",
+            "the record ends, and the run would go on",
+            "resume it, or replay it with the version that made it",
+        )
+
+
+class TaskInvalid(AuditCoderError):
+    """The task cannot be understood as it is given."""
 
 
 class BundleUnreadable(AuditCoderError):

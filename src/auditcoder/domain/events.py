@@ -128,6 +128,8 @@ class CodeWritten(Recordable, tag="code_written"):
     """The responsibility on whose behalf it was written, where that is another one."""
     reply: int | None = None
     """Sequence number of the reply it was taken from; None if no model wrote it."""
+    note: str = ""
+    """What of the reply was left out, because nobody owns it, and which imports were added."""
 
     def blobs(self) -> tuple[Digest, ...]:
         """The code."""

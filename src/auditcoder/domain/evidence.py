@@ -84,6 +84,8 @@ class Evidence(Value):
     exit_code: int | None = None
     signal: int | None = None
     frames: tuple[Frame, ...] = ()
+    ran: tuple[NodeId, ...] | None = None
+    """For a check of the program: the nodes whose code ran; None if nobody looked."""
     milliseconds: float | None = None
     peak_bytes: int | None = None
     judge: str = ""

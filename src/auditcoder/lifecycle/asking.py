@@ -59,6 +59,11 @@ class Answer(NamedTuple, Generic[T]):
     seq: int
 
 
+def why(unusable: ReplyUnusable) -> str:
+    """Say what was wrong with an answer, and not whose it was: a replay asks nobody."""
+    return str(unusable.__cause__ or unusable)
+
+
 class Asker:
     """Asks one model on behalf of one run. Safe to share between threads."""
 
@@ -125,11 +130,15 @@ class Asker:
             self._waiting.sleep(wait)
 
     def _once(self, request: Request) -> Reply:
-        """Make one call, with its most set aside until it is known what it cost."""
+        """Make one call, with its most set aside until it is known what it cost.
+
+        An answer that is on record already is taken from there, and charged as it was then: the
+        budget must end a run where it ended it before.
+        """
         most = self._purse.reserve(request.at_most_tokens(), request.max_tokens)
         usage = charged_for([Attempt(problem="", billed=True)])
         try:
-            reply = self._model.complete(request)
+            reply = self._recorder.recall_reply(request.digest) or self._model.complete(request)
             usage = reply.usage
         except AuditCoderError as error:
             usage = charged_for([_attempt(error, None)])

@@ -8,17 +8,28 @@ from datetime import datetime
 from typing import Self, TypeAlias
 
 from auditcoder.domain.assembly import assemble
-from auditcoder.domain.chain import EMPTY, FORMAT, Head, Reader, Sealed, seal
+from auditcoder.domain.chain import EMPTY, FORMAT, Entry, Head, Reader, Sealed, seal
 from auditcoder.domain.code import read_bundle, units_of
-from auditcoder.domain.errors import NotFound, RecordRefused, RecordUnreadable
+from auditcoder.domain.errors import (
+    AuditCoderError,
+    EndOfRecord,
+    NotFound,
+    RecordRefused,
+    RecordUnreadable,
+    ReplayDiverged,
+)
 from auditcoder.domain.events import (
     Assembled,
+    CheckDropped,
     CodeWritten,
     Event,
     Manifest,
+    ReplyRecorded,
     RolledBack,
+    RunResumed,
     RunStarted,
 )
+from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.law import (
     IllegalHistory,
@@ -30,13 +41,20 @@ from auditcoder.domain.law import (
 )
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
+from auditcoder.domain.request import Finish, Reply
 from auditcoder.domain.task import Task
-from auditcoder.domain.values import Digest, RunId, digest, whole
+from auditcoder.domain.usage import Usage
+from auditcoder.domain.values import CheckId, Digest, RunId, digest, whole
+from auditcoder.lifecycle.past import Past, brought_nothing
 from auditcoder.lifecycle.ports import TraceStore
 
 Clock: TypeAlias = Callable[[], datetime]
+Watch: TypeAlias = Callable[[int, Event], None]
+"""Is told of every event once it stands; an interface shows it."""
 
 _KEPT = 4096
+_PATIENCE = 20.0
+"""Seconds to wait, while retracing, for another thread to do what came first."""
 
 
 class Recorder:
@@ -51,6 +69,11 @@ class Recorder:
         self._run = run
         self._clock = clock
         self._lock = threading.RLock()
+        self._turn = threading.Condition(self._lock)
+        self._past = Past()
+        self._resuming: Manifest | None = None
+        self._ends_with_past = False
+        self.watch: Watch = lambda _seq, _event: None
         self._staged: dict[Digest, bytes] = {}
         self._kept: OrderedDict[Digest, None] = OrderedDict()
         self._reader = Reader()
@@ -82,17 +105,48 @@ class Recorder:
             raise NotFound("run.unknown", f"there is no run {run} here")
         return recorder
 
+    @classmethod
+    def retrace(
+        cls, store: TraceStore, run: RunId, clock: Clock, resuming: Manifest | None
+    ) -> Self:
+        """Go through a run again from its beginning, as its life does once more what it did.
+
+        Where the record ends, `resuming` is recorded and the run goes on. Without it the run
+        is only replayed: to go on is an error, and nothing is ever written.
+        """
+        recorder = cls(store, run, clock)
+        recorder._past = Past(recorder._chained())
+        if not recorder._past:
+            raise NotFound("run.unknown", f"there is no run {run} here")
+        recorder._resuming = resuming
+        recorder._ends_with_past = resuming is None
+        with recorder._turn:
+            recorder._retraced()
+        return recorder
+
     def _catch_up(self) -> None:
+        for entry in self._chained():
+            self._ledger = self._judge(entry.event)
+            self._head = self._after(entry)
+
+    def _chained(self) -> Iterator[Entry]:
+        """Yield the record's entries as long as each follows from the one before."""
+        head = EMPTY
         for body in self._store.read(self._run):
             entry = self._reader.read(body)
-            if (entry.seq, entry.prev) != (self._head.entries, self._head.digest):
+            if (entry.seq, entry.prev) != (head.entries, head.digest):
                 raise RecordUnreadable(
                     "record.broken",
-                    f"the chain of run {self._run} is broken at entry {self._head.entries}",
+                    f"the chain of run {self._run} is broken at entry {head.entries}",
                     "`auditcoder verify` says what does not hold; nothing was written",
                 )
-            self._ledger = self._judge(entry.event)
-            self._head = Head(entries=self._head.entries + 1, digest=digest(body))
+            head = Head(entries=head.entries + 1, digest=digest(body))
+            yield entry
+
+    def _after(self, entry: Entry) -> Head:
+        """Return the head once `entry` stands; its bytes are made anew, not copied."""
+        _, _, head = seal(self._head, entry.event, entry.at)
+        return head
 
     @property
     def run(self) -> RunId:
@@ -130,13 +184,114 @@ class Recorder:
 
     def record(self, event: Event) -> int:
         """Append `event` and return its number; raise RecordRefused if it may not follow."""
+        with self._turn:
+            if self._past and self._is_past(event):
+                return self._retraced()
+            if self._resuming is not None:
+                resumed, self._resuming = RunResumed(manifest=self._resuming), None
+                self._append(resumed)
+            return self._append(event)
+
+    def _is_past(self, event: Event) -> bool:
+        """Wait until it is this event's turn; tell whether it was recorded before."""
+        event = self._sealed(event).entry.event  # as a reader will read it
+        while self._past:
+            self._step_over()
+            if self._past.is_next(event):
+                return True
+            # Replies come in any order from several threads: each waits for those before it.
+            patient = isinstance(event, ReplyRecorded) and threading.active_count() > 1
+            if self._past and not (patient and self._turn.wait(_PATIENCE)):
+                raise self._diverged(event)
+        return False
+
+    def _step_over(self) -> None:
+        """Pass by what is no step of the life: a resumption, a call that brought nothing."""
+        while (entry := self._past.next()) is not None and brought_nothing(entry.event):
+            self._retraced()
+
+    def _retraced(self) -> int:
+        entry = self._past.take()
+        self._ledger = self._judge(entry.event)
+        seq, self._head = self._head.entries, self._after(entry)
+        self._settle({n: None for n in entry.event.blobs() if n in self._staged})
+        self._step_over()
+        self._turn.notify_all()
+        self.watch(seq, entry.event)
+        return seq
+
+    def _diverged(self, event: Event) -> AuditCoderError:
+        was = self._past.next()
+        recorded = type(was.event).__name__ if was else "the end of the record"
+        return ReplayDiverged(
+            "replay.diverged",
+            f"run {self._run} goes another way than its record at event {self._head.entries}:"
+            f" {recorded} is recorded, {type(event).__name__} would follow now",
+            "it was made by another version or with other settings; its record still verifies,"
+            " and nothing was written",
+        )
+
+    def recall_reply(self, request: Digest) -> Reply | None:
+        """Return the recorded answer to a request; None once the past is behind us."""
+        with self._turn:
+            self._step_over()
+            event = self._past.reply_to(request)
+            if event is None:
+                while self._past and threading.active_count() > 1 and self._turn.wait(_PATIENCE):
+                    pass
+                if self._ends_with_past and not self._past:
+                    raise EndOfRecord
+                if self._past:
+                    raise ReplayDiverged(
+                        "replay.miss",
+                        f"run {self._run} holds no answer to request {request[:16]}",
+                        "it was made by another version or with other settings; its record still"
+                        " verifies, and shows what was asked",
+                    )
+                return None
+        return Reply(
+            text=self.text(event.reply),
+            finish=Finish(event.finish),
+            usage=event.usage,
+            model=event.model,
+            seconds=(event.milliseconds or 0.0) / 1000,
+            attempts=event.attempts,
+        )
+
+    def recall_evidence(self, check: CheckId, against: Digest) -> Evidence | None:
+        """Return what a check saw when it ran on the very same, if that comes next."""
+        with self._turn:
+            self._step_over()
+            return self._past.evidence(check, against)
+
+    def recall_drop(self) -> CheckDropped | None:
+        """Return the dropping of a check, if that comes next."""
+        with self._turn:
+            self._step_over()
+            entry = self._past.next()
+            return entry.event if entry and isinstance(entry.event, CheckDropped) else None
+
+    @property
+    def retracing(self) -> bool:
+        """Whether the past is not yet behind us."""
+        return bool(self._past)
+
+    @property
+    def wasted(self) -> Usage:
+        """What calls cost, earlier in this run, that brought no answer."""
+        return self._past.wasted
+
+    def _append(self, event: Event) -> int:
         with self._lock:
+            if self._ends_with_past:
+                raise EndOfRecord
             entry, body, head = self._sealed(event)
             after = self._judge(entry.event)
             blobs = {n: self._staged[n] for n in event.blobs() if n in self._staged}
             self._store.append(self._run, self._head, [body], head, blobs)
             seq, self._ledger, self._head = self._head.entries, after, head
             self._settle(blobs)
+            self.watch(seq, entry.event)
             return seq
 
     def _sealed(self, event: Event) -> Sealed:
@@ -193,6 +348,7 @@ class Recorder:
         scope: str = "",
         cause: NodeId | None = None,
         reply: int | None = None,
+        note: str = "",
     ) -> int:
         """Record `source` as the whole of `node`'s code, with the units that it registers.
 
@@ -213,6 +369,7 @@ class Recorder:
                     agent=agent,
                     cause=cause,
                     reply=reply,
+                    note=note,
                 )
             )
 

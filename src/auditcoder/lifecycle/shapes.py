@@ -1,10 +1,12 @@
 """The shapes in which an answer may be asked for, and how each is read out of what came."""
 
+import ast
 import re
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from auditcoder.domain.binding import PARSE_ERRORS, parse
 from auditcoder.domain.request import Finish, Reply
 
 T = TypeVar("T")
@@ -85,9 +87,20 @@ class Block:
         """Take the longest block of the language, or of none."""
         _refuse_unfinished(reply)
         found = _fitting(reply.text, _NAMES.get(self._language, {self._language}))
+        if not found and self._language == "python" and _is_python(reply.text):
+            return reply.text
         if not found:
             raise Unfit(f"there is no ```{self._language} block in it")
         return max(found, key=len)
+
+
+def _is_python(text: str) -> bool:
+    """Whether a text without any block is itself the code: it parses, and defines something."""
+    try:
+        body = parse(text).body
+    except PARSE_ERRORS:
+        return False
+    return any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in body)
 
 
 class Structured(Generic[T]):

@@ -1,0 +1,287 @@
+"""Building: code for every node, one owner each. Asked for jointly, or node by node."""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.errors import RecordRefused, ReplyUnusable
+from auditcoder.domain.events import ExceptionRaised
+from auditcoder.domain.graph import Node, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.repair import IntegrationException
+from auditcoder.domain.task import ClassForm
+from auditcoder.domain.usage import Phase
+from auditcoder.lifecycle.asking import Answer
+from auditcoder.lifecycle.drafts import Draft, DraftShape, Piece
+from auditcoder.lifecycle.forms import root_of
+from auditcoder.lifecycle.planning.plan import Given
+from auditcoder.lifecycle.planning.rendering import sketch_text
+from auditcoder.lifecycle.workshop import Build, Workshop
+from auditcoder.prompts import advice
+
+DEGRADED = "degraded"
+"""The agent of code that stands in for an answer that never came."""
+_FIRST = 450
+_EACH = 250
+_MOST = 1600
+
+
+def build(workshop: Workshop, given: Mapping[NodeId, Given]) -> None:
+    """Write down what is given, then ask for the rest."""
+    for node, known in given.items():
+        write_given(workshop, node, known)
+    ask_for(workshop, _unwritten(workshop))
+
+
+def write_given(workshop: Workshop, node: NodeId, known: Given) -> None:
+    """Write what is given; a plan's own code that the laws refuse is asked for instead."""
+    try:
+        workshop.recorder.write_code(
+            node, known.source, agent=known.agent, scope=known.scope, reply=known.reply
+        )
+    except RecordRefused:
+        if workshop.recorder.ledger.graph.by_id[node].contract is None:
+            raise
+
+
+def _unwritten(workshop: Workshop) -> list[NodeId]:
+    """Return the nodes that promise code and have none, leaves first, the root last."""
+    graph, code = workshop.recorder.ledger.graph, workshop.recorder.ledger.working.code
+    inner = sorted(
+        (n for n in graph.ids if n not in graph.order), key=lambda n: (-len(graph.path(n)), n)
+    )
+    return [n for n in (*graph.order, *inner) if graph.by_id[n].contract and n not in code]
+
+
+def ask_for(workshop: Workshop, nodes: list[NodeId]) -> None:
+    """Ask for the code of `nodes` as the options say, and write it down."""
+    if not nodes:
+        return
+    if workshop.options.build is Build.JOINT:
+        write(workshop, nodes, joint(workshop, nodes), "joint")
+        return
+    with ThreadPoolExecutor(max_workers=max(1, min(workshop.parallel, len(nodes)))) as pool:
+        drafts = list(pool.map(lambda node: alone(workshop, node), nodes))
+    for node, draft in zip(nodes, drafts, strict=True):
+        write(workshop, [node], draft, specialist(workshop.recorder.ledger.graph.by_id[node]))
+
+
+def specialist(node: Node) -> str:
+    """Name the agent that a node's kind routes to."""
+    return f"agent_{node.kind.value}"
+
+
+def joint(workshop: Workshop, nodes: list[NodeId]) -> Answer[Draft] | None:
+    """Ask for all of `nodes` in one call; None if no usable answer came."""
+    graph = workshop.recorder.ledger.graph
+    wanted = contracts(graph, nodes)
+    names = ", ".join(f"`{c.name}`" for c in wanted.values())
+    hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
+    told = {
+        "statement": workshop.task.statement,
+        "functions": names,
+        "advice": f"\n{hints}" if hints else "",
+    }
+    shape = DraftShape(wanted, _others(graph, nodes), _scope(workshop), present(workshop))
+    limit = min(_FIRST + _EACH * len(nodes), _MOST)
+    try:
+        if isinstance(workshop.task.form, ClassForm):
+            return workshop.ask(
+                "methods",
+                shape,
+                Phase.GENERATION,
+                limit,
+                role="joint builder",
+                node=None,
+                name=workshop.task.form.name,
+                **told,
+            )
+        return workshop.ask(
+            "joint",
+            shape,
+            Phase.GENERATION,
+            limit,
+            role="joint builder",
+            node=None,
+            sketch=sketch_text(graph, root_code(workshop, nodes)),
+            **told,
+        )
+    except ReplyUnusable:
+        return None
+
+
+def alone(workshop: Workshop, node: NodeId) -> Answer[Draft] | None:
+    """Ask the specialist of a node's kind for its code; None if no usable answer came."""
+    graph = workshop.recorder.ledger.graph
+    chosen = graph.by_id[node]
+    assert chosen.contract is not None
+    shape = DraftShape(
+        contracts(graph, [node]), _others(graph, [node]), _scope(workshop), present(workshop)
+    )
+    told = {
+        "statement": workshop.task.statement,
+        "header": chosen.contract.header(),
+        "hints": "".join(f"\n- {hint}" for hint in chosen.hints),
+        "advice": advice_for(chosen),
+    }
+    try:
+        if isinstance(workshop.task.form, ClassForm):
+            return workshop.ask(
+                "method",
+                shape,
+                Phase.GENERATION,
+                _FIRST + _EACH,
+                role=specialist(chosen),
+                node=node,
+                name=workshop.task.form.name,
+                **told,
+            )
+        return workshop.ask(
+            "node",
+            shape,
+            Phase.GENERATION,
+            _FIRST + _EACH,
+            role=specialist(chosen),
+            node=node,
+            sketch=sketch_text(graph, root_code(workshop, [node])),
+            **told,
+        )
+    except ReplyUnusable:
+        return None
+
+
+def advice_for(node: Node) -> str:
+    """Return what the specialist of a node's kind knows."""
+    return advice("general" if node.id == ROOT else node.kind.value)
+
+
+def contracts(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[NodeId, Contract]:
+    """Return what `nodes` promise."""
+    return {n: c for n in nodes if (c := graph.by_id[n].contract)}
+
+
+def _others(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[str, NodeId]:
+    asked = set(nodes)
+    return {n.contract.name: n.id for n in graph.nodes if n.contract and n.id not in asked}
+
+
+def present(workshop: Workshop) -> dict[NodeId, str]:
+    """Return all code that is there already: to write it once more changes nothing."""
+    code = workshop.recorder.ledger.working.code
+    return {node: workshop.recorder.text(known.digest) for node, known in code.items()}
+
+
+def _scope(workshop: Workshop) -> str:
+    form = workshop.task.form
+    return form.name if isinstance(form, ClassForm) else ""
+
+
+def root_code(workshop: Workshop, nodes: Iterable[NodeId] = ()) -> str:
+    """Return the root's code, for a reader, unless it is what is asked for."""
+    code = workshop.recorder.ledger.working.code.get(ROOT)
+    promises = workshop.recorder.ledger.graph.by_id[ROOT].contract is not None
+    if code is None or ROOT in nodes or not promises:
+        return ""
+    text = workshop.recorder.text(code.digest)
+    return text.split('\nif __name__ == "__main__":')[0]
+
+
+def write(
+    workshop: Workshop, nodes: list[NodeId], answer: Answer[Draft] | None, agent: str
+) -> None:
+    """Write down what an answer holds for `nodes`; where it holds nothing, that it did not."""
+    draft = answer.value if answer else Draft({})
+    seq = answer.seq if answer else None
+    if draft.shared:
+        _share(workshop, draft.shared, seq, agent)
+    for node in nodes:
+        piece = draft.pieces.get(node)
+        reason = draft.missing.get(node, "no usable answer came")
+        if piece is None or not write_piece(workshop, node, piece, seq, agent):
+            degrade(workshop, node, reason)
+    cross(workshop, nodes, draft, seq, agent)
+
+
+def _share(workshop: Workshop, shared: str, seq: int | None, agent: str) -> None:
+    """Put module-level helpers of a class before its statement, which is the root's."""
+    code = workshop.recorder.ledger.working.code[ROOT]
+    before = workshop.recorder.text(code.digest)
+    transaction = workshop.recorder.ledger.transaction
+    if transaction is not None and ROOT not in transaction.region:
+        return
+    write_piece(workshop, ROOT, Piece(f"{shared}\n{before}"), seq, agent)
+
+
+def write_piece(
+    workshop: Workshop, node: NodeId, piece: Piece, seq: int | None, agent: str
+) -> bool:
+    """Write one node's code; False if the laws refuse it, such as for a name that is taken."""
+    try:
+        workshop.recorder.write_code(
+            node,
+            dressed(workshop, node, piece.source),
+            agent=agent,
+            scope=_scope(workshop) if node != ROOT else "",
+            reply=seq,
+            note=piece.note,
+        )
+    except RecordRefused:
+        return False
+    return True
+
+
+def dressed(workshop: Workshop, node: NodeId, source: str) -> str:
+    """Return the root's function with what its form puts around it; other code as it is."""
+    if node != ROOT or isinstance(workshop.task.form, ClassForm):
+        return source
+    root = root_of(workshop.task)
+    parts = [root.given, source, root.main]
+    return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+
+def degrade(workshop: Workshop, node: NodeId, reason: str) -> None:
+    """Stand in for an answer that never came; in a repair, what is there is better."""
+    if node not in workshop.recorder.ledger.working.code:
+        replace(workshop, node, reason)
+
+
+def replace(workshop: Workshop, node: NodeId, reason: str) -> None:
+    """Let a node say, when it is called, that it was never written."""
+    contract = workshop.recorder.ledger.graph.by_id[node].contract
+    assert contract is not None
+    names = ", ".join(p.name for p in contract.params)
+    source = f"def {contract.name}({names}):\n    raise NotImplementedError({reason[:200]!r})\n"
+    workshop.recorder.write_code(
+        node,
+        dressed(workshop, node, source),
+        agent=DEGRADED,
+        scope=_scope(workshop) if node != ROOT else "",
+        note=reason,
+    )
+
+
+def cross(
+    workshop: Workshop, nodes: list[NodeId], draft: Draft, seq: int | None, agent: str
+) -> None:
+    """Let an edit cross a boundary that the model insists on and gives a reason for."""
+    if not draft.rationale or len(nodes) != 1:
+        return
+    for other, piece in draft.crossing.items():
+        transaction = workshop.recorder.ledger.transaction
+        exception = IntegrationException(
+            parent=nodes[0], child=other, rationale=draft.rationale, region=(other,)
+        )
+        try:
+            if transaction is None or other not in transaction.region:
+                workshop.recorder.record(ExceptionRaised(exception=exception))
+            workshop.recorder.write_code(
+                other,
+                dressed(workshop, other, piece.source),
+                agent=agent,
+                scope=_scope(workshop) if other != ROOT else "",
+                cause=nodes[0],
+                reply=seq,
+                note=piece.note,
+            )
+        except RecordRefused:
+            continue  # nothing was written; the boundary holds

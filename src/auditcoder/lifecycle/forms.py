@@ -1,0 +1,124 @@
+"""What each form of a task asks of the root: its function, its main block, what is given."""
+
+import ast
+import textwrap
+from typing import NamedTuple
+
+from auditcoder.domain.binding import parse
+from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.task import ClassForm, FilesForm, FunctionForm, ProgramForm, Task
+
+_PROGRAM_MAIN = """\
+import sys
+
+if __name__ == "__main__":
+    print(solve(sys.stdin.read()))
+"""
+_FILES_MAIN = """\
+if __name__ == "__main__":
+    solve()
+"""
+
+
+class Root(NamedTuple):
+    """The function by which a program is entered, and what stands around it."""
+
+    contract: Contract
+    about: str
+    """What a planner must know about it."""
+    main: str = ""
+    """The main block; empty where others call the function."""
+    given: str = ""
+    """Code that came with the task: imports, finished helpers."""
+    fixed: bool = True
+    """Whether its parameters are settled; else the planner settles them."""
+
+
+def root_of(task: Task) -> Root:
+    """Return what the task's form asks of the root. A class has no root function."""
+    match task.form:
+        case ProgramForm():
+            return Root(
+                Contract(name="solve", params=(Param(name="data", type="str"),), returns="str"),
+                "`data` is everything on standard input, the result everything that goes to"
+                " standard output.",
+                _PROGRAM_MAIN,
+            )
+        case FilesForm(inputs=inputs, artefacts=artefacts):
+            read = ", ".join(inputs) or "the input files"
+            left = ", ".join(artefacts) or "its results"
+            return Root(
+                Contract(name="solve", returns="None"),
+                f"It reads {read} from the current folder and writes {left} there.",
+                _FILES_MAIN,
+            )
+        case FunctionForm(entry=entry, signature=signature):
+            given = given_code(task.statement, entry)
+            if not signature:
+                return Root(Contract(name=entry), "Others call it.", given=given, fixed=False)
+            return Root(_contract(signature), "Others call it.", given=given)
+        case ClassForm():
+            raise AssertionError("a class is planned from its skeleton")
+
+
+def _contract(signature: str) -> Contract:
+    function = parse(f"{signature.strip().removesuffix(':')}:\n    ...").body[0]
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    return contract_of(function)
+
+
+def contract_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Contract:
+    """Read a function's interface: its name, positional parameters and result."""
+    arguments = function.args
+    return Contract(
+        name=function.name,
+        params=tuple(
+            Param(name=a.arg, type=ast.unparse(a.annotation) if a.annotation else "")
+            for a in (*arguments.posonlyargs, *arguments.args)
+        ),
+        returns=ast.unparse(function.returns) if function.returns else "",
+    )
+
+
+def given_code(statement: str, entry: str) -> str:
+    """Return what stands before the function to be written, where the statement is itself code."""
+    try:
+        body = parse(statement).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    kept = []
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == entry:
+            break
+        star = isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
+        if not isinstance(node, ast.Expr) and not star:  # nobody can say what a star binds
+            kept.append(ast.unparse(node))
+    return "\n".join(kept) + "\n" if kept else ""
+
+
+def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function says nothing but what it is for."""
+    body = function.body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
+    return all(_says_nothing(statement) for statement in body)
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+        case ast.Raise(exc=ast.Name(id="NotImplementedError")):
+            return True
+        case _:
+            return False
+
+
+def stub_text(contract: Contract, docstring: str) -> str:
+    """Write a function as a sketch shows it."""
+    lines = textwrap.indent(
+        f'"""{docstring}\n"""' if "\n" in docstring else f'"""{docstring}"""', "    "
+    )
+    return f"def {contract.header()}:\n{lines}\n    ...\n"

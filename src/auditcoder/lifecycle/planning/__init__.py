@@ -1,0 +1,1 @@
+"""Planning: from a task to responsibilities with ids and contracts, before any code exists."""

@@ -1,0 +1,134 @@
+"""Replanning a branch: a new sketch inside a frozen interface, grafted as a graph delta."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from auditcoder.domain.graph import GraphDelta, Node, Region, TaskGraph, apply
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.lifecycle.planning.plan import PlanRefused
+from auditcoder.lifecycle.planning.stubs import (
+    Sketch,
+    checked,
+    nodes_of,
+    ordered,
+    reached,
+    read_sketch,
+)
+
+
+def graft(
+    text: str, graph: TaskGraph, top: NodeId, allocated: Iterable[NodeId]
+) -> tuple[GraphDelta, Sketch]:
+    """Return what a sketch changes under `top`; the interface of `top` stays as it is.
+
+    A commitment that survives keeps its id: a stub of the same name and goal. New ones get
+    fresh ids, and those that are gone are retired for good.
+    """
+    anchor = graph.by_id[top]
+    assert anchor.contract is not None
+    sketch = read_sketch(text, anchor.contract.name)
+    kept = reached(sketch)
+    sketch = sketch._replace(stubs={n: s for n, s in sketch.stubs.items() if n in kept})
+    if [p.name for p in sketch.root.contract.params] != [p.name for p in anchor.contract.params]:
+        raise PlanRefused(f"the root function must stay {anchor.contract.header()}")
+    below = graph.subtree(top) - {top}
+    outside = {n.contract.name for n in graph.nodes if n.contract and n.id not in below}
+    if taken := set(sketch.stubs) & outside:
+        raise PlanRefused(f"{', '.join(sorted(taken))} is a name of the rest of the program")
+    old = {n.contract.name: n for n in graph.nodes if n.contract and n.id in below}
+    surviving = {
+        name: old[name]
+        for name, stub in sketch.stubs.items()
+        if name in old and old[name].goal == stub.goal
+    }
+    return _delta(sketch, graph, anchor, surviving, allocated), sketch
+
+
+def _delta(
+    sketch: Sketch,
+    graph: TaskGraph,
+    anchor: Node,
+    surviving: dict[str, Node],
+    allocated: Iterable[NodeId],
+) -> GraphDelta:
+    nodes, directly = nodes_of(sketch, anchor.id, allocated)
+    by_name = {n.contract.name: n for n in nodes if n.contract}
+    # A survivor keeps its id only where it keeps its place; an id says under whom it was given.
+    same = {
+        by_name[name].id: old.id
+        for name, old in surviving.items()
+        if old.parent == anchor.id and by_name[name].parent == anchor.id
+    }
+    moved = [_renamed(n, same) for n in nodes]
+    if anchor.id != ROOT and _depth(graph, anchor.id) + _height(moved, anchor.id) > 4:
+        raise PlanRefused("the part would become too deep")
+    below = graph.subtree(anchor.id) - {anchor.id}
+    ids = {n.id for n in moved}
+    top = msgspec.structs.replace(
+        anchor,
+        dependencies=tuple(
+            sorted(
+                {d for d in anchor.dependencies if d not in below}
+                | {same.get(by_name[n].id, by_name[n].id) for n in directly}
+            )
+        ),
+    )
+    revised = [n for n in moved if n.id in graph.by_id and graph.by_id[n.id] != n]
+    if top != anchor:
+        revised.insert(0, top)
+    delta = GraphDelta(
+        added=tuple(n for n in moved if n.id not in graph.by_id),
+        revised=tuple(revised),
+        retired=tuple(sorted(below - ids)),
+    )
+    after = apply(graph, delta)
+    delta = msgspec.structs.replace(delta, order=_order(graph, after, below | {anchor.id} | ids))
+    checked(apply(graph, delta))
+    return delta
+
+
+def _renamed(node: Node, same: dict[NodeId, NodeId]) -> Node:
+    if not same:
+        return node
+
+    def new(name: NodeId) -> NodeId:
+        return same.get(name, name)
+
+    inputs = tuple(
+        msgspec.structs.replace(
+            s, source=msgspec.structs.replace(s.source, node=new(s.source.node))
+        )
+        if s.source is not None and hasattr(s.source, "node")
+        else s
+        for s in node.inputs
+    )
+    return msgspec.structs.replace(
+        node,
+        id=new(node.id),
+        parent=new(node.parent) if node.parent else None,
+        dependencies=tuple(sorted(new(d) for d in node.dependencies)),
+        inputs=inputs,
+    )
+
+
+def _depth(graph: TaskGraph, node: NodeId) -> int:
+    return len(graph.path(node))
+
+
+def _height(nodes: Iterable[Node], top: NodeId) -> int:
+    parents = {n.id: n.parent for n in nodes}
+    best = 0
+    for start in parents:
+        steps, here = 0, start
+        while here in parents and here != top:
+            steps, here = steps + 1, parents[here] or top
+        best = max(best, steps)
+    return best
+
+
+def _order(before: TaskGraph, after: TaskGraph, region: Region) -> tuple[NodeId, ...]:
+    """Return an execution order that leaves the frozen nodes in theirs."""
+    wanted = ordered(after.nodes)
+    frozen = iter(n for n in before.order if n not in region)
+    return tuple(n if n in region else next(frozen) for n in wanted)

@@ -1,0 +1,122 @@
+"""What planning yields, whoever plans: P, B, Q and the graph, and what of the code is given."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import msgspec
+
+from auditcoder.domain.brief import Approach, Brief, Parsed, PlannedCheck, Requirements
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.evidence import Trust
+from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
+from auditcoder.domain.values import CheckId
+from auditcoder.lifecycle.forms import Root
+
+
+class Given(NamedTuple):
+    """Code that a node has without being asked for: the task, or the plan itself, gave it."""
+
+    source: str
+    agent: str
+    scope: str = ""
+    reply: int | None = None
+
+
+class Plan(NamedTuple):
+    """P, B, Q and G, ready to be committed."""
+
+    brief: Brief
+    graph: TaskGraph
+    planner: str
+    granularity: str
+    """Why this many nodes and not fewer."""
+    given: dict[NodeId, Given]
+
+
+class PlanRefused(Exception):
+    """A plan that cannot be committed. The text says why, to the model as much as to a reader."""
+
+
+def brief_for(
+    task: Task, approach: Approach, generated: tuple[tuple[Example, str], ...] = ()
+) -> Brief:
+    """Write the brief: what the task fixes, what the plan assumes, how the whole is judged.
+
+    What a model says the program should answer is a hypothesis. One that repeats a given example
+    adds nothing, and one that contradicts it is kept here, to be dropped on record.
+    """
+    checks = [
+        PlannedCheck(
+            id=CheckId(f"derived-{number}"),
+            trust=Trust.DERIVED,
+            example=example,
+            description="the last line of the input need not be ended",
+        )
+        for number, example in enumerate(_derived(task), start=1)
+    ]
+    known = {msgspec.json.encode(e) for e in _bare(task.examples)}
+    for example, description in generated:
+        if msgspec.json.encode(_bare((example,))[0]) in known:
+            continue
+        checks.append(
+            PlannedCheck(
+                id=CheckId(f"generated-{len(checks) + 1}"),
+                trust=Trust.GENERATED,
+                example=example,
+                description=description,
+            )
+        )
+    return Brief(
+        parsed=Parsed(title=task.title, limits=task.limits, samples=task.examples),
+        approach=approach,
+        requirements=Requirements(checks=tuple(checks)),
+    )
+
+
+def _bare(examples: tuple[Example, ...]) -> list[Example]:
+    return [msgspec.structs.replace(e, explanation="") for e in examples]
+
+
+def _derived(task: Task) -> list[StdioExample]:
+    """Return cases that follow from the first example: a last line without its end."""
+    if not isinstance(task.form, ProgramForm):
+        return []
+    first = next((e for e in task.examples if isinstance(e, StdioExample)), None)
+    if first is None or not first.input.endswith("\n") or not first.input.strip():
+        return []
+    return [StdioExample(input=first.input.rstrip("\n"), output=first.output)]
+
+
+def single(
+    task: Task,
+    root: Root,
+    reason: str,
+    planner: str,
+    contract: Contract | None = None,
+    allocated: Iterable[NodeId] = (ROOT,),
+    goal: str = "",
+) -> Plan:
+    """Plan one node that does everything, under a root that only starts it."""
+    promised = contract or root.contract
+    only = child_of(ROOT, set(allocated))
+    node = Node(
+        id=only,
+        goal=goal or task.title or "Do what the task asks",
+        kind=Kind.GENERAL,
+        parent=ROOT,
+        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in promised.params),
+        outputs=(Slot(name="result", type=promised.returns),),
+        contract=promised,
+        validation=("the task's examples",),
+    )
+    top = Node(id=ROOT, goal="Answer the task", kind=Kind.ORCHESTRATION, dependencies=(only,))
+    around = root.given + root.main
+    return Plan(
+        brief=brief_for(task, Approach(strategy="one responsibility")),
+        graph=TaskGraph(nodes=(top, node), order=(only,)),
+        planner=planner,
+        granularity=reason,
+        given={ROOT: Given(around, "form")} if around.strip() else {},
+    )

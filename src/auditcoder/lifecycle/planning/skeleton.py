@@ -1,0 +1,103 @@
+"""The class planner: a skeleton is a plan already, and needs no call."""
+
+import ast
+
+from auditcoder.domain.binding import parse
+from auditcoder.domain.brief import Approach
+from auditcoder.domain.code import read_bundle
+from auditcoder.domain.graph import FromSelf, FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.task import ClassForm, Task
+from auditcoder.lifecycle.forms import contract_of, is_stub
+from auditcoder.lifecycle.planning.plan import Given, Plan, brief_for
+
+PLANNER = "skeleton"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def plan(task: Task, form: ClassForm) -> Plan:
+    """Make a node of every method; the class statement itself is the root's."""
+    module = parse(form.skeleton)
+    body = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == form.name)
+    methods: dict[str, list[Function]] = {}
+    for statement in body.body:
+        if isinstance(statement, Function):
+            methods.setdefault(statement.name, []).append(statement)
+    nodes, given, taken = [], {ROOT: Given(_statement(form, module, body), PLANNER)}, {ROOT}
+    for name, functions in methods.items():
+        node = child_of(ROOT, taken)
+        taken.add(node)
+        nodes.append(_node(node, name, functions))
+        if not any(is_stub(f) for f in functions):
+            text = "\n\n".join(lifted(form.skeleton, f) for f in functions)
+            given[node] = Given(text, PLANNER, form.name)
+    docstring = ast.get_docstring(body) or f"Be the class {form.name}"
+    top = Node(
+        id=ROOT,
+        goal=" ".join(docstring.split("\n\n")[0].split()),
+        kind=Kind.ORCHESTRATION,
+        dependencies=tuple(n.id for n in nodes),
+    )
+    return Plan(
+        brief=brief_for(task, Approach(strategy="the skeleton is the plan")),
+        graph=TaskGraph(nodes=(top, *nodes), order=tuple(n.id for n in nodes)),
+        planner=PLANNER,
+        granularity=f"{len(nodes)} nodes: the skeleton's methods, one each; nothing was asked",
+        given=given,
+    )
+
+
+def _node(node: NodeId, name: str, functions: list[Function]) -> Node:
+    contract = contract_of(functions[0])
+    docstring = ast.get_docstring(functions[0]) or f"Do what {name} says"
+    prose = docstring.split(">>>")[0].split("\n\n")[0].split("\n:")[0]
+    slots = tuple(
+        Slot(name=p.name, type=p.type, source=FromSelf() if p.name == "self" else FromTask())
+        for p in contract.params
+    )
+    return Node(
+        id=node,
+        goal=" ".join(prose.split())[:300],
+        kind=Kind.GENERAL,
+        parent=ROOT,
+        inputs=slots,
+        outputs=(Slot(name="result", type=contract.returns),),
+        contract=contract,
+        validation=("it compiles", "its signature is the skeleton's"),
+    )
+
+
+def _statement(form: ClassForm, module: ast.Module, body: ast.ClassDef) -> str:
+    """Write the class without its methods: its docstring, its attributes, what stands around."""
+    kept: list[ast.stmt] = [s for s in body.body if not isinstance(s, Function)]
+    bare = ast.ClassDef(
+        name=form.name,
+        bases=body.bases,
+        keywords=body.keywords,
+        body=kept or [ast.Pass()],
+        decorator_list=body.decorator_list,
+    )
+    around = [s for s in module.body if s is not body and not _is_main(s) and not _is_star(s)]
+    new = ast.Module(body=[*around, bare], type_ignores=[])
+    return ast.unparse(ast.fix_missing_locations(new)) + "\n"
+
+
+def _is_main(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+
+
+def _is_star(statement: ast.stmt) -> bool:
+    """Whether a statement binds nobody knows what."""
+    return isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"
+
+
+def lifted(text: str, function: Function) -> str:
+    """Return a method as it stands in its class, moved to the margin; strings stay as they are."""
+    inside = read_bundle(text).inside_string
+    first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
+    margin = " " * function.col_offset
+    lines = []
+    for number, line in enumerate(text.split("\n")[first - 1 : function.end_lineno], start=first):
+        lines.append(line if number in inside else line.removeprefix(margin))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,192 @@
+"""The sketch planner: one call, Python stubs, ids allocated by us."""
+
+import ast
+from collections.abc import Iterable
+
+import msgspec
+
+from auditcoder.domain.brief import Approach
+from auditcoder.domain.code import read_bundle
+from auditcoder.domain.contract import Contract, Cost
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.request import Reply
+from auditcoder.domain.task import (
+    CallExample,
+    Example,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.domain.usage import Phase
+from auditcoder.lifecycle.asking import why
+from auditcoder.lifecycle.drafts import completing
+from auditcoder.lifecycle.forms import Root, root_of
+from auditcoder.lifecycle.planning.plan import Given, Plan, PlanRefused, brief_for, single
+from auditcoder.lifecycle.planning.stubs import (
+    Sketch,
+    checked,
+    nodes_of,
+    ordered,
+    reached,
+    read_sketch,
+)
+from auditcoder.lifecycle.shapes import Block, Unfit
+from auditcoder.lifecycle.workshop import Workshop
+
+PLANNER = "sketch"
+MAX_TOKENS = 700
+_MOST_GENERATED = 3
+
+
+class SketchShape:
+    """A block of stubs that makes a valid plan."""
+
+    schema = ""
+
+    def __init__(self, task: Task, root: Root, allocated: Iterable[NodeId] = (ROOT,)) -> None:
+        self._task = task
+        self._root = root
+        self._allocated = tuple(allocated)
+        self._block = Block()
+
+    def instruction(self) -> str:
+        """Ask for a block."""
+        return self._block.instruction()
+
+    def read(self, reply: Reply) -> Plan:
+        """Read the plan, or say why it is none."""
+        try:
+            return plan_of(self._block.read(reply), self._task, self._root, self._allocated)
+        except PlanRefused as refused:
+            raise Unfit(str(refused)) from refused
+
+
+def plan(workshop: Workshop) -> Plan:
+    """Ask for a sketch; without a usable one, plan one node, and say so."""
+    task = workshop.task
+    root = root_of(task)
+    given = f"\nThis is given and stays as it is:\n```python\n{root.given}```" if root.given else ""
+    try:
+        answer = workshop.ask(
+            "sketch",
+            SketchShape(task, root),
+            Phase.PLANNING,
+            MAX_TOKENS,
+            role="planner",
+            statement=task.statement,
+            root=root.contract.header() if root.fixed else root.contract.name,
+            about=root.about,
+            given=given,
+        )
+    except ReplyUnusable as unusable:
+        return single(
+            task, root, f"one node, because no plan could be used: {why(unusable)}", PLANNER
+        )
+    return from_reply(answer.value, answer.seq)
+
+
+def from_reply(found: Plan, seq: int) -> Plan:
+    """Name the reply in what the plan gives."""
+    return found._replace(
+        given={
+            n: g._replace(reply=seq) if g.agent == PLANNER else g for n, g in found.given.items()
+        }
+    )
+
+
+def plan_of(text: str, task: Task, root: Root, allocated: Iterable[NodeId] = (ROOT,)) -> Plan:
+    """Make a plan of a sketch's text, under ids never `allocated` before; raise PlanRefused."""
+    sketch = read_sketch(text, root.contract.name)
+    sketch, unreached = _without_unreached(sketch)
+    contract = root.contract if root.fixed else sketch.root.contract
+    contract = _promising(contract, sketch)
+    generated = tuple((e, "planned") for e in _generated(task, sketch))
+    if not sketch.stubs:
+        said = f" (it says: {sketch.parts})" if sketch.parts else ""
+        reason = f"one node: the sketch names no other function{said}"
+        goal = sketch.root.goal if sketch.root.contract.params else sketch.strategy[:300]
+        plan = single(task, root, reason + unreached, PLANNER, contract, allocated, goal)
+        approach = Approach(strategy=sketch.strategy, cost=sketch.root.contract.cost)
+        return plan._replace(brief=brief_for(task, approach, generated))
+    nodes, directly = nodes_of(sketch, ROOT, allocated)
+    by_name = {n.contract.name: n.id for n in nodes if n.contract}
+    top = Node(
+        id=ROOT,
+        goal="Answer the task",
+        kind=Kind.ORCHESTRATION,
+        dependencies=tuple(by_name[name] for name in directly),
+        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params),
+        outputs=(Slot(name="result", type=contract.returns),),
+        contract=contract,
+    )
+    graph = checked(TaskGraph(nodes=(top, *nodes), order=ordered((top, *nodes))))
+    return Plan(
+        brief=brief_for(
+            task, Approach(strategy=sketch.strategy, cost=sketch.root.contract.cost), generated
+        ),
+        graph=graph,
+        planner=PLANNER,
+        granularity=f"{len(nodes)} nodes: {sketch.parts or 'so the sketch has it'}" + unreached,
+        given=_given(sketch, root, contract),
+    )
+
+
+def _given(sketch: Sketch, root: Root, contract: Contract) -> dict[NodeId, Given]:
+    """Return the root's code if the sketch wrote one that keeps to its interface."""
+    written = [p.name for p in sketch.root.contract.params]
+    if not sketch.body or written != [p.name for p in contract.params]:
+        return {}
+    known = set(sketch.stubs) | {i.name for i in read_bundle(root.given + sketch.imports).imported}
+    imports = "\n".join([sketch.imports, *completing(sketch.body, known)]).strip()
+    parts = (root.given, imports, sketch.body, root.main)
+    source = "\n\n".join(part.strip("\n") for part in parts if part.strip())
+    return {ROOT: Given(f"{source}\n", PLANNER)}
+
+
+def _without_unreached(sketch: Sketch) -> tuple[Sketch, str]:
+    """Leave out stubs that nothing calls: nobody could say what they answer for."""
+    kept = reached(sketch)
+    gone = [name for name in sketch.stubs if name not in kept]
+    if not gone:
+        return sketch, ""
+    stubs = {n: s for n, s in sketch.stubs.items() if n in kept}
+    body = sketch.body if stubs else ""
+    return (
+        sketch._replace(stubs=stubs, body=body),
+        f"; left out because nothing calls them: {', '.join(gone)}",
+    )
+
+
+def _promising(contract: Contract, sketch: Sketch) -> Contract:
+    """Add what the sketch says of the root to the interface that the task fixed."""
+    said = sketch.root.contract
+    if [p.name for p in said.params] != [p.name for p in contract.params]:
+        return contract
+    return msgspec.structs.replace(
+        contract, requires=said.requires, ensures=said.ensures, cost=said.cost or Cost()
+    )
+
+
+def _generated(task: Task, sketch: Sketch) -> list[Example]:
+    """Return the program-level examples that the sketch itself proposes."""
+    proposed = [e for e in sketch.root.contract.examples if isinstance(e, CallExample)]
+    match task.form:
+        case FunctionForm():
+            return list(proposed[:_MOST_GENERATED])
+        case ProgramForm():
+            return [e for p in proposed[:_MOST_GENERATED] if (e := _as_stdio(p))]
+        case _:
+            return []
+
+
+def _as_stdio(example: CallExample) -> StdioExample | None:
+    try:
+        given, made = ast.literal_eval(example.arguments), ast.literal_eval(example.result)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    if not isinstance(given, str) or not isinstance(made, str):
+        return None
+    return StdioExample(input=given, output=made)

@@ -1,0 +1,413 @@
+"""Reads a sketch: a Python module of stubs becomes a graph whose ids we allocate."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, on_a_fresh_stack, parse
+from auditcoder.domain.contract import Clause, Contract, Cost
+from auditcoder.domain.graph import (
+    FromLocal,
+    FromNode,
+    FromTask,
+    Kind,
+    Node,
+    Slot,
+    Source,
+    TaskGraph,
+    graph_faults,
+    order_faults,
+)
+from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.task import CallExample
+from auditcoder.lifecycle.forms import contract_of, is_stub
+from auditcoder.lifecycle.planning.plan import PlanRefused
+from auditcoder.lifecycle.samples import expression
+
+_LINE = re.compile(
+    r"^\s*(kind|requires|ensures|cost|example|examples|uses|invariant)\s*:\s*(.+)$", re.IGNORECASE
+)
+_PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+MOST_CHILDREN = 5
+MOST_DEPTH = 3
+RESULT = "result"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Stub(NamedTuple):
+    """One function that a sketch names."""
+
+    contract: Contract
+    goal: str
+    kind: Kind
+    uses: frozenset[str]
+    """Other functions of the sketch that it says it calls."""
+
+
+class Sketch(NamedTuple):
+    """A sketch as read."""
+
+    strategy: str
+    parts: str
+    stubs: dict[str, Stub]
+    root: Stub
+    body: str
+    """The root function as written; empty if it is only a stub."""
+    imports: str
+    flow: dict[str, dict[str, Source | str]]
+    """For each stub that the root calls: what its parameters are given. A text names a stub."""
+
+
+def read_sketch(text: str, root: str) -> Sketch:
+    """Read a sketch whose root function is called `root`; raise PlanRefused if it is none."""
+    try:
+        module = on_a_fresh_stack(lambda: parse(text))
+    except PARSE_ERRORS as error:
+        raise PlanRefused(f"the sketch is not Python: {error}") from error
+    functions: dict[str, Function] = {}
+    imports = []
+    for statement in module.body:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if statement.name in functions:
+                    raise PlanRefused(f"the sketch names {statement.name} twice")
+                functions[statement.name] = statement
+            case ast.Import() | ast.ImportFrom():
+                if not any(alias.name == "*" for alias in statement.names):
+                    imports.append(ast.unparse(statement))
+            case ast.ClassDef():
+                raise PlanRefused("a sketch has functions only, no classes")
+            case _:
+                pass  # docstrings, constants, a main block: not what a sketch is read for
+    if not functions:
+        functions[root] = _bare(root)  # a strategy and no parts: the root is all there is
+    if root not in functions:
+        raise PlanRefused(f"there is no root function {root} in the sketch")
+    stubs = {name: _stub(f, functions) for name, f in functions.items() if name != root}
+    _refuse_names(stubs)
+    top = functions[root]
+    usable = stubs and not is_stub(top)
+    if usable:
+        _refuse_unknown_calls(top, functions, module)
+    docstring = ast.get_docstring(module) or ""
+    said = _PARTS.search(docstring)
+    return Sketch(
+        strategy=docstring.split("\n\n")[0].strip(),
+        parts=said[1].strip() if said else "",
+        stubs=stubs,
+        root=_stub(top, functions),
+        body=(ast.get_source_segment(text, top) or "") + "\n" if usable else "",
+        imports="\n".join(imports),
+        flow=_flow(top, stubs) if usable else {},
+    )
+
+
+def _bare(name: str) -> Function:
+    function = parse(f"def {name}():\n    ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return function
+
+
+def _refuse_names(stubs: Iterable[str]) -> None:
+    for name in stubs:
+        if name in BUILTINS or name.startswith("__"):
+            raise PlanRefused(f"{name} is Python's own name; choose another")
+
+
+def _stub(function: Function, functions: Iterable[str]) -> Stub:
+    docstring = ast.get_docstring(function) or ""
+    facts: dict[str, list[str]] = {}
+    prose = []
+    for line in docstring.split("\n"):
+        if found := _LINE.match(line):
+            facts.setdefault(found[1].lower(), []).append(found[2].strip())
+        elif ">>>" not in line:
+            prose.append(line)
+    interface = contract_of(function)
+    names = {p.name for p in interface.params}
+    said = {word for text in facts.get("uses", ()) for word in re.findall(r"\w+", text)}
+    called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    return Stub(
+        contract=Contract(
+            name=interface.name,
+            params=interface.params,
+            returns=interface.returns,
+            requires=tuple(read_clause(t, names) for t in facts.get("requires", ())),
+            ensures=tuple(read_clause(t, names | {RESULT}) for t in facts.get("ensures", ())),
+            invariants=tuple(Clause(text=t) for t in facts.get("invariant", ())),
+            cost=read_cost(facts.get("cost", ())),
+            examples=tuple(_examples(function, facts)),
+        ),
+        goal=_goal(prose) or f"Do what {function.name} says",
+        kind=read_kind(facts.get("kind", ())),
+        uses=frozenset((said | called) & set(functions) - {function.name}),
+    )
+
+
+def _goal(prose: list[str]) -> str:
+    """Return the first paragraph, on one line."""
+    text = "\n".join(prose).strip().split("\n\n")[0]
+    return " ".join(text.split())[:300]
+
+
+def read_kind(said: Iterable[str]) -> Kind:
+    for text in said:
+        word = text.lower().strip(" `.").replace(" ", "_").replace("-", "_")
+        word = {"bfs": "graph_bfs", "dfs": "graph_dfs", "two_pointers": "two_pointer"}.get(
+            word, word
+        )
+        if word in {kind.value for kind in Kind} - {Kind.ORCHESTRATION.value}:
+            return Kind(word)
+    return Kind.GENERAL
+
+
+def read_cost(said: Iterable[str]) -> Cost:
+    found = [m[0] for text in said if (m := re.search(r"O\([^()]*(?:\([^()]*\)[^()]*)*\)", text))]
+    return Cost(time=found[0] if found else "")
+
+
+def read_clause(text: str, names: set[str]) -> Clause:
+    """Read an obligation: executable if it is an expression over what is known, else a sentence."""
+    text = text.strip().strip("`").strip()
+    tree = _expression(text)
+    if tree is None:
+        return Clause(text=text)
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    local = {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    } | {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args}
+    about_something = bool(used & names)
+    if not about_something or used - names - local - BUILTINS:
+        return Clause(text=text)
+    return Clause(expression=text)
+
+
+def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallExample]:
+    lines = facts.get("example", []) + facts.get("examples", [])
+    seen = set()
+    for line in lines:
+        example = call_example(line.strip("` "), function.name)
+        if example and example.arguments not in seen:
+            seen.add(example.arguments)
+            yield example
+
+
+def _expression(text: str) -> ast.expr | None:
+    try:
+        return expression(text)
+    except PARSE_ERRORS:
+        return None
+
+
+def call_example(text: str, name: str) -> CallExample | None:
+    """Read `f(1, 2) == 3`, also with an arrow; None unless both sides are plain values."""
+    tree = _expression(text) or _expression(re.sub(r"\)\s*(?:->|=>|➞)\s*", ") == ", text, count=1))
+    match tree:
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id=called), args=args, keywords=[]),
+            ops=[ast.Eq() | ast.Is()],
+            comparators=[result],
+        ) if called == name:
+            try:
+                for value in (*args, result):
+                    ast.literal_eval(value)
+                return CallExample(
+                    arguments=", ".join(ast.unparse(a) for a in args), result=ast.unparse(result)
+                )
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                return None
+        case _:
+            return None
+
+
+def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
+    """The root calls what the sketch names, what Python has, and nothing else."""
+    imported = {
+        (alias.asname or alias.name).partition(".")[0]
+        for s in ast.walk(module)
+        if isinstance(s, ast.Import | ast.ImportFrom)
+        for alias in s.names
+    }
+    local = bound_by(top.body) | {a.arg for a in ast.walk(top) if isinstance(a, ast.arg)}
+    local |= {
+        n.id for n in ast.walk(top) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    known = set(functions) | imported | local | BUILTINS
+    called = {
+        n.func.id for n in ast.walk(top) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    if unknown := called - known:
+        raise PlanRefused(f"the root calls {', '.join(sorted(unknown))}, which has no stub")
+
+
+def _flow(top: Function, stubs: Iterable[str]) -> dict[str, dict[str, Source | str]]:
+    """Follow values through the root's body: which stub's result is given to which parameter."""
+    params = {a.arg for a in (*top.args.posonlyargs, *top.args.args)}
+    made = _made(top, stubs)
+
+    def source(value: ast.expr) -> Source | str:
+        match value:
+            case ast.Call(func=ast.Name(id=name)) if name in stubs:
+                return name
+            case ast.Name(id=name) if name in made:
+                return made[name]
+            case ast.Name(id=name) if name in params:
+                return FromTask()
+            case ast.Starred(value=inner):
+                return source(inner)
+            case _:
+                return FromLocal()
+
+    given: dict[str, dict[str, Source | str]] = {}
+    for node in ast.walk(top):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in stubs:
+            slots = given.setdefault(node.func.id, {})
+            for number, value in enumerate(node.args):
+                slots.setdefault(str(number), source(value))
+            for keyword in node.keywords:
+                slots.setdefault(keyword.arg or "", source(keyword.value))
+    return given
+
+
+def _made(top: Function, stubs: Iterable[str]) -> dict[str, str]:
+    """Return the root's variables that hold a stub's result."""
+    return {
+        inner.id: node.value.func.id
+        for node in ast.walk(top)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id in stubs
+        for target in node.targets
+        for inner in ast.walk(target)
+        if isinstance(inner, ast.Name)
+    }
+
+
+class _Shape(NamedTuple):
+    """Who is under whom, and who needs whom."""
+
+    parents: dict[str, str]
+    """Each stub's parent; the root's name is empty."""
+    needs: dict[str, frozenset[str]]
+
+
+def _shape(sketch: Sketch) -> _Shape:
+    """Arrange the stubs: what exactly one other stub calls is that one's child."""
+    called_by_root = sketch.root.uses if sketch.body else frozenset()
+    callers = {
+        name: {n for n, s in sketch.stubs.items() if name in s.uses} for name in sketch.stubs
+    }
+    parents = {}
+    for name, by in callers.items():
+        alone = len(by) == 1 and name not in called_by_root
+        parents[name] = next(iter(by)) if alone else ""
+    return _Shape(parents, {name: s.uses for name, s in sketch.stubs.items()})
+
+
+def reached(sketch: Sketch) -> set[str]:
+    """Return the stubs that the root's body leads to; all of them if it has no body yet."""
+    if not sketch.body:
+        return set(sketch.stubs)
+    found: set[str] = set()
+    waiting = [n for n in sketch.root.uses if n in sketch.stubs]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(sketch.stubs[name].uses & set(sketch.stubs))
+    return found
+
+
+def nodes_of(
+    sketch: Sketch, top: NodeId, allocated: Iterable[NodeId]
+) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    """Return a node for every stub under `top`, and the stubs that were called from its body."""
+    shape = _shape(sketch)
+    ids: dict[str, NodeId] = {}
+    taken = set(allocated)
+
+    def allocate(parent: str, under: NodeId, depth: int) -> None:
+        children = [n for n in sketch.stubs if shape.parents[n] == parent]
+        if len(children) > MOST_CHILDREN:
+            raise PlanRefused(
+                f"{len(children)} functions on one level; use at most {MOST_CHILDREN}"
+            )
+        if children and depth > MOST_DEPTH:
+            raise PlanRefused(f"functions stand {depth} levels deep; use at most {MOST_DEPTH}")
+        for name in children:
+            ids[name] = child_of(under, taken)
+            taken.add(ids[name])
+            allocate(name, ids[name], depth + 1)
+
+    allocate("", top, len(top.split("_")) + (top != ROOT))
+    if missing := set(sketch.stubs) - set(ids):
+        raise PlanRefused(f"{', '.join(sorted(missing))} call each other in a circle")
+    directly = tuple(n for n in sketch.stubs if shape.parents[n] == "")
+    nodes = []
+    for name, stub in sketch.stubs.items():
+        inputs = _inputs(stub, sketch.flow.get(name, {}), ids)
+        makers = {s.source.node for s in inputs if isinstance(s.source, FromNode)}
+        needed = {ids[n] for n in shape.needs[name] if n in ids}
+        nodes.append(
+            Node(
+                id=ids[name],
+                goal=stub.goal,
+                kind=stub.kind,
+                parent=ids[shape.parents[name]] if shape.parents[name] else top,
+                dependencies=tuple(sorted((makers | needed) - {ids[name]})),
+                inputs=inputs,
+                outputs=(Slot(name=RESULT, type=stub.contract.returns),),
+                contract=stub.contract,
+                validation=validation_of(stub.contract),
+            )
+        )
+    return tuple(nodes), directly
+
+
+def validation_of(contract: Contract) -> tuple[str, ...]:
+    wanted = ["it compiles", "its signature is the contract's"]
+    if contract.examples:
+        wanted.append("its examples come out right")
+    if any(c.expression for c in (*contract.requires, *contract.ensures)):
+        wanted.append("its promises hold for generated inputs")
+    if contract.cost.time:
+        wanted.append(f"its cost grows no faster than {contract.cost.time}")
+    return tuple(wanted)
+
+
+def _inputs(stub: Stub, given: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:
+    slots = []
+    for number, param in enumerate(stub.contract.params):
+        found = given.get(param.name, given.get(str(number), FromLocal()))
+        if isinstance(found, str):
+            maker = ids.get(found)
+            own = maker is None or found == stub.contract.name
+            found = FromLocal() if own or maker is None else FromNode(node=maker, slot=RESULT)
+        slots.append(Slot(name=param.name, type=param.type, source=found))
+    return tuple(slots)
+
+
+def ordered(nodes: tuple[Node, ...]) -> tuple[NodeId, ...]:
+    """Return the leaves in an order that their dependencies allow; raise PlanRefused if none."""
+    parents = {n.parent for n in nodes}
+    try:
+        order = TopologicalSorter(
+            {
+                n.id: sorted({*n.dependencies, *(k.id for k in nodes if k.parent == n.id)})
+                for n in nodes
+            }
+        ).static_order()
+        return tuple(n for n in order if n not in parents and n != ROOT)
+    except CycleError as error:
+        raise PlanRefused("functions need each other in a circle") from error
+
+
+def checked(graph: TaskGraph) -> TaskGraph:
+    """Return the graph, or refuse it with every reason there is."""
+    if faults := graph_faults(graph) + order_faults(graph):
+        raise PlanRefused("; ".join(faults))
+    return graph

@@ -1,0 +1,403 @@
+"""Repairing: what was wrong is asked first; then only the region is written again.
+
+The responses to the paper's six failure modes (appendix G) are decided in `consider`:
+an implementation or an algorithm is written again in its node; an interface widens the region to
+its callers first; a wrong cut lifts the repair to the branch; what is global is not repaired
+within bounds; ambiguous evidence was an abstention already; and whether a repair made something
+worse is decided by rank, when the candidate has been measured.
+"""
+
+import ast
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+import msgspec
+
+from auditcoder.domain.assembly import AssemblyConflict
+from auditcoder.domain.binding import PARSE_ERRORS, parse
+from auditcoder.domain.contract import Contract, Cost
+from auditcoder.domain.errors import RecordRefused, ReplyUnusable
+from auditcoder.domain.events import ExceptionRaised, GraphRevised
+from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.graph import GraphDelta, Node, apply, diff, named_in
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.places import AtBranch, Target
+from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
+from auditcoder.domain.request import Reply
+from auditcoder.domain.task import ClassForm
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle import building
+from auditcoder.lifecycle.asking import why
+from auditcoder.lifecycle.drafts import DraftShape, Piece
+from auditcoder.lifecycle.failures import failure_text
+from auditcoder.lifecycle.forms import contract_of, root_of
+from auditcoder.lifecycle.planning.grafting import graft
+from auditcoder.lifecycle.planning.plan import Given, Plan, PlanRefused
+from auditcoder.lifecycle.planning.rendering import described, sketch_text
+from auditcoder.lifecycle.planning.sketch import SketchShape
+from auditcoder.lifecycle.shapes import Block, Structured, Unfit
+from auditcoder.lifecycle.validating import validate_program, validate_region
+from auditcoder.lifecycle.workshop import Workshop
+
+_ASK_TOKENS = 250
+_CODE_TOKENS = 700
+_SKETCH_TOKENS = 600
+
+
+class Cause(Enum):
+    """What was wrong."""
+
+    IMPLEMENTATION = "implementation"
+    ALGORITHM = "algorithm"
+    INTERFACE = "interface"
+    DECOMPOSITION = "decomposition"
+    GLOBAL = "global"
+
+
+class Finding(Value):
+    """What a role that looked at the failure says before anything is written again."""
+
+    cause: Cause
+    explanation: str
+    hints: tuple[str, ...]
+    cost: str
+    """The cost that the node should have; empty to leave it."""
+    signature: str
+    """The header that the function should have; empty to leave it."""
+
+
+NOTHING_SAID = Finding(
+    cause=Cause.IMPLEMENTATION, explanation="nobody could say", hints=(), cost="", signature=""
+)
+
+
+def consider(workshop: Workshop, target: Target, failing: Evidence) -> Finding:
+    """Ask what was wrong with the part that the evidence points to."""
+    node = top_of(target)
+    ledger = workshop.recorder.ledger
+    code = ledger.working.code.get(node)
+    try:
+        return workshop.ask(
+            "replan_node",
+            Structured(Finding),
+            Phase.PLANNING,
+            _ASK_TOKENS,
+            role="task replanner",
+            node=node,
+            statement=workshop.task.statement,
+            about=described(ledger.graph.by_id[node]),
+            code=workshop.recorder.text(code.digest).strip() if code else "",
+            failure=failure_text(workshop, failing),
+        ).value
+    except ReplyUnusable:
+        return NOTHING_SAID
+
+
+def top_of(target: Target) -> NodeId:
+    """Return the node that a target is about."""
+    match target:
+        case AtBranch(root=root):
+            return root
+        case _:
+            return min(named_in(target))
+
+
+class Repair(NamedTuple):
+    """One bounded repair, about to happen."""
+
+    target: Target
+    failing: Evidence
+    finding: Finding
+
+
+def repair(workshop: Workshop, chosen: Repair) -> Decision:
+    """Regenerate the region inside a transaction, measure the candidate, accept or restore."""
+    workshop.recorder.open_transaction(TransactionKind.BOUNDED)
+    if isinstance(chosen.target, AtBranch) and not isinstance(workshop.task.form, ClassForm):
+        rewrite: Callable[[Workshop, Repair], None] = _branch
+    else:
+        rewrite = _node
+    rewrite(workshop, chosen)
+    return measure(workshop, chosen.finding.explanation)
+
+
+def measure(workshop: Workshop, reason: str) -> Decision:
+    """Check the candidate as its predecessor was checked, and let the ranks decide."""
+    recorder = workshop.recorder
+    transaction = recorder.ledger.transaction
+    assert transaction is not None
+    try:
+        if recorder.ledger.working.assembly is None:
+            recorder.assemble()
+    except (AssemblyConflict, RecordRefused) as conflict:
+        return recorder.decide(f"the candidate cannot be put together: {conflict}")
+    assembly = recorder.ledger.working.assembly
+    assert assembly is not None
+    if assembly.program == transaction.program:
+        return recorder.decide("nothing was changed")
+    validate_region(workshop, transaction.region)
+    validate_program(workshop)
+    return recorder.decide(reason)
+
+
+def _node(workshop: Workshop, chosen: Repair) -> None:
+    """Revise what the node is told, widen the region where its interface is at stake, ask again."""
+    node = top_of(chosen.target)
+    callers = _widen(workshop, node, chosen.finding)
+    _revise(workshop, node, chosen.finding, may_change_interface=bool(callers))
+    _write_again(workshop, node, chosen)
+    for caller in callers:
+        _write_again(workshop, caller, chosen)
+
+
+def _widen(workshop: Workshop, node: NodeId, finding: Finding) -> list[NodeId]:
+    """Announce that callers must change too, where the interface between them is wrong."""
+    if finding.cause is not Cause.INTERFACE:
+        return []
+    ledger = workshop.recorder.ledger
+    assert ledger.transaction is not None
+    callers = sorted(ledger.graph.callers(node) - ledger.transaction.region)
+    widened = []
+    for caller in callers:
+        if ledger.graph.by_id[caller].contract is None:
+            continue
+        workshop.recorder.record(
+            ExceptionRaised(
+                exception=IntegrationException(
+                    parent=node,
+                    child=caller,
+                    rationale=finding.explanation.strip() or "the interface is not what is meant",
+                    region=(caller,),
+                )
+            )
+        )
+        widened.append(caller)
+    return widened
+
+
+def _revise(
+    workshop: Workshop, node: NodeId, finding: Finding, *, may_change_interface: bool
+) -> None:
+    """Put what was learned into the node's hints, context, cost and, if allowed, interface."""
+    graph = workshop.recorder.ledger.graph
+    before = graph.by_id[node]
+    contract = before.contract
+    if contract is not None and finding.cost.strip().startswith("O("):
+        contract = msgspec.structs.replace(
+            contract, cost=Cost(time=finding.cost.strip(), space=contract.cost.space)
+        )
+    if contract is not None and may_change_interface:
+        contract = _reheaded(contract, finding.signature)
+    hints = tuple(h.strip() for h in finding.hints if h.strip())[:3]
+    if finding.cause is Cause.ALGORITHM:
+        hints = (*hints, "the idea so far cannot work; use another one")
+    after = msgspec.structs.replace(
+        before,
+        contract=contract,
+        hints=hints or before.hints,
+        context=finding.explanation.strip() or before.context,
+    )
+    if after == before:
+        return
+    delta = GraphDelta(revised=(after,), order=graph.order)
+    try:
+        workshop.recorder.record(GraphRevised(delta=delta, reason=finding.cause.value))
+    except RecordRefused:
+        return  # the interface is relied on outside; the node is written again as it was promised
+
+
+def _reheaded(contract: Contract, header: str) -> Contract:
+    """Return the contract with another header, if that is one of the same function."""
+    try:
+        text = header.strip().removeprefix("def ").removesuffix(":").strip("` ")
+        function = parse(f"def {text}:\n    ...").body[0]
+    except (*PARSE_ERRORS, IndexError):
+        return contract
+    if not isinstance(function, ast.FunctionDef) or function.name != contract.name:
+        return contract
+    new = contract_of(function)
+    return msgspec.structs.replace(contract, params=new.params, returns=new.returns)
+
+
+def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
+    recorder = workshop.recorder
+    graph, working = recorder.ledger.graph, recorder.ledger.working
+    described_node = graph.by_id[node]
+    code = working.code.get(node)
+    contract = described_node.contract
+    if contract is None or code is None:
+        return
+    scope = code.scope
+    others = {n.contract.name: n.id for n in graph.nodes if n.contract and n.id != node}
+    hints = "".join(f"\n- {hint}" for hint in described_node.hints)
+    try:
+        answer = workshop.ask(
+            "repair_node",
+            DraftShape({node: contract}, others, scope, building.present(workshop)),
+            Phase.GENERATION,
+            _CODE_TOKENS,
+            role=building.specialist(described_node),
+            node=node,
+            statement=workshop.task.statement,
+            sketch=_around(workshop, node),
+            code=recorder.text(code.digest).strip(),
+            failure=failure_text(workshop, chosen.failing),
+            reason=f"{chosen.finding.explanation}{hints}",
+            header=contract.header(),
+            advice=building.advice_for(described_node),
+        )
+    except ReplyUnusable:
+        return  # both answers are on record; without a candidate the state is restored
+    building.write(workshop, [node], answer, building.specialist(described_node))
+
+
+def _around(workshop: Workshop, node: NodeId) -> str:
+    """Show what stands around a node: a sketch, or for a class what was given."""
+    if isinstance(workshop.task.form, ClassForm):
+        return workshop.task.form.skeleton.strip()
+    graph = workshop.recorder.ledger.graph
+    return sketch_text(graph, building.root_code(workshop, [node]))
+
+
+class GraftShape:
+    """A sketch for one branch that fits into the rest."""
+
+    schema = ""
+
+    def __init__(self, workshop: Workshop, top: NodeId) -> None:
+        ledger = workshop.recorder.ledger
+        self._graph, self._top = ledger.graph, top
+        self._allocated = tuple(ledger.allocated)
+        self._block = Block()
+
+    def instruction(self) -> str:
+        """Ask for a block."""
+        return self._block.instruction()
+
+    def read(self, reply: Reply) -> tuple[GraphDelta, str, str]:
+        """Return the delta, and the branch root's code if the sketch wrote it."""
+        try:
+            delta, sketch = graft(self._block.read(reply), self._graph, self._top, self._allocated)
+        except PlanRefused as refused:
+            raise Unfit(str(refused)) from refused
+        return delta, sketch.body, sketch.imports
+
+
+def _branch(workshop: Workshop, chosen: Repair) -> None:
+    """Replan inside the branch's frozen interface, then ask for the code of what is new."""
+    recorder = workshop.recorder
+    top = top_of(chosen.target)
+    graph = recorder.ledger.graph
+    node = graph.by_id[top]
+    assert node.contract is not None
+    region = graph.subtree(top)
+    _revise(workshop, top, chosen.finding, may_change_interface=False)
+    taken = sorted(n.contract.name for n in graph.nodes if n.contract and n.id not in region)
+    try:
+        answer = workshop.ask(
+            "replan_branch",
+            GraftShape(workshop, top),
+            Phase.PLANNING,
+            _SKETCH_TOKENS,
+            role="branch replanner",
+            node=top,
+            statement=workshop.task.statement,
+            about=described(node),
+            code=_codes(workshop, sorted(region)),
+            failure=failure_text(workshop, chosen.failing),
+            reason=chosen.finding.explanation,
+            header=node.contract.header(),
+            taken=", ".join(taken) or "none",
+        )
+    except ReplyUnusable:
+        _write_again(workshop, top, chosen)
+        return
+    delta, body, imports = answer.value
+    if diff(graph, apply(graph, delta)) is not None and not _grafted(workshop, delta):
+        _write_again(workshop, top, chosen)
+        return
+    after = recorder.ledger.graph
+    todo = [n for n in after.order if n in after.subtree(top)]
+    inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
+    if body and top not in todo:
+        source = f"{imports}\n\n{body}" if imports else body
+        if building.write_piece(workshop, top, Piece(source), answer.seq, "branch replanner"):
+            inner.remove(top)
+    building.ask_for(workshop, [n for n in (*todo, *inner) if after.by_id[n].contract])
+
+
+def _grafted(workshop: Workshop, delta: GraphDelta) -> bool:
+    try:
+        workshop.recorder.record(GraphRevised(delta=delta, reason="the branch was planned again"))
+    except RecordRefused:
+        return False
+    return True
+
+
+def _codes(workshop: Workshop, nodes: list[NodeId]) -> str:
+    code = workshop.recorder.ledger.working.code
+    return "\n\n".join(workshop.recorder.text(code[n].digest).strip() for n in nodes if n in code)
+
+
+def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
+    """Plan and write the whole again, in a transaction that is counted apart."""
+    recorder, task = workshop.recorder, workshop.task
+    recorder.open_transaction(TransactionKind.FALLBACK)
+    ledger = recorder.ledger
+    if isinstance(task.form, ClassForm):
+        nodes = [n for n in ledger.graph.order if ledger.working.code[n].agent != "skeleton"]
+        building.ask_for(workshop, nodes)
+        return measure(workshop, "all methods were written again")
+    root = root_of(task)
+    assert ledger.transaction is not None
+    program = recorder.text(ledger.transaction.program)
+    taken = sorted(n.contract.name for n in ledger.graph.nodes if n.contract and n.id != ROOT)
+    try:
+        answer = workshop.ask(
+            "redo",
+            SketchShape(task, root, tuple(ledger.allocated)),
+            Phase.PLANNING,
+            _SKETCH_TOKENS,
+            role="planner",
+            statement=task.statement,
+            program=program.strip(),
+            failure=failure_text(workshop, failing),
+            root=root.contract.header() if root.fixed else root.contract.name,
+            about=root.about,
+            taken=", ".join(n for n in taken if n != root.contract.name) or "none",
+        )
+    except ReplyUnusable as unusable:
+        return recorder.decide(f"no new plan could be used: {why(unusable)}")
+    plan = answer.value
+    delta = _replacing(ledger.graph.by_id[ROOT], ledger.graph.ids - {ROOT}, plan)
+    try:
+        recorder.record(GraphRevised(delta=delta, reason="the whole was planned again"))
+    except RecordRefused as refused:
+        return recorder.decide(f"the new plan does not fit: {refused}")
+    given = {
+        n: g._replace(reply=answer.seq) if g.agent == "sketch" else g for n, g in plan.given.items()
+    }
+    _rewrite(workshop, given)
+    return measure(workshop, "the whole was planned and written again")
+
+
+def _rewrite(workshop: Workshop, given: dict[NodeId, Given]) -> None:
+    graph = workshop.recorder.ledger.graph
+    for node, known in given.items():
+        building.write_given(workshop, node, known)
+    inner = [n for n in sorted(graph.ids, reverse=True) if n not in graph.order and n != ROOT]
+    wanted = [*graph.order, *inner, *([] if ROOT in given else [ROOT])]
+    building.ask_for(workshop, [n for n in wanted if graph.by_id[n].contract])
+
+
+def _replacing(root: Node, old: frozenset[NodeId], plan: Plan) -> GraphDelta:
+    """Return the delta that puts a new plan in the place of everything under the root."""
+    top = msgspec.structs.replace(plan.graph.by_id[ROOT], goal=root.goal)
+    return GraphDelta(
+        added=tuple(n for n in plan.graph.nodes if n.id != ROOT),
+        revised=(top,) if top != root else (),
+        retired=tuple(sorted(old)),
+        order=plan.graph.order,
+    )

@@ -1,0 +1,64 @@
+"""Whether an answer is the one expected. Compared here, outside the sandbox."""
+
+import math
+import re
+from typing import Any
+
+_NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
+_CLOSE = 1e-6
+
+
+def same_output(expected: str, observed: str) -> bool:
+    """Compare what was printed: line by line, ends of lines and of the text aside.
+
+    Where the expected text has numbers with a decimal point, near ones are the same.
+    """
+    wanted, seen = _lines(expected), _lines(observed)
+    if wanted == seen:
+        return True
+    words, others = " ".join(wanted).split(), " ".join(seen).split()
+    if len(wanted) != len(seen) or len(words) != len(others):
+        return False
+    return all(map(_same_word, words, others))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def _same_word(wanted: str, seen: str) -> bool:
+    if wanted == seen:
+        return True
+    if not _NUMBER.fullmatch(wanted):
+        return False
+    try:
+        return math.isclose(float(wanted), float(seen), rel_tol=_CLOSE, abs_tol=_CLOSE)
+    except ValueError:
+        return False
+
+
+def same_value(expected: Any, observed: Any) -> bool:
+    """Compare values as Python does, but for floats, which need only be near."""
+    if isinstance(expected, float) or isinstance(observed, float):
+        return _same_number(expected, observed)
+    if type(expected) in {list, tuple} and type(expected) is type(observed):
+        return len(expected) == len(observed) and all(map(same_value, expected, observed))
+    if isinstance(expected, dict) and isinstance(observed, dict):
+        return expected.keys() == observed.keys() and all(
+            same_value(expected[key], observed[key]) for key in expected
+        )
+    try:
+        return bool(expected == observed)
+    except Exception:  # two values of which one does not want to be compared are not the same
+        return False
+
+
+def _same_number(expected: Any, observed: Any) -> bool:
+    if not isinstance(expected, int | float) or not isinstance(observed, int | float):
+        return False
+    try:
+        return expected == observed or math.isclose(
+            expected, observed, rel_tol=_CLOSE, abs_tol=1e-9
+        )
+    except OverflowError:
+        return False

@@ -1,0 +1,344 @@
+"""The checks of one responsibility: what can be said about it before the whole is there."""
+
+import ast
+import math
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import pairwise
+
+from auditcoder.domain.assembly import AssemblyConflict, assemble
+from auditcoder.domain.contract import Contract, signature_faults
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.execution import (
+    Bounds,
+    CallFunction,
+    Ending,
+    Execution,
+    Outcome,
+    Raised,
+    Returned,
+)
+from auditcoder.domain.graph import Node
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.observed import read
+from auditcoder.domain.places import AtNode
+from auditcoder.domain.task import CallExample, StdioExample
+from auditcoder.domain.values import CheckId, digest
+from auditcoder.lifecycle.validating.comparing import same_output, same_value
+from auditcoder.lifecycle.validating.evidence import VERDICTS, Check, Seen, record
+from auditcoder.lifecycle.validating.inputs import inputs_for, sized
+from auditcoder.lifecycle.workshop import Workshop
+
+_BOUNDS = Bounds(seconds=3.0)
+_SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
+_GROWTH = {
+    "O(1)": 0.0,
+    "O(logn)": 0.3,
+    "O(n)": 1.0,
+    "O(nlogn)": 1.25,
+    "O(n^2)": 2.0,
+    "O(n**2)": 2.0,
+    "O(n^3)": 3.0,
+    "O(n**3)": 3.0,
+}
+_SLACK = 0.7
+_TELLING = 0.004
+"""Seconds: what takes less says nothing about growth on a busy machine."""
+
+
+def validate_node(workshop: Workshop, node: NodeId) -> list[Evidence]:
+    """Run every check of one node's own code."""
+    ledger = workshop.recorder.ledger
+    chosen, code = ledger.graph.by_id[node], ledger.working.code.get(node)
+    if code is None:
+        return []
+    source = workshop.recorder.text(code.digest)
+    seen = [record(workshop, _check(node, "compile", CheckKind.COMPILE), lambda: _compile(source))]
+    contract = chosen.contract
+    if contract is None or seen[0].verdict is not Verdict.PASSED:
+        return seen
+    signature = _check(node, "signature", CheckKind.SIGNATURE, requirement=contract.header())
+    seen.append(record(workshop, signature, lambda: _signature(contract, source)))
+    if code.scope or node == ROOT or seen[1].verdict is not Verdict.PASSED:
+        return seen  # methods need their object and the root its whole program
+    program = surroundings(workshop, node)
+    if program is None:
+        return seen
+    seen += _given(workshop, chosen, contract, program)
+    calls = [e for e in contract.examples if isinstance(e, CallExample)]
+    seen += [_example(workshop, chosen, contract, e, program) for e in calls]
+    seen += _promises(workshop, chosen, contract, program)
+    seen += _growth(workshop, chosen, contract, program)
+    return seen
+
+
+def _check(
+    node: NodeId,
+    name: str,
+    kind: CheckKind,
+    trust: Trust = Trust.DERIVED,
+    *,
+    requirement: str = "",
+    given: str | None = None,
+    expected: str | None = None,
+) -> Check:
+    """Name a check of a node; one that demands something else is another check."""
+    demanded = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
+    mark = f"-{demanded}" if requirement else ""
+    return Check(
+        CheckId(f"{node}.{name}{mark}"),
+        AtNode(node=node),
+        kind,
+        trust,
+        requirement,
+        given,
+        expected,
+    )
+
+
+def surroundings(workshop: Workshop, node: NodeId) -> str | None:
+    """Return a module in which a node can run: its code, and that of what it relies on."""
+    ledger = workshop.recorder.ledger
+    graph, working = ledger.graph, ledger.working
+    needed, waiting = {node}, [node]
+    while waiting:
+        here = waiting.pop()
+        new = {*graph.by_id[here].dependencies, *graph.children[here]} - needed
+        needed |= new
+        waiting.extend(new)
+    code = {n: c for n, c in working.code.items() if n in needed and n != ROOT}
+    try:
+        return assemble(graph, code, working.bundles).text
+    except AssemblyConflict:
+        return None
+
+
+def _compile(source: str) -> Seen:
+    try:
+        compile(source, "bundle", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return Seen(Verdict.FAILED, f"it does not compile: {error}", judge="parser")
+    return Seen(Verdict.PASSED, judge="parser")
+
+
+def _signature(contract: Contract, source: str) -> Seen:
+    faults = signature_faults(contract, source)
+    verdict = Verdict.FAILED if faults else Verdict.PASSED
+    return Seen(verdict, "; ".join(faults), judge="parser")
+
+
+def _example(
+    workshop: Workshop, node: Node, contract: Contract, example: CallExample, program: str
+) -> Evidence:
+    call = f"{contract.name}({example.arguments})"
+    check = _check(
+        node.id,
+        "example",
+        CheckKind.EXAMPLE,
+        Trust.GENERATED,
+        requirement=f"{call} == {example.result}",
+        given=example.arguments,
+        expected=example.result,
+    )
+
+    return record(workshop, check, partial(_answer, workshop, program, call, example))
+
+
+def _given(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
+    """Put the task's own examples to the one node that is all there is: they are about it."""
+    graph = workshop.recorder.ledger.graph
+    if graph.by_id[ROOT].contract is not None or len(graph.order) != 1:
+        return []
+    seen = []
+    for number, example in enumerate(workshop.task.examples, start=1):
+        match example:
+            case StdioExample():
+                call, given, expected = repr(example.input), example.input, example.output
+            case CallExample():
+                call = given = example.arguments
+                expected = example.result
+            case _:
+                continue
+        check = _check(
+            node.id,
+            f"given-{number}",
+            CheckKind.EXAMPLE,
+            requirement=f"it answers example {number}",
+            given=given,
+            expected=expected,
+        )
+        put = partial(_answer, workshop, program, f"{contract.name}({call})", example)
+        seen.append(record(workshop, check, put))
+    return seen
+
+
+def _answer(
+    workshop: Workshop, program: str, call: str, example: StdioExample | CallExample
+) -> Seen:
+    outcome = _run(workshop, program, (call,))
+    match outcome.calls:
+        case (Returned(value=text), *_):
+            value = _read(text)
+            if isinstance(example, StdioExample):
+                right = same_output(example.output, str(value))
+            else:
+                right = same_value(_literal(example.result), value)
+            said = "" if right else f"it is {value!r}"[:500]
+            verdict = Verdict.PASSED if right else Verdict.FAILED
+            return Seen(verdict, said, repr(value), outcome)
+        case (Raised() as raised, *_):
+            return Seen(Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome)
+        case _:
+            return Seen(_ended(outcome), outcome.note, outcome=outcome)
+
+
+def _literal(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def _run(workshop: Workshop, source: str, calls: tuple[str, ...]) -> Outcome:
+    return workshop.sandbox.run(
+        Execution(source=source, action=CallFunction(calls=calls), bounds=_BOUNDS)
+    )
+
+
+def _read(text: str) -> object:
+    try:
+        return read(text)
+    except ValueError:
+        return text
+
+
+def _ended(outcome: Outcome) -> Verdict:
+    return Verdict.CRASH if outcome.ending is Ending.OK else VERDICTS[outcome.ending]
+
+
+def _promises(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
+    """Check each executable `ensures` on generated inputs that every `requires` admits."""
+    promised = [c.expression for c in contract.ensures if c.expression]
+    brief = workshop.recorder.ledger.working.brief
+    rows = inputs_for(contract, brief.parsed.ranges if brief else ())
+    if not promised or not rows:
+        return []
+    required = [c.expression for c in contract.requires if c.expression]
+    harness = f"{program}\n\n{_harness(contract, required, promised)}"
+    calls = tuple(f"_audit(({row},))" for row in rows)
+
+    @cache
+    def outcome() -> Outcome:
+        return _run(workshop, harness, calls)
+
+    seen = []
+    for number, expression in enumerate(promised):
+        check = _check(
+            node.id,
+            "ensures",
+            CheckKind.CONTRACT,
+            Trust.GENERATED,
+            requirement=expression,
+            given="\n".join(rows),
+        )
+        seen.append(record(workshop, check, _kept(outcome, rows, number, bool(required))))
+    return seen
+
+
+def _harness(contract: Contract, required: list[str], promised: list[str]) -> str:
+    """Write a function that calls the node and says, for each promise, whether it was kept.
+
+    None means that nothing can be said: the input is not admitted, or the promise itself fails.
+    """
+    names = ", ".join(p.name for p in contract.params) + ","
+    admitted = " and ".join(f"({e})" for e in required) or "True"
+    kept = "\n".join(f"    kept.append(_audit_holds(lambda: {e}))" for e in promised)
+    return f"""\
+def _audit_holds(promise):
+    try:
+        return bool(promise())
+    except Exception:
+        return None
+
+
+def _audit(_audit_arguments):
+    import copy
+    {names} = copy.deepcopy(_audit_arguments)
+    if not _audit_holds(lambda: {admitted}):
+        return []
+    result = {contract.name}(*copy.deepcopy(_audit_arguments))
+    kept = []
+{kept}
+    return kept
+"""
+
+
+def _kept(
+    outcome: Callable[[], Outcome], rows: tuple[str, ...], number: int, bounded: bool
+) -> Callable[[], Seen]:
+    def run() -> Seen:
+        seen = outcome()
+        held = 0
+        for row, call in zip(rows, seen.calls, strict=False):
+            if isinstance(call, Raised):
+                # Without a requirement to say so, nobody promised to take this input.
+                if bounded and not call.exception.startswith("_audit"):
+                    said = f"({row}) raises {call.exception}: {call.message}"
+                    return Seen(Verdict.CRASH, said, outcome=seen)
+                continue
+            kept = _read(call.value)
+            if isinstance(kept, list) and len(kept) > number:
+                if kept[number] is False:
+                    return Seen(Verdict.FAILED, f"it does not hold for ({row})", outcome=seen)
+                held += kept[number] is True
+        if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:
+            return Seen(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
+        return Seen(Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen)
+
+    return run
+
+
+def _growth(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
+    """Time the node on inputs of growing size, against the cost that it was given."""
+    allowed = _GROWTH.get(contract.cost.time.replace(" ", "").lower().replace("o(", "O("))
+    arguments = sized(contract)
+    if allowed is None or not arguments:
+        return []
+    harness = f"""{program}
+
+
+def _audit_time(n):
+    import time
+    arguments = ({arguments},)
+    start = time.process_time()
+    {contract.name}(*arguments)
+    return time.process_time() - start
+"""
+    check = _check(
+        node.id,
+        "growth",
+        CheckKind.PROBE,
+        Trust.GENERATED,
+        requirement=f"its cost grows no faster than {contract.cost.time}",
+        given=arguments,
+    )
+
+    def run() -> Seen:
+        outcome = _run(workshop, harness, tuple(f"_audit_time({n})" for n in _SIZES))
+        times = [_read(c.value) for c in outcome.calls if isinstance(c, Returned)]
+        return _grown([t for t in times if isinstance(t, float)], allowed, outcome)
+
+    return [record(workshop, check, run)]
+
+
+def _grown(times: list[float], allowed: float, outcome: Outcome) -> Seen:
+    told = ", ".join(f"{n}: {t * 1000:.1f} ms" for n, t in zip(_SIZES, times, strict=False))
+    if outcome.ending is Ending.TIMEOUT:
+        return Seen(
+            Verdict.TIMEOUT, f"too slow for {_SIZES[len(times)]} items ({told})", outcome=outcome
+        )
+    slopes = [math.log2(b / a) for a, b in pairwise(times) if a >= _TELLING]
+    if len(slopes) >= 2 and min(slopes[-2:]) > allowed + _SLACK:
+        grown = f"it grows as n^{min(slopes[-2:]):.1f} ({told})"
+        return Seen(Verdict.FAILED, grown, told, outcome=outcome)
+    return Seen(Verdict.PASSED, told or "it could not be measured", outcome=outcome)

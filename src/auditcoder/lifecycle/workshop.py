@@ -1,0 +1,99 @@
+"""Where a run is made: its record, its model, its sandbox, and how it was asked to work."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.task import Task
+from auditcoder.domain.usage import Phase, Scope
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle.asking import Answer, Asker, Question
+from auditcoder.lifecycle.budget import Budget
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.shapes import Shape, T
+from auditcoder.prompts import Prompt, load
+
+
+class Planner(Enum):
+    """How the task graph is made."""
+
+    SKETCH = "sketch"
+    """One call; the plan is Python stubs."""
+    STAGED = "staged"
+    """The paper's eight roles, one after another."""
+
+
+class Build(Enum):
+    """How code is asked for."""
+
+    JOINT = "joint"
+    """All functions in one call, split by owner."""
+    NODE = "node"
+    """One call a node, to the specialist of its kind."""
+
+
+class Options(Value):
+    """How a run works. All of it goes into the record: together with it, it decides the run."""
+
+    planner: Planner = Planner.SKETCH
+    build: Build = Build.JOINT
+    max_repairs: int = 3
+    """K: the most repair transactions."""
+    fallback: bool = False
+    """Whether an abstention may be followed by a graph-wide repair, counted apart."""
+    differential: bool = False
+    """Whether a slow reference is asked for, to compare every function with."""
+    review: bool = True
+    """Whether a model's verdict on each function is asked for when the program is wrong."""
+    budget: Budget = Budget()
+    seed: int | None = None
+    temperature: str = "0"
+    """Of the first try; as text, since a digest depends on it."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Everything that a run needs, in one place."""
+
+    task: Task
+    options: Options
+    recorder: Recorder
+    asker: Asker
+    sandbox: Sandbox
+    parallel: int = 1
+    """How many requests the model can usefully answer at once."""
+    differences: list[str] | None = None
+    """While replaying: where a check that ran again saw something else. None otherwise."""
+    witnessed: dict[int, Evidence] = field(default_factory=dict)
+    """All evidence so far, by where it stands in the record."""
+
+    def ask(
+        self,
+        prompt: str,
+        shape: Shape[T],
+        phase: Phase,
+        max_tokens: int,
+        *,
+        role: str = "",
+        node: NodeId | None = None,
+        **values: str,
+    ) -> Answer[T]:
+        """Ask what a role's prompt asks, on behalf of a node, in the scope that the run is in."""
+        chosen: Prompt = load(prompt)
+        repairing = self.recorder.ledger.assembled
+        return self.asker.ask(
+            Question(
+                messages=chosen.fill(**values),
+                shape=shape,
+                role=role or prompt,
+                phase=phase,
+                max_tokens=max_tokens,
+                scope=Scope.REPAIR if repairing else Scope.INITIAL,
+                node=node,
+                prompt=chosen.digest,
+                temperature=float(self.options.temperature),
+                seed=self.options.seed,
+            )
+        )

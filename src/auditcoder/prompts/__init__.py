@@ -1,0 +1,84 @@
+"""What each role is told: one Markdown file a role, with strict variables.
+
+A file has a `# system` and a `# user` part; `{{name}}` stands for a variable. What is put in is
+data: it is not searched for variables again. The digest of the file goes into the record.
+"""
+
+import re
+from functools import lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+from auditcoder.domain.request import Message, Speaker
+from auditcoder.domain.values import Digest, digest
+
+_PARTS = re.compile(r"# system\n(?P<system>.*?)\n# user\n(?P<user>.*)", re.DOTALL)
+_VARIABLE = re.compile(r"\{\{(\w+)\}\}")
+_HANDBOOK = "handbook"
+
+
+class Prompt(NamedTuple):
+    """One role's texts."""
+
+    role: str
+    system: str
+    user: str
+    digest: Digest
+
+    def fill(self, **values: str) -> tuple[Message, ...]:
+        """Return the messages; a variable that is missing, or that nobody asked for, is an error.
+
+        What comes first is what most requests share, so that a server reads it once.
+        """
+        wanted = set(_VARIABLE.findall(self.user))
+        if wanted != set(values):
+            raise KeyError(
+                f"prompt {self.role}: {', '.join(sorted(wanted ^ set(values)))} missing or unknown"
+            )
+        text = _VARIABLE.sub(lambda found: values[found[1]], self.user)
+        return (
+            Message(speaker=Speaker.SYSTEM, text=self.system),
+            Message(speaker=Speaker.USER, text=text),
+        )
+
+
+@lru_cache(maxsize=64)
+def load(role: str) -> Prompt:
+    """Return a role's prompt. `{{handbook}}` in a system part is the rules that roles share."""
+    text = _text(role)
+    parts = _PARTS.fullmatch(text)
+    if parts is None:
+        raise ValueError(f"prompt {role} has no system and user part")
+    system, user = parts["system"].strip(), parts["user"].strip()
+    shared = _text(_HANDBOOK) if "{{handbook}}" in system else ""
+    system = system.replace("{{handbook}}", shared.strip())
+    if _VARIABLE.search(system):
+        raise ValueError(f"prompt {role} has variables in its system part")
+    return Prompt(role, system, user, digest((text + shared).encode()))
+
+
+@lru_cache(maxsize=64)
+def advice(name: str) -> str:
+    """Return what a specialist knows: a text that goes into a prompt."""
+    return _text(f"specialists/{name}").strip()
+
+
+def roles() -> tuple[str, ...]:
+    """Return every role that has a prompt."""
+    folder = resources.files(__name__)
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(n.removesuffix(".md") for n in names if n.endswith(".md")))
+
+
+def digests() -> dict[str, Digest]:
+    """Return the digest of every prompt file, specialists too."""
+    known = {role: digest(_text(role).encode()) for role in roles()}
+    folder = resources.files(__name__) / "specialists"
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
+        if entry.name.endswith(".md"):
+            known[f"specialists/{entry.name.removesuffix('.md')}"] = digest(entry.read_bytes())
+    return known
+
+
+def _text(name: str) -> str:
+    return (resources.files(__name__) / f"{name}.md").read_text("utf-8")
