@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test check lint types imports schema lock bench clean
 
 demo: $(READY)
+	@$(BIN)/python examples/solve/demo.py
 	@$(BIN)/python examples/helpful_currents/demo.py
 	@$(BIN)/python examples/edges/demo.py
 
@@ -32,6 +33,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/sandbox.py
 	$(BIN)/python benchmarks/model.py
+	$(BIN)/python benchmarks/overhead.py
 
 lock:              ## resolve the pinned versions anew (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \

@@ -1,4 +1,4 @@
-"""`make demo`, second part: a model writes a function, the sandbox runs it, the record replays."""
+"""`make demo`, third part: a model writes a function, the sandbox runs it, the record replays."""
 
 import shutil
 from datetime import UTC, datetime

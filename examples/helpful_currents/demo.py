@@ -1,6 +1,5 @@
-"""`make demo`: walk a worked record, then alter one byte of it."""
+"""`make demo`, second part: walk a worked record, then alter one byte of it."""
 
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +19,9 @@ RUN = RunId("helpful-currents")
 
 def main() -> None:
     """Show what a record can answer, and what happens to one that was altered."""
-    shutil.rmtree(HERE, ignore_errors=True)
+    HERE.mkdir(exist_ok=True)
+    for old in HERE.glob("runs.db*"):
+        old.unlink()
     store = SqliteStore(HERE / "runs.db")
     print("Recording one small run: plan, build, check, fail, locate, repair, accept …")
     recorder = build(store, RUN)

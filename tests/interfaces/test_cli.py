@@ -19,7 +19,7 @@ import pytest
 from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, seal
-from auditcoder.domain.errors import AuditCoderError
+from auditcoder.domain.errors import AuditCoderError, ReplayDiverged
 from auditcoder.domain.events import RunStarted
 from auditcoder.domain.values import RunId
 from auditcoder.exports.record import FIELDS
@@ -340,7 +340,9 @@ class TestErrors:
             return [kind, *(k for below in kind.__subclasses__() for k in kinds(below))]
 
         for kind in kinds(AuditCoderError):
-            assert exit_for(kind("code", "message")) in set(Exit) - {Exit.OK, Exit.DOES_NOT_HOLD}
+            code = exit_for(kind("code", "message"))
+            assert code in set(Exit) - {Exit.OK}
+            assert (code is Exit.DOES_NOT_HOLD) is issubclass(kind, ReplayDiverged)
 
     def test_the_exit_codes_are_documented(self) -> None:
         page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
@@ -351,7 +353,7 @@ class TestErrors:
         page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
         kinds = (
             "run|node|line|program|record|bundle|store|blob|chain|head|file|output"
-            "|model|reply|replay|weights|budget|sandbox|config"
+            "|model|reply|replay|weights|budget|sandbox|config|task"
         )
         pattern = re.compile(rf'"((?:{kinds})\.(?!py|md|toml)[a-z-]+)"')
         used = {

@@ -57,12 +57,13 @@ class ReplayDiverged(AuditCoderError):
 class EndOfRecord(ReplayDiverged):
     """The record ends here, and the run would go on."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "replay.diverged",
-            "the record ends, and the run would go on",
-            "resume it, or replay it with the version that made it",
-        )
+    def __init__(
+        self,
+        code: str = "replay.diverged",
+        message: str = "the record ends, and the run would go on",
+        advice: str = "resume it, or replay it with the version that made it",
+    ) -> None:
+        super().__init__(code, message, advice)
 
 
 class TaskInvalid(AuditCoderError):

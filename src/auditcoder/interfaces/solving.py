@@ -10,11 +10,12 @@ from typing import NamedTuple, cast
 import msgspec
 
 from auditcoder import __version__, prompts
-from auditcoder.domain.chain import Head, Reader, starts
+from auditcoder.domain.chain import EMPTY, Head, Reader, starts
 from auditcoder.domain.errors import (
     EndOfRecord,
     ModelMisconfigured,
     NotFound,
+    RecordRefused,
     RecordUnreadable,
 )
 from auditcoder.domain.events import Manifest, Outcome, RunFinished, RunStarted
@@ -156,6 +157,12 @@ def start(
 ) -> Solution:
     """Solve a task; the record is durable at every step."""
     run = run or new_run_id(task)
+    if tools.store.head(run) != EMPTY:
+        raise RecordRefused(
+            "run.exists",
+            f"there is a run {run} already",
+            f"choose another id, or go on with it: `auditcoder resume {run}`",
+        )
     manifest = manifest_for(options, tools.model, tools.sandbox)
     recorder = Recorder.start(tools.store, run, task, _now, manifest)
     if watch is not None:

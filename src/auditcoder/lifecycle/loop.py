@@ -20,7 +20,7 @@ from auditcoder.lifecycle import building
 from auditcoder.lifecycle.locating import Case, Locator, PaperRules, Standing, weight
 from auditcoder.lifecycle.planning import skeleton, sketch, staged
 from auditcoder.lifecycle.planning.plan import Plan
-from auditcoder.lifecycle.repairing import Cause, Repair, consider, fall_back, repair
+from auditcoder.lifecycle.repairing import Cause, Finding, Repair, consider, fall_back, repair
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.validating.contradictions import (
     drop_contradicted_cases,
@@ -62,11 +62,12 @@ def _live(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:
 def _mend(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:
     """Repair within bounds until the program passes, nothing is supported, or K is reached."""
     tried: list[Target] = []
+    known: dict[tuple[int, ...], Finding] = {}
     fallen_back = False
     for _ in range(workshop.options.max_repairs):
         if passes(workshop):
             return Outcome.PASSED, ""
-        chosen = choose(workshop, locator, tuple(tried))
+        chosen = choose(workshop, locator, tuple(tried), known)
         match chosen:
             case Repair():
                 decision = repair(workshop, chosen)
@@ -114,13 +115,23 @@ def passes(workshop: Workshop) -> bool:
     return ledger.working.rank(ledger.program_checks()).full
 
 
-def choose(workshop: Workshop, locator: Locator, tried: tuple[Target, ...]) -> Repair | Abstained:
-    """Diagnose, ask what was wrong, and settle what will be repaired, or that nothing will."""
+def choose(
+    workshop: Workshop,
+    locator: Locator,
+    tried: tuple[Target, ...],
+    known: dict[tuple[int, ...], Finding],
+) -> Repair | Abstained:
+    """Diagnose, ask what was wrong, and settle what will be repaired, or that nothing will.
+
+    What was wrong is asked once for the same evidence: a rejected repair restores the state, and
+    with it the question.
+    """
     diagnosis = diagnose(workshop, locator, tried)
     if isinstance(diagnosis, Abstained):
         return diagnosis
     failing = weightiest(workshop)
-    finding = consider(workshop, diagnosis.target, failing)
+    finding = known.get(diagnosis.evidence) or consider(workshop, diagnosis.target, failing)
+    known[diagnosis.evidence] = finding
     graph = workshop.recorder.ledger.graph
     match finding.cause, diagnosis.target:
         case Cause.DECOMPOSITION, AtNode(node=node):

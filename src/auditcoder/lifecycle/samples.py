@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from copy import copy
-from itertools import pairwise
+from itertools import chain, pairwise
 from textwrap import dedent
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -397,6 +397,12 @@ def expression(text: str) -> ast.expr:
 
 _PYTHON = {"", "py", "python", "python3"}
 _QUOTED = re.compile(r"`((?:(?:async )?def )?[^\W\d]\w{0,100}\([^`\n]{0,300})`")
+_TYPE = r"\w{1,60}+(?:\.\w{1,60}+)?(?:\[[^\n:`]{0,80}\])?"
+_BARE = re.compile(
+    r"(?<![`\w.])((?:def )?[^\W\d]\w{0,100}+\([^()`\n]{0,300}+\) ?-> ?"
+    rf"{_TYPE}(?: ?\| ?{_TYPE}){{0,4}})(?!`)"
+)
+"""A header without quotes: only one that also says what it gives back is told from prose."""
 _CLAUSE_END = re.compile(r"[.!?;]\s|\n[ \t]*\n")
 _ASKING = re.compile(
     r"\b(?:write|implement|create|define|complete|develop|provide|code|design)\b"
@@ -556,7 +562,7 @@ def _header(function: _Function) -> Header | None:
 
 def _asked_for(statement: str) -> Iterator[Header]:
     """Give the functions that a sentence such as "Write a function `f(a, b)`" asks for."""
-    for quoted in _QUOTED.finditer(statement):
+    for quoted in chain(_QUOTED.finditer(statement), _BARE.finditer(statement)):
         before = statement[max(0, quoted.start() - _NEAR) : quoted.start()]
         asking = _ASKING.search(_CLAUSE_END.split(before)[-1])
         if asking is None or _PROGRAM.search(asking["between"]):

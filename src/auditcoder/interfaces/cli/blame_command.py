@@ -11,8 +11,8 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.trace import Trace, fold
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.show_command import show_evidence
-from auditcoder.interfaces.cli.sources import opened_run
 from auditcoder.interfaces.cli.text import clock, emit_json, one_line, paint, rank, say
+from auditcoder.interfaces.sources import opened_run
 
 
 def run(options: Namespace) -> int:

@@ -15,9 +15,9 @@ from auditcoder.domain.errors import AuditCoderError, SandboxError
 from auditcoder.domain.execution import Execution, RunProgram
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.sources import default_store
 from auditcoder.interfaces.cli.text import emit_json, paint, say, without_password
 from auditcoder.interfaces.settings import config_path, exposed_keys, read_settings
+from auditcoder.interfaces.sources import default_store
 
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 

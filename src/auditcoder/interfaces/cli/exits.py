@@ -10,9 +10,11 @@ from auditcoder.domain.errors import (
     NotFound,
     RecordRefused,
     RecordUnreadable,
+    ReplayDiverged,
     SandboxError,
     StoreConflict,
     StoreError,
+    TaskInvalid,
 )
 
 
@@ -22,7 +24,7 @@ class Exit(IntEnum):
     OK = 0
     """Done; with `verify`, everything holds."""
     DOES_NOT_HOLD = 1
-    """`verify` found something that does not hold."""
+    """`verify` or `replay` found something that does not hold."""
     USAGE = 2
     """The command line could not be understood."""
     NOT_FOUND = 3
@@ -39,6 +41,10 @@ class Exit(IntEnum):
     """Generated code cannot be run safely here."""
     BUDGET = 9
     """The next call would cost more than was allowed."""
+    TASK = 10
+    """The task cannot be understood as it is given."""
+    UNSOLVED = 11
+    """A program was made, and it does not pass its checks; the record says how far it came."""
     INTERNAL = 70
     """A fault of our own. Nothing was altered."""
     INTERRUPTED = 130
@@ -62,5 +68,9 @@ def exit_for(error: AuditCoderError) -> Exit:
             return Exit.SANDBOX
         case BudgetExceeded():
             return Exit.BUDGET
+        case TaskInvalid():
+            return Exit.TASK
+        case ReplayDiverged():
+            return Exit.DOES_NOT_HOLD
         case _:
             return Exit.UNREADABLE

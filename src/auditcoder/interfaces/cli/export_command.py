@@ -10,8 +10,8 @@ from auditcoder.domain.trace import fold
 from auditcoder.exports.record import responsibility_records
 from auditcoder.exports.repairs import repair_log
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.sources import opened_run
 from auditcoder.interfaces.cli.text import emit, emit_json, encode_json, say
+from auditcoder.interfaces.sources import opened_run
 from auditcoder.lifecycle.transfer import verified_head
 
 

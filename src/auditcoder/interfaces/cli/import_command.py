@@ -6,8 +6,8 @@ from pathlib import Path
 
 from auditcoder.adapters.stores.bundle import Bundle
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.sources import open_store
 from auditcoder.interfaces.cli.text import emit_json, say
+from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.transfer import copy_run
 
 

@@ -26,7 +26,8 @@ _MODEL_HELP = (
 _EPILOG = """\
 RUN is a run's id, the beginning of one, or the path of a bundle.
 Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
-5 store trouble, 6 refused, 7 model trouble, 8 sandbox trouble, 9 over budget.
+5 store trouble, 6 refused, 7 model trouble, 8 sandbox trouble, 9 over budget,
+10 the task cannot be understood, 11 the program does not pass its checks.
 See docs/reference/exit-codes.md.
 """
 
@@ -57,6 +58,16 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="write JSON instead of text")
         return sub
 
+    _add_solve(command("solve", "turn a task into a program and its record", run=False))
+    again = command("resume", "go on with a run that was cut off; nothing is asked twice")
+    again.add_argument("--model", metavar="MODEL", help="another model than the run began with")
+    _add_out(again)
+    replay = command("replay", "go through a run again without a model, and compare every event")
+    replay.add_argument(
+        "--trust-evidence",
+        action="store_true",
+        help="believe what checks saw instead of running them again",
+    )
     command("runs", "list the runs that are kept", run=False)
     show = command("show", "show a run's responsibilities, or one of them in full")
     show.add_argument("node", metavar="NODE", nargs="?", help="a responsibility, such as S1_2")
@@ -91,6 +102,79 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="print the JSON Schema of a record's entries")
     schema.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
     return parser
+
+
+def _add_solve(solve: argparse.ArgumentParser) -> None:
+    solve.add_argument(
+        "task",
+        metavar="TASK",
+        help="a Markdown or text file, the text itself, or - for standard input",
+    )
+    about = solve.add_argument_group("the task", "what its front matter says, said here instead")
+    about.add_argument("--form", metavar="FORM", help="program, function, class or files")
+    about.add_argument("--entry", metavar="NAME", help="the function, or the class, to be written")
+    about.add_argument(
+        "--signature", metavar="HEADER", help="such as 'def f(xs: list[int]) -> int'"
+    )
+    about.add_argument("--title", metavar="TEXT", help="what to call it")
+    about.add_argument("--seconds", metavar="S", type=_amount, help="time limit of one run")
+    about.add_argument("--memory-mb", metavar="N", type=_positive, help="memory limit of one run")
+    about.add_argument(
+        "--artefact", metavar="NAME", action="append", help="a file that the program must leave"
+    )
+    about.add_argument(
+        "--tests",
+        metavar="PATH",
+        help="more examples: a Python, JSON, JSONL or TOML file, or a folder of .in and .out files",
+    )
+    how = solve.add_argument_group("how it works")
+    how.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
+    how.add_argument(
+        "--planner",
+        choices=["sketch", "staged"],
+        default="sketch",
+        help="sketch: one call, Python stubs (the default); staged: eight roles in turn",
+    )
+    how.add_argument(
+        "--build",
+        choices=["joint", "node"],
+        default="joint",
+        help="joint: all code in one call, split by owner (the default); node: a call for each",
+    )
+    how.add_argument(
+        "--max-repairs",
+        metavar="K",
+        type=_whole,
+        default=3,
+        help="the most repair transactions (default: 3)",
+    )
+    how.add_argument(
+        "--fallback",
+        action="store_true",
+        help="where no boundary is supported, plan and write the whole again, once",
+    )
+    how.add_argument(
+        "--differential",
+        action="store_true",
+        help="have a slow reference written for every function, and compare",
+    )
+    how.add_argument(
+        "--no-review",
+        dest="review",
+        action="store_false",
+        help="never ask a model which function is to blame",
+    )
+    how.add_argument("--budget-tokens", metavar="N", type=_positive, help="the most tokens")
+    how.add_argument("--budget-usd", metavar="USD", type=_amount, help="the most US dollars")
+    how.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
+    how.add_argument("--run-id", metavar="ID", help="what to call the run (default: made up)")
+    _add_out(solve)
+
+
+def _add_out(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--out", metavar="FILE", help="where to write the program; - for standard output"
+    )
 
 
 def _add_models(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -130,6 +214,22 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError("give a whole number from 1 on")
     return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("give a whole number from 0 on")
+    return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < 1e9:
+        raise argparse.ArgumentTypeError("give a number above 0")
+    return amount
 
 
 def _named(text: str) -> str:

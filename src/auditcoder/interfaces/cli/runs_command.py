@@ -9,8 +9,8 @@ from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import RunFinished
 from auditcoder.domain.values import RunId, Value
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.sources import open_store
 from auditcoder.interfaces.cli.text import clock, count, emit_json, one_line, paint, say
+from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.ports import TraceReader
 
 

@@ -15,7 +15,6 @@ from auditcoder.domain.trace import Trace, Witness, fold
 from auditcoder.domain.usage import total
 from auditcoder.exports.record import responsibility_record, responsibility_records
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.sources import opened_run
 from auditcoder.interfaces.cli.text import (
     clock,
     count,
@@ -28,6 +27,7 @@ from auditcoder.interfaces.cli.text import (
     say,
     verdict,
 )
+from auditcoder.interfaces.sources import opened_run
 
 
 def run(options: Namespace) -> int:

@@ -5,8 +5,8 @@ from argparse import Namespace
 from auditcoder.domain.values import Digest
 from auditcoder.domain.verify import Aspect, Report
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.sources import opened_run
 from auditcoder.interfaces.cli.text import count, emit_json, paint, say
+from auditcoder.interfaces.sources import opened_run
 from auditcoder.lifecycle.transfer import verify_run
 
 _WHAT = {

@@ -66,7 +66,7 @@ def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, Run
             yield bundle, bundle.manifest.run
         return
     with closing(open_store(store)) as opened:
-        yield opened, _resolve(named, opened)
+        yield opened, resolve(named, opened)
 
 
 def _exists(path: Path) -> bool:
@@ -87,7 +87,8 @@ def _holds_something(where: str) -> bool:
     return found.st_size > 0
 
 
-def _resolve(named: str, store: SqlStore) -> RunId:
+def resolve(named: str, store: SqlStore) -> RunId:
+    """Return the run that `named` is the id of or the beginning of."""
     runs = store.runs()
     if named in runs:
         return RunId(named)

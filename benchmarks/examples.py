@@ -1,0 +1,135 @@
+"""Solves the twelve shipped example tasks on the embedded model and writes what came of it.
+
+    python benchmarks/examples.py [--store examples.db]
+
+It goes on where it was stopped. The table is `examples/tasks/RESULTS.md`; the figures and the
+manifest are in `results/examples.json`. Each run also says how much of its time was spent neither
+in the model nor in the sandbox.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from timed import TimedModel, TimedSandbox
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.repair import Decision
+from auditcoder.domain.values import RunId
+from auditcoder.interfaces.opening import open_model, open_sandbox
+from auditcoder.interfaces.settings import read_settings
+from auditcoder.interfaces.solving import Tools, finished, replay, resume, solution, start
+from auditcoder.interfaces.tasks import read_task_source
+from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.workshop import Options
+from auditcoder.metrics import records
+
+HERE = Path(__file__).parent
+TASKS = HERE.parent / "examples" / "tasks"
+RESULTS = HERE / "results" / "examples.json"
+
+INTRODUCTION = """\
+# What came of the examples
+
+Each task once, on the embedded model, with the default options (`benchmarks/examples.py`). `passed`:
+every example given with the task comes out right. `abstained`: the evidence supported no boundary, or
+no longer did. `failed`: the repairs ran out. Every record verifies and replays.
+"""
+
+
+def main() -> None:
+    """Run what is not run yet, then write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--store", type=Path, default=Path("examples.db"))
+    options = parser.parse_args()
+    settings = read_settings()
+    store = SqliteStore(options.store)
+    sandbox = TimedSandbox(open_sandbox(settings, print))
+    model = TimedModel(open_model("embedded", settings, print))
+    tools = Tools(store, model, sandbox)
+    overhead = _kept_overhead()
+    known = set(store.runs())
+    for path in sorted(TASKS.glob("*.md")):
+        if path.stem in {"README", "RESULTS"}:
+            continue
+        run = RunId(path.stem)
+        if run in known and finished(store, run):
+            continue
+        if run in known:
+            resume(tools, run)
+            continue
+        began, before = time.perf_counter(), model.seconds + sandbox.seconds
+        found = start(tools, read_task_source(path), Options(), run)
+        spent = time.perf_counter() - began
+        overhead[run] = 1 - (model.seconds + sandbox.seconds - before) / spent
+        print(f"{run}: {found.outcome.value}, {spent:.0f} s", flush=True)
+    rows = [
+        _row(store, sandbox, RunId(p.stem), overhead)
+        for p in sorted(TASKS.glob("*.md"))
+        if p.stem not in {"README", "RESULTS"}
+    ]
+    manifest = solution(store, RunId(rows[0]["task"])).trace.manifest
+    RESULTS.write_text(
+        json.dumps({"manifest": msgspec.to_builtins(manifest), "rows": rows}, indent=1) + "\n"
+    )
+    (TASKS / "RESULTS.md").write_text(_table(rows))
+    model.close()
+    sandbox.close()
+
+
+def _kept_overhead() -> dict[str, float]:
+    if not RESULTS.exists():
+        return {}
+    rows = json.loads(RESULTS.read_text())["rows"]
+    return {r["task"]: r["overhead"] for r in rows if r["overhead"] is not None}
+
+
+def _row(
+    store: SqliteStore, sandbox: TimedSandbox, run: RunId, overhead: dict[str, float]
+) -> dict[str, Any]:
+    found = solution(store, run)
+    trace = found.trace
+    used = records.spent(trace).total
+    again = replay(store, run, sandbox)
+    assert trace.working.graph is not None
+    return {
+        "task": run,
+        "form": type(trace.task.form).__name__.removesuffix("Form").lower(),
+        "outcome": found.outcome.value,
+        "nodes": len(trace.working.graph.order),
+        "calls": used.calls,
+        "tokens": used.tokens,
+        "seconds": round((trace.last.at - trace.started.at).total_seconds()),
+        "repairs": len(trace.history),
+        "accepted": sum(t.decision is Decision.ACCEPTED for t in trace.history),
+        "located": [
+            f"{a.diagnosis.rule} {a.diagnosis.level.value}"
+            if isinstance(a.diagnosis, Localised)
+            else "abstained"
+            for a in trace.diagnoses
+        ],
+        "verifies": verify_run(store, run).holds,
+        "replays": again.head == trace.head and again.same,
+        "overhead": overhead.get(run),
+        "head": trace.head.digest,
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    columns = "task form outcome leaves calls tokens seconds repairs(accepted) located-by".split()
+    lines = [INTRODUCTION, f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    lines += [
+        f"| {r['task']} | {r['form']} | {r['outcome']} | {r['nodes']} | {r['calls']}"
+        f" | {r['tokens']:,} | {r['seconds']} | {r['repairs']} ({r['accepted']})"
+        f" | {', '.join(r['located']) or 'nothing failed'} |"
+        for r in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
