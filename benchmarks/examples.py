@@ -35,9 +35,9 @@ RESULTS = HERE / "results" / "examples.json"
 INTRODUCTION = """\
 # What came of the examples
 
-Each task once, on the embedded model, with the default options (`benchmarks/examples.py`). `passed`:
-every example given with the task comes out right. `abstained`: the evidence supported no boundary, or
-no longer did. `failed`: the repairs ran out. Every record verifies and replays.
+Each task once, on the embedded model, with the default options (`benchmarks/examples.py`).
+`passed`: every example given with the task comes out right. `abstained`: the evidence supported no
+boundary, or no longer did. `failed`: the repairs ran out. Every record verifies and replays.
 """
 
 
@@ -120,7 +120,8 @@ def _row(
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    columns = "task form outcome leaves calls tokens seconds repairs(accepted) located-by".split()
+    columns = ["task", "form", "outcome", "leaves", "calls", "tokens", "seconds"]
+    columns += ["repairs (accepted)", "located by"]
     lines = [INTRODUCTION, f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     lines += [
         f"| {r['task']} | {r['form']} | {r['outcome']} | {r['nodes']} | {r['calls']}"

@@ -24,6 +24,7 @@ from auditcoder.domain.errors import TaskInvalid
 from auditcoder.domain.events import Outcome, ReplyRecorded
 from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
+from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.main import main
 from tests.support.fault_server import FaultServer, Handler, completion, error, serving
@@ -301,7 +302,7 @@ class TestBadTasks:
         assert said.code == Exit.UNSOLVED
         assert not any("sk-very-secret-key" in prompt for prompt in said_by_model)
         with closing(SqliteStore(tmp_path / "runs.db")) as store:
-            raw = take(store, auditcoder.interfaces.solving.RunId("d"))  # type: ignore[attr-defined]
+            raw = take(store, RunId("d"))
         assert not any(b"sk-very-secret-key" in blob for blob in raw.blobs.values())
 
 
@@ -377,15 +378,15 @@ class TestReplay:
     def test_a_program_that_answers_differently_each_time_is_found_out(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def random_answers(handler: Handler) -> None:
+        def timely_answers(handler: Handler) -> None:
             prompt = handler.server.asked[-1]["messages"][-1]["content"]
             if "# Your step: the sketch" in prompt:
                 handler.say(completion("```python\ndef double(x: int) -> int:\n    ...\n```"))
             else:
-                code = "import random\ndef double(x: int) -> int:\n    return random.random()"
+                code = "import time\ndef double(x: int) -> int:\n    return time.time_ns()"
                 handler.say(completion(f"```python\n{code}\n```"))
 
-        with serving(*[random_answers] * 9) as running:
+        with serving(*[timely_answers] * 9) as running:
             monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
             run("solve", DOUBLE, "--model", "server:x", "--run-id", "d", "--max-repairs", "0")
         said = run("replay", "d")
@@ -450,7 +451,7 @@ class TestPython:
         assert first.outcome is second.outcome is Outcome.PASSED
         assert first.program == second.program
 
-    def test_keys_never_reach_a_record(self, tmp_path: Path) -> None:
+    def test_events_can_be_watched(self, tmp_path: Path) -> None:
         seen: list[object] = []
         auditcoder.solve(
             DOUBLE,

@@ -21,8 +21,8 @@ from auditcoder.prompts import advice
 
 DEGRADED = "degraded"
 """The agent of code that stands in for an answer that never came."""
-_FIRST = 450
-_EACH = 250
+_FIRST = 300
+_EACH = 200
 _MOST = 1600
 
 

@@ -42,8 +42,8 @@ from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.workshop import Workshop
 
 _ASK_TOKENS = 250
-_CODE_TOKENS = 700
-_SKETCH_TOKENS = 600
+_CODE_TOKENS = 500
+_SKETCH_TOKENS = 500
 
 
 class Cause(Enum):

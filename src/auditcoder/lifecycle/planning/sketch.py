@@ -37,7 +37,7 @@ from auditcoder.lifecycle.shapes import Block, Unfit
 from auditcoder.lifecycle.workshop import Workshop
 
 PLANNER = "sketch"
-MAX_TOKENS = 700
+MAX_TOKENS = 500
 _MOST_GENERATED = 3
 
 
