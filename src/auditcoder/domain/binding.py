@@ -1,6 +1,7 @@
 """What a piece of Python binds, in its own scope and at the top level of a program."""
 
 import ast
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -52,9 +53,13 @@ def on_a_fresh_stack(work: Callable[[], _Result]) -> _Result:
             return fresh.submit(work).result()
 
 
+_PARSING = threading.Lock()
+
+
 def parse(source: str) -> ast.Module:
     """Parse by the one grammar; raise one of PARSE_ERRORS otherwise."""
-    return ast.parse(source, feature_version=GRAMMAR)
+    with _PARSING:  # Python 3.11 counts the depth of a tree for all threads together
+        return ast.parse(source, feature_version=GRAMMAR)
 
 
 class Imported(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 import ast
 
+from auditcoder.domain.binding import PARSE_ERRORS, parse
 from auditcoder.domain.task import Example
 from auditcoder.domain.values import Value
 
@@ -66,8 +67,8 @@ def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
     if not contract.name:
         return ("the contract declares no function name",)
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = parse(source)
+    except PARSE_ERRORS as error:
         return (f"the code does not parse: {error}",)
     found = [
         node

@@ -60,7 +60,10 @@ def ask_for(workshop: Workshop, nodes: list[NodeId]) -> None:
     if workshop.options.build is Build.JOINT:
         write(workshop, nodes, joint(workshop, nodes), "joint")
         return
-    with ThreadPoolExecutor(max_workers=max(1, min(workshop.parallel, len(nodes)))) as pool:
+    # Within a budget one after another: what others have set aside must not decide who is refused.
+    budget = workshop.options.budget
+    parallel = workshop.parallel if budget.tokens is budget.usd is None else 1
+    with ThreadPoolExecutor(max_workers=max(1, min(parallel, len(nodes)))) as pool:
         drafts = list(pool.map(lambda node: alone(workshop, node), nodes))
     for node, draft in zip(nodes, drafts, strict=True):
         write(workshop, [node], draft, specialist(workshop.recorder.ledger.graph.by_id[node]))
@@ -193,7 +196,7 @@ def write(
     draft = answer.value if answer else Draft({})
     seq = answer.seq if answer else None
     if draft.shared:
-        _share(workshop, draft.shared, seq, agent)
+        _share(workshop, nodes[0], draft.shared, seq, agent)
     for node in nodes:
         piece = draft.pieces.get(node)
         reason = draft.missing.get(node, "no usable answer came")
@@ -202,14 +205,18 @@ def write(
     cross(workshop, nodes, draft, seq, agent)
 
 
-def _share(workshop: Workshop, shared: str, seq: int | None, agent: str) -> None:
-    """Put module-level helpers of a class before its statement, which is the root's."""
-    code = workshop.recorder.ledger.working.code[ROOT]
-    before = workshop.recorder.text(code.digest)
-    transaction = workshop.recorder.ledger.transaction
-    if transaction is not None and ROOT not in transaction.region:
+def _share(workshop: Workshop, node: NodeId, shared: str, seq: int | None, agent: str) -> None:
+    """Put module-level helpers of a class before its statement, which is the root's.
+
+    In a repair the root may be frozen; then that edit crosses a boundary, and says so first.
+    """
+    recorder = workshop.recorder
+    transaction = recorder.ledger.transaction
+    source = f"{shared}\n{recorder.text(recorder.ledger.working.code[ROOT].digest)}"
+    if transaction is None or ROOT in transaction.region:
+        write_piece(workshop, ROOT, Piece(source), seq, agent)
         return
-    write_piece(workshop, ROOT, Piece(f"{shared}\n{before}"), seq, agent)
+    _cross(workshop, node, ROOT, "its helpers stand beside the class", Piece(source), seq, agent)
 
 
 def write_piece(
@@ -264,24 +271,33 @@ def cross(
     workshop: Workshop, nodes: list[NodeId], draft: Draft, seq: int | None, agent: str
 ) -> None:
     """Let an edit cross a boundary that the model insists on and gives a reason for."""
-    if not draft.rationale or len(nodes) != 1:
-        return
-    for other, piece in draft.crossing.items():
-        transaction = workshop.recorder.ledger.transaction
-        exception = IntegrationException(
-            parent=nodes[0], child=other, rationale=draft.rationale, region=(other,)
+    if draft.rationale and len(nodes) == 1:
+        for other, piece in draft.crossing.items():
+            _cross(workshop, nodes[0], other, draft.rationale, piece, seq, agent)
+
+
+def _cross(
+    workshop: Workshop,
+    node: NodeId,
+    other: NodeId,
+    rationale: str,
+    piece: Piece,
+    seq: int | None,
+    agent: str,
+) -> None:
+    transaction = workshop.recorder.ledger.transaction
+    exception = IntegrationException(parent=node, child=other, rationale=rationale, region=(other,))
+    try:
+        if transaction is None or other not in transaction.region:
+            workshop.recorder.record(ExceptionRaised(exception=exception))
+        workshop.recorder.write_code(
+            other,
+            dressed(workshop, other, piece.source),
+            agent=agent,
+            scope=_scope(workshop) if other != ROOT else "",
+            cause=node,
+            reply=seq,
+            note=piece.note,
         )
-        try:
-            if transaction is None or other not in transaction.region:
-                workshop.recorder.record(ExceptionRaised(exception=exception))
-            workshop.recorder.write_code(
-                other,
-                dressed(workshop, other, piece.source),
-                agent=agent,
-                scope=_scope(workshop) if other != ROOT else "",
-                cause=nodes[0],
-                reply=seq,
-                note=piece.note,
-            )
-        except RecordRefused:
-            continue  # nothing was written; the boundary holds
+    except RecordRefused:
+        return  # nothing was written; the boundary holds

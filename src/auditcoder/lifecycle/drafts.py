@@ -82,14 +82,11 @@ class DraftShape:
         """Split the reply, or say what is wrong with it."""
         strict, self._strict = self._strict, False
         text = self._block.read(reply)
-        draft = split(text, self._wanted, self._others, self._scope)
-        draft = draft._replace(
-            crossing={
-                node: piece
-                for node, piece in draft.crossing.items()
-                if not _repeats(piece.source, self._present.get(node, ""))
-            }
-        )
+        try:
+            # Always the same answer, however deep the caller stands and the code is nested.
+            draft = on_a_fresh_stack(lambda: self._split(text))
+        except PARSE_ERRORS as error:
+            raise Unfit(f"the code cannot be read: {type(error).__name__}") from error
         if not draft.pieces or (strict and draft.missing):
             raise Unfit("; ".join(draft.missing.values()))
         if strict and draft.crossing and not draft.rationale:
@@ -99,6 +96,15 @@ class DraftShape:
                 f" begin its function with a comment `{INTEGRATION}` and the reason"
             )
         return draft
+
+    def _split(self, text: str) -> Draft:
+        draft = split(text, self._wanted, self._others, self._scope)
+        crossing = {
+            node: piece
+            for node, piece in draft.crossing.items()
+            if not _repeats(piece.source, self._present.get(node, ""))
+        }
+        return draft._replace(crossing=crossing)
 
 
 def _repeats(source: str, present: str) -> bool:
@@ -142,10 +148,19 @@ def split(
 def _parsed(text: str) -> tuple[str, ast.Module]:
     """Read the code, at the margin and with spaces: a method alone often comes indented."""
     try:
-        text = textwrap.dedent(text.strip("\n")).expandtabs(4)
+        text = textwrap.dedent(text.strip("\n"))
+        inside = read_bundle(text).inside_string
+        lines = enumerate(text.split("\n"), start=1)
+        text = "\n".join(line if n in inside else _spaced(line) for n, line in lines)
         return text, on_a_fresh_stack(lambda: parse(text))
     except PARSE_ERRORS as error:
         raise Unfit(f"the code is not Python: {error}") from error
+
+
+def _spaced(line: str) -> str:
+    """Return a line that is indented with spaces."""
+    bare = line.lstrip(" \t")
+    return line[: len(line) - len(bare)].expandtabs(4) + bare
 
 
 def stubbed(source: str, name: str) -> bool:
@@ -165,7 +180,8 @@ class _Sorted:
         others: Mapping[str, NodeId],
         scope: str,
     ) -> None:
-        self._text = text
+        self._lines = text.split("\n")
+        self._inside = read_bundle(text).inside_string
         self._scope = scope
         self._owned: dict[NodeId, list[str]] = {}
         self._helpers: dict[str, str] = {}
@@ -242,10 +258,12 @@ class _Sorted:
 
     def _source(self, statement: ast.stmt) -> str:
         if isinstance(statement, Function):
-            return lifted(self._text, statement)
-        found = ast.get_source_segment(self._text, statement, padded=True)
-        lines = ast.unparse(statement) if statement.col_offset else found
-        return f"{lines}\n"
+            return lifted(self._lines, self._inside, statement)
+        marks: list[ast.expr] = getattr(statement, "decorator_list", [])
+        first = min([statement.lineno, *(mark.lineno for mark in marks)])
+        own = self._lines[first - 1 : statement.end_lineno]
+        alone = statement.col_offset == 0 and ";" not in own[-1]
+        return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
     def bundle(self, node: NodeId) -> tuple[str, str]:
         """Return everything that `node` owns of the reply, and what there is to say about it."""
@@ -255,10 +273,13 @@ class _Sorted:
         body = "\n\n".join(own)
         members: list[str] = []
         if self._scope:
-            for name, source in self._members.items():
-                if name not in self._given_out and _mentions(body + "".join(members), name):
-                    self._given_out.add(name)
-                    members.append(source)
+            while new := [
+                n
+                for n in self._members
+                if n not in self._given_out and _mentions(body + "".join(members), n)
+            ]:
+                self._given_out.update(new)
+                members += dict.fromkeys(self._members[n] for n in new)
         helpers = [] if self._scope else self._needed(body)
         used = body + "".join(members) + "".join(helpers)
         words = _words(used)

@@ -33,6 +33,8 @@ class Case(NamedTuple):
     """The checks of single nodes."""
     tried: tuple[Target, ...] = ()
     """Targets whose repair was rejected: none is tried again unchanged."""
+    replannable: bool = True
+    """Whether a branch can be planned anew; what a skeleton fixes cannot."""
 
 
 class Locator(Protocol):
@@ -213,7 +215,7 @@ def _lifted(case: Case, found: Localised) -> Diagnosis:
         return found
     if isinstance(target, AtNode) and target.node != ROOT:
         branch = AtBranch(root=case.graph.branch_root(target.node))
-        if branch not in case.tried:
+        if case.replannable and branch not in case.tried:
             return _localised(
                 case,
                 branch,

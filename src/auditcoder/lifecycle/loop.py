@@ -98,7 +98,9 @@ def make_plan(workshop: Workshop) -> Plan:
 def assemble(workshop: Workshop) -> None:
     """Put the program together; a part that cannot stand beside the others is not used."""
     graph = workshop.recorder.ledger.graph
-    for node in (None, *reversed(graph.order)):
+    inner = sorted(graph.ids - set(graph.order), key=lambda n: (-len(graph.path(n)), n))
+    promising = [n for n in (*reversed(graph.order), *inner) if graph.by_id[n].contract]
+    for node in (None, *promising):
         if node is not None:
             building.replace(workshop, node, "it clashes with another part of the program")
         try:
@@ -136,7 +138,8 @@ def choose(
     match finding.cause, diagnosis.target:
         case Cause.DECOMPOSITION, AtNode(node=node):
             branch = AtBranch(root=graph.branch_root(node))
-            if node != graph.root and branch not in tried:
+            given = isinstance(workshop.task.form, ClassForm)
+            if node != graph.root and branch not in tried and not given:
                 lifted = _retarget(diagnosis, branch, "the task was cut in the wrong places")
                 _record(workshop, locator, lifted)
                 return Repair(branch, failing, finding)
@@ -193,4 +196,5 @@ def _case(workshop: Workshop, tried: tuple[Target, ...]) -> Case:
         program=tuple(sorted(program, key=lambda s: weight(s.evidence))),
         local=tuple(s for s in standing if not isinstance(s.evidence.subject, AtProgram)),
         tried=tried,
+        replannable=not isinstance(workshop.task.form, ClassForm),
     )

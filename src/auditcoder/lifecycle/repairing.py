@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from auditcoder.domain.assembly import AssemblyConflict
-from auditcoder.domain.binding import PARSE_ERRORS, parse
+from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack, parse
 from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised, GraphRevised
@@ -278,10 +278,15 @@ class GraftShape:
 
     def read(self, reply: Reply) -> tuple[GraphDelta, str, str]:
         """Return the delta, and the branch root's code if the sketch wrote it."""
+        text = self._block.read(reply)
         try:
-            delta, sketch = graft(self._block.read(reply), self._graph, self._top, self._allocated)
+            delta, sketch = on_a_fresh_stack(
+                lambda: graft(text, self._graph, self._top, self._allocated)
+            )
         except PlanRefused as refused:
             raise Unfit(str(refused)) from refused
+        except PARSE_ERRORS as error:
+            raise Unfit(f"the sketch cannot be read: {type(error).__name__}") from error
         return delta, sketch.body, sketch.imports
 
 
@@ -385,6 +390,9 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
 
 def _rewrite(workshop: Workshop, given: dict[NodeId, Given]) -> None:
     graph = workshop.recorder.ledger.graph
+    top = graph.by_id[ROOT]
+    if ROOT not in given and top.contract is None and ROOT in workshop.recorder.ledger.working.code:
+        given = {ROOT: Given("# The root has no code of its own.\n", "form"), **given}
     for node, known in given.items():
         building.write_given(workshop, node, known)
     inner = [n for n in sorted(graph.ids, reverse=True) if n not in graph.order and n != ROOT]

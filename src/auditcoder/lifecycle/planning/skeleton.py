@@ -1,6 +1,7 @@
 """The class planner: a skeleton is a plan already, and needs no call."""
 
 import ast
+from collections.abc import Sequence
 
 from auditcoder.domain.binding import parse
 from auditcoder.domain.brief import Approach
@@ -8,6 +9,7 @@ from auditcoder.domain.code import read_bundle
 from auditcoder.domain.graph import FromSelf, FromTask, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import ClassForm, Task
+from auditcoder.domain.values import whole
 from auditcoder.lifecycle.forms import contract_of, is_stub
 from auditcoder.lifecycle.planning.plan import Given, Plan, brief_for
 
@@ -24,15 +26,16 @@ def plan(task: Task, form: ClassForm) -> Plan:
     for statement in body.body:
         if isinstance(statement, Function):
             methods.setdefault(statement.name, []).append(statement)
+    lines, inside = form.skeleton.split("\n"), read_bundle(form.skeleton).inside_string
     nodes, given, taken = [], {ROOT: Given(_statement(form, module, body), PLANNER)}, {ROOT}
     for name, functions in methods.items():
         node = child_of(ROOT, taken)
         taken.add(node)
         nodes.append(_node(node, name, functions))
         if not any(is_stub(f) for f in functions):
-            text = "\n\n".join(lifted(form.skeleton, f) for f in functions)
+            text = "\n\n".join(lifted(lines, inside, f) for f in functions)
             given[node] = Given(text, PLANNER, form.name)
-    docstring = ast.get_docstring(body) or f"Be the class {form.name}"
+    docstring = whole(ast.get_docstring(body) or f"Be the class {form.name}")
     top = Node(
         id=ROOT,
         goal=" ".join(docstring.split("\n\n")[0].split()),
@@ -50,7 +53,7 @@ def plan(task: Task, form: ClassForm) -> Plan:
 
 def _node(node: NodeId, name: str, functions: list[Function]) -> Node:
     contract = contract_of(functions[0])
-    docstring = ast.get_docstring(functions[0]) or f"Do what {name} says"
+    docstring = whole(ast.get_docstring(functions[0]) or f"Do what {name} says")
     prose = docstring.split(">>>")[0].split("\n\n")[0].split("\n:")[0]
     slots = tuple(
         Slot(name=p.name, type=p.type, source=FromSelf() if p.name == "self" else FromTask())
@@ -92,12 +95,10 @@ def _is_star(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"
 
 
-def lifted(text: str, function: Function) -> str:
+def lifted(lines: Sequence[str], inside: frozenset[int], function: Function) -> str:
     """Return a method as it stands in its class, moved to the margin; strings stay as they are."""
-    inside = read_bundle(text).inside_string
     first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
     margin = " " * function.col_offset
-    lines = []
-    for number, line in enumerate(text.split("\n")[first - 1 : function.end_lineno], start=first):
-        lines.append(line if number in inside else line.removeprefix(margin))
-    return "\n".join(lines) + "\n"
+    own = enumerate(lines[first - 1 : function.end_lineno], start=first)
+    moved = [line if number in inside else line.removeprefix(margin) for number, line in own]
+    return "\n".join(moved) + "\n"

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import Contract, Cost
@@ -21,6 +22,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import whole
 from auditcoder.lifecycle.asking import why
 from auditcoder.lifecycle.drafts import completing
 from auditcoder.lifecycle.forms import Root, root_of
@@ -58,10 +60,13 @@ class SketchShape:
 
     def read(self, reply: Reply) -> Plan:
         """Read the plan, or say why it is none."""
+        text = self._block.read(reply)
         try:
-            return plan_of(self._block.read(reply), self._task, self._root, self._allocated)
+            return on_a_fresh_stack(lambda: plan_of(text, self._task, self._root, self._allocated))
         except PlanRefused as refused:
             raise Unfit(str(refused)) from refused
+        except PARSE_ERRORS as error:
+            raise Unfit(f"the sketch cannot be read: {type(error).__name__}") from error
 
 
 def plan(workshop: Workshop) -> Plan:
@@ -99,7 +104,11 @@ def from_reply(found: Plan, seq: int) -> Plan:
 
 def plan_of(text: str, task: Task, root: Root, allocated: Iterable[NodeId] = (ROOT,)) -> Plan:
     """Make a plan of a sketch's text, under ids never `allocated` before; raise PlanRefused."""
-    sketch = read_sketch(text, root.contract.name)
+    given = frozenset(n for part in read_bundle(root.given).parts for n in part.names)
+    sketch = read_sketch(text, root.contract.name, given - {root.contract.name})
+    around = read_bundle(f"{root.given}\n{root.main}\n{sketch.imports}")
+    if clash := set(sketch.stubs) & {i.name for i in around.imported}:
+        raise PlanRefused(f"{', '.join(sorted(clash))} is imported; give the function another name")
     sketch, unreached = _without_unreached(sketch)
     contract = root.contract if root.fixed else sketch.root.contract
     contract = _promising(contract, sketch)
@@ -189,4 +198,4 @@ def _as_stdio(example: CallExample) -> StdioExample | None:
         return None
     if not isinstance(given, str) or not isinstance(made, str):
         return None
-    return StdioExample(input=given, output=made)
+    return StdioExample(input=whole(given), output=whole(made))

@@ -22,6 +22,7 @@ from auditcoder.domain.graph import (
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import CallExample
+from auditcoder.domain.values import whole
 from auditcoder.lifecycle.forms import contract_of, is_stub
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.samples import expression
@@ -61,8 +62,11 @@ class Sketch(NamedTuple):
     """For each stub that the root calls: what its parameters are given. A text names a stub."""
 
 
-def read_sketch(text: str, root: str) -> Sketch:
-    """Read a sketch whose root function is called `root`; raise PlanRefused if it is none."""
+def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sketch:
+    """Read a sketch whose root function is called `root`; raise PlanRefused if it is none.
+
+    What is `given` with the task needs no stub, and a stub for it is no responsibility.
+    """
     try:
         module = on_a_fresh_stack(lambda: parse(text))
     except PARSE_ERRORS as error:
@@ -74,7 +78,8 @@ def read_sketch(text: str, root: str) -> Sketch:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 if statement.name in functions:
                     raise PlanRefused(f"the sketch names {statement.name} twice")
-                functions[statement.name] = statement
+                if statement.name not in given:
+                    functions[statement.name] = statement
             case ast.Import() | ast.ImportFrom():
                 if not any(alias.name == "*" for alias in statement.names):
                     imports.append(ast.unparse(statement))
@@ -91,8 +96,8 @@ def read_sketch(text: str, root: str) -> Sketch:
     top = functions[root]
     usable = stubs and not is_stub(top)
     if usable:
-        _refuse_unknown_calls(top, functions, module)
-    docstring = ast.get_docstring(module) or ""
+        _refuse_unknown_calls(top, {*functions, *given}, module)
+    docstring = whole(ast.get_docstring(module) or "")
     said = _PARTS.search(docstring)
     return Sketch(
         strategy=docstring.split("\n\n")[0].strip(),
@@ -118,7 +123,7 @@ def _refuse_names(stubs: Iterable[str]) -> None:
 
 
 def _stub(function: Function, functions: Iterable[str]) -> Stub:
-    docstring = ast.get_docstring(function) or ""
+    docstring = whole(ast.get_docstring(function) or "")
     facts: dict[str, list[str]] = {}
     prose = []
     for line in docstring.split("\n"):

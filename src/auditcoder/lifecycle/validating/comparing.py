@@ -16,14 +16,16 @@ def same_output(expected: str, observed: str) -> bool:
     wanted, seen = _lines(expected), _lines(observed)
     if wanted == seen:
         return True
-    words, others = " ".join(wanted).split(), " ".join(seen).split()
-    if len(wanted) != len(seen) or len(words) != len(others):
-        return False
-    return all(map(_same_word, words, others))
+    return len(wanted) == len(seen) and all(map(_same_line, wanted, seen))
 
 
 def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def _same_line(wanted: str, seen: str) -> bool:
+    words, others = wanted.split(), seen.split()
+    return len(words) == len(others) and all(map(_same_word, words, others))
 
 
 def _same_word(wanted: str, seen: str) -> bool:
@@ -62,3 +64,11 @@ def _same_number(expected: Any, observed: Any) -> bool:
         )
     except OverflowError:
         return False
+
+
+def shown(value: Any) -> str:
+    """Write a value for a reader; some integers are too long even for that."""
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return f"<{type(value).__name__} too large to be written>"

@@ -151,11 +151,11 @@ def _audit_watch(function, number, holds):
     import copy, functools
 
     @functools.wraps(function)
-    def watched(*arguments):
-        before = copy.deepcopy(arguments)
-        result = function(*arguments)
+    def watched(*arguments, **named):
+        before, by_name = copy.deepcopy((arguments, named))
+        result = function(*arguments, **named)
         try:
-            if not holds(result, *before):
+            if not holds(result, *before, **by_name):
                 _audit_broken.add(number)
         except Exception:
             _audit_broken.add(number)
@@ -175,5 +175,8 @@ def _watcher(number: int, node: Node, evidence: Evidence) -> str:
     else:
         call, _, expected = evidence.requirement.rpartition(" == ")
         arguments = call.removeprefix(f"{contract.name}(").removesuffix(")")
-        holds = f"lambda result, *seen: seen != ({arguments},) or result == ({expected})"
+        holds = (
+            "lambda result, *seen, **named:"
+            f" named or seen != ({arguments},) or result == ({expected})"
+        )
     return f"{contract.name} = _audit_watch({contract.name}, {number}, {holds})"

@@ -1,5 +1,6 @@
 """Differential checks: a slow reference that another role wrote, on small inputs of its own."""
 
+from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
@@ -13,7 +14,7 @@ from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.drafts import completing
 from auditcoder.lifecycle.planning.rendering import described
 from auditcoder.lifecycle.shapes import Block, Unfit
-from auditcoder.lifecycle.validating.comparing import same_value
+from auditcoder.lifecycle.validating.comparing import same_value, shown
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
 from auditcoder.lifecycle.validating.node import surroundings
 from auditcoder.lifecycle.workshop import Workshop
@@ -39,6 +40,12 @@ class ReferenceShape:
     def read(self, reply: Reply) -> str:
         """Return the module, or say what is missing."""
         text = self._block.read(reply)
+        try:
+            return on_a_fresh_stack(lambda: self._module(text))
+        except PARSE_ERRORS as error:
+            raise Unfit(f"the code cannot be read: {type(error).__name__}") from error
+
+    def _module(self, text: str) -> str:
         wanted = Contract(name="small_input", params=())
         found = Contract(name=self._contract.name, params=self._contract.params)
         if faults := signature_faults(found, text):
@@ -114,7 +121,7 @@ def _audit(seed):
             return Seen(Verdict.CRASH, said, outcome=outcome)
         value = _value(call)
         if not same_value(expected, value):
-            said = f"{arguments} gives {value!r}, the reference {expected!r}"
+            said = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
             return Seen(Verdict.FAILED, said[:500], outcome=outcome)
     if len(outcome.calls) < len(cases):
         return Seen(Verdict.TIMEOUT, "it did not come to an end", outcome=outcome)

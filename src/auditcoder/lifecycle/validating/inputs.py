@@ -38,7 +38,7 @@ def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[st
             )
             for size in [0, 1, *(chance.randint(1, _SIZE) for _ in range(COUNT - 2))]
         ]
-    except (Unknown, SyntaxError, ValueError, RecursionError):
+    except (Unknown, SyntaxError, TypeError, ValueError, RecursionError):  # no such values
         return ()
     return tuple(dict.fromkeys(", ".join(map(repr, row)) for row in rows))
 

@@ -24,7 +24,8 @@ from auditcoder.domain.observed import read
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.domain.values import CheckId, digest
-from auditcoder.lifecycle.validating.comparing import same_output, same_value
+from auditcoder.lifecycle.planning.stubs import RESULT
+from auditcoder.lifecycle.validating.comparing import same_output, same_value, shown
 from auditcoder.lifecycle.validating.evidence import VERDICTS, Check, Seen, record
 from auditcoder.lifecycle.validating.inputs import inputs_for, sized
 from auditcoder.lifecycle.workshop import Workshop
@@ -180,16 +181,23 @@ def _answer(
         case (Returned(value=text), *_):
             value = _read(text)
             if isinstance(example, StdioExample):
-                right = same_output(example.output, str(value))
+                right = same_output(example.output, _printed(value))
             else:
                 right = same_value(_literal(example.result), value)
-            said = "" if right else f"it is {value!r}"[:500]
+            said = "" if right else f"it is {shown(value)}"[:500]
             verdict = Verdict.PASSED if right else Verdict.FAILED
-            return Seen(verdict, said, repr(value), outcome)
+            return Seen(verdict, said, shown(value), outcome)
         case (Raised() as raised, *_):
             return Seen(Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome)
         case _:
             return Seen(_ended(outcome), outcome.note, outcome=outcome)
+
+
+def _printed(value: object) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return shown(value)
 
 
 def _literal(text: str) -> object:
@@ -221,7 +229,8 @@ def _promises(workshop: Workshop, node: Node, contract: Contract, program: str) 
     promised = [c.expression for c in contract.ensures if c.expression]
     brief = workshop.recorder.ledger.working.brief
     rows = inputs_for(contract, brief.parsed.ranges if brief else ())
-    if not promised or not rows:
+    named_so = any(p.name == RESULT for p in contract.params)  # then nobody can tell which is meant
+    if not promised or not rows or named_so:
         return []
     required = [c.expression for c in contract.requires if c.expression]
     harness = f"{program}\n\n{_harness(contract, required, promised)}"
@@ -252,7 +261,7 @@ def _harness(contract: Contract, required: list[str], promised: list[str]) -> st
     """
     names = ", ".join(p.name for p in contract.params) + ","
     admitted = " and ".join(f"({e})" for e in required) or "True"
-    kept = "\n".join(f"    kept.append(_audit_holds(lambda: {e}))" for e in promised)
+    kept = "\n".join(f"    _audit_kept.append(_audit_holds(lambda: {e}))" for e in promised)
     return f"""\
 def _audit_holds(promise):
     try:
@@ -262,14 +271,14 @@ def _audit_holds(promise):
 
 
 def _audit(_audit_arguments):
-    import copy
-    {names} = copy.deepcopy(_audit_arguments)
+    import copy as _audit_copy
+    {names} = _audit_copy.deepcopy(_audit_arguments)
     if not _audit_holds(lambda: {admitted}):
         return []
-    result = {contract.name}(*copy.deepcopy(_audit_arguments))
-    kept = []
+    result = {contract.name}(*_audit_copy.deepcopy(_audit_arguments))
+    _audit_kept = []
 {kept}
-    return kept
+    return _audit_kept
 """
 
 
@@ -335,9 +344,11 @@ def _grown(times: list[float], allowed: float, outcome: Outcome) -> Seen:
     told = ", ".join(f"{n}: {t * 1000:.1f} ms" for n, t in zip(_SIZES, times, strict=False))
     if outcome.ending is Ending.TIMEOUT:
         return Seen(
-            Verdict.TIMEOUT, f"too slow for {_SIZES[len(times)]} items ({told})", outcome=outcome
+            Verdict.TIMEOUT,
+            f"too slow for {_SIZES[min(len(times), len(_SIZES) - 1)]} items ({told})",
+            outcome=outcome,
         )
-    slopes = [math.log2(b / a) for a, b in pairwise(times) if a >= _TELLING]
+    slopes = [math.log2(b / a) for a, b in pairwise(times) if a >= _TELLING and b > 0]
     if len(slopes) >= 2 and min(slopes[-2:]) > allowed + _SLACK:
         grown = f"it grows as n^{min(slopes[-2:]):.1f} ({told})"
         return Seen(Verdict.FAILED, grown, told, outcome=outcome)

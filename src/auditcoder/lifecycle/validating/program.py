@@ -35,7 +35,7 @@ from auditcoder.domain.task import (
     example_check,
 )
 from auditcoder.domain.values import CheckId
-from auditcoder.lifecycle.validating.comparing import same_output, same_value
+from auditcoder.lifecycle.validating.comparing import same_output, same_value, shown
 from auditcoder.lifecycle.validating.evidence import (
     VERDICTS,
     Check,
@@ -195,8 +195,8 @@ def _judge_call(workshop: Workshop, expected: str, outcome: Outcome) -> Seen:
             except ValueError as error:
                 return Seen(Verdict.FAILED, f"the result cannot be read: {error}", text)
             if same_value(_expected(workshop, expected), value):
-                return Seen(Verdict.PASSED, observed=repr(value))
-            return Seen(Verdict.FAILED, "the result is not the one expected", repr(value))
+                return Seen(Verdict.PASSED, observed=shown(value))
+            return Seen(Verdict.FAILED, "the result is not the one expected", shown(value))
         case (Raised() as raised, *_):
             said = f"{raised.exception}: {raised.message}"
             return Seen(Verdict.CRASH, said, frames=owned_frames(raised, working))
