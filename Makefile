@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test check lint types imports schema lock bench clean
 
 demo: $(READY)
-	@$(BIN)/python examples/solve/demo.py
+	@$(BIN)/python examples/solve/tour.py
 	@$(BIN)/python examples/helpful_currents/demo.py
 	@$(BIN)/python examples/edges/demo.py
 

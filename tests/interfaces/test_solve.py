@@ -464,7 +464,7 @@ class TestPython:
     def test_the_public_names(self) -> None:
         assert sorted(auditcoder.__all__) == ["Solution", "__version__", "solve"]
         with pytest.raises(AttributeError):
-            auditcoder.nothing  # type: ignore[attr-defined]  # noqa: B018
+            auditcoder.nothing  # noqa: B018
 
     def test_a_bad_task_raises(self, tmp_path: Path) -> None:
         with pytest.raises(TaskInvalid):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from auditcoder.domain.errors import TaskInvalid
 from auditcoder.domain.task import (
     CallExample,
     CodeExample,
@@ -18,7 +19,7 @@ from auditcoder.domain.task import (
     StdioExample,
 )
 from auditcoder.interfaces.tasks import read_task_source, read_tests
-from auditcoder.lifecycle.intake import TaskInvalid, TaskOptions
+from auditcoder.lifecycle.intake import TaskOptions
 
 FUNCTION = FunctionForm(entry="f")
 CALL = CallExample(arguments="1", result="2")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from auditcoder.domain.errors import TaskInvalid
 from auditcoder.domain.task import (
     CallExample,
     ClassForm,
@@ -21,7 +22,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.intake import LONGEST, TaskInvalid, TaskOptions, make_task
+from auditcoder.lifecycle.intake import LONGEST, TaskOptions, make_task
 
 
 def _calls(statement: str, entry: str = "f") -> list[tuple[str, str]]:

@@ -139,6 +139,10 @@ class Trace(Value):
     programs: tuple[Program, ...]
     resumed: tuple[Moment, ...] = ()
     finish: Finish | None = None
+    planner: str = ""
+    """Who planned."""
+    granularity: str = ""
+    """Why the plan has as many responsibilities as it has."""
 
     def versions_of(self, node: NodeId) -> tuple[Version, ...]:
         """Every text that `node`'s code had, oldest first."""
@@ -231,6 +235,7 @@ class _Folding:
         self.programs: list[Program] = []
         self.resumed: list[Moment] = []
         self.finish: Finish | None = None
+        self.planner = self.granularity = ""
 
     def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case an event
         before, after = self.ledger, advance(self.ledger, entry.event, read)
@@ -238,8 +243,9 @@ class _Folding:
         self.now = Moment(seq=entry.seq, at=entry.at)
         open_now = after.transaction.number if after.transaction else None
         match entry.event:
-            case GraphCommitted(graph=graph):
+            case GraphCommitted(graph=graph, planner=planner, granularity=granularity):
                 self._learn(graph.nodes)
+                self.planner, self.granularity = planner, granularity
             case GraphRevised(delta=delta):
                 self._learn((*delta.added, *delta.revised))
                 self.retired |= dict.fromkeys(delta.retired, self.now)
@@ -376,4 +382,6 @@ class _Folding:
             programs=tuple(self.programs),
             resumed=tuple(self.resumed),
             finish=self.finish,
+            planner=self.planner,
+            granularity=self.granularity,
         )

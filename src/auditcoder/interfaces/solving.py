@@ -163,12 +163,12 @@ def start(
             f"there is a run {run} already",
             f"choose another id, or go on with it: `auditcoder resume {run}`",
         )
+    purse = Purse(options.budget, tools.model.traits.price)
     manifest = manifest_for(options, tools.model, tools.sandbox)
     recorder = Recorder.start(tools.store, run, task, _now, manifest)
     if watch is not None:
-        watch(0, RunStarted(format=1, run=run, task=task, manifest=manifest))
+        watch(0, started(tools.store, run))
         recorder.watch = watch
-    purse = Purse(options.budget, tools.model.traits.price)
     asker = Asker(tools.model, recorder, purse, tools.patience)
     parallel = tools.model.traits.parallel
     live(Workshop(task, options, recorder, asker, tools.sandbox, parallel))
@@ -186,7 +186,8 @@ def resume(tools: Tools, run: RunId, watch: Watch | None = None) -> Solution:
     if watch is not None:
         watch(0, begun)
         recorder.watch = watch
-    purse = Purse(options.budget, _price_of(begun.manifest), spent=recorder.wasted)
+    purse = Purse(options.budget, _price_of(begun.manifest))
+    recorder.charge = purse.charge
     asker = Asker(tools.model, recorder, purse, tools.patience)
     live(_workshop(begun, options, recorder, asker, tools.sandbox))
     return solution(tools.store, run)
@@ -218,7 +219,8 @@ def replay(
     if watch is not None:
         recorder.watch = watch
     differences: list[str] = []
-    purse = Purse(options.budget, _price_of(begun.manifest), spent=recorder.wasted)
+    purse = Purse(options.budget, _price_of(begun.manifest))
+    recorder.charge = purse.charge
     asker = Asker(_NoModel(), recorder, purse)
     workshop = _workshop(
         begun,

@@ -123,6 +123,8 @@ class Asker:
                 self._record_failure(question, request, error, failed)
                 raise
             except BaseException as error:  # an interrupt, or a fault of ours: it may have cost
+                if self._recorder.retracing:
+                    raise  # nothing was asked: the past answers
                 code = "interrupted" if isinstance(error, KeyboardInterrupt) else "internal"
                 failed.append(Attempt(problem=code, message=type(error).__name__, billed=True))
                 self._record_failure(question, request, error, failed)
@@ -135,6 +137,7 @@ class Asker:
         An answer that is on record already is taken from there, and charged as it was then: the
         budget must end a run where it ended it before.
         """
+        self._recorder.pass_by()
         most = self._purse.reserve(request.at_most_tokens(), request.max_tokens)
         usage = charged_for([Attempt(problem="", billed=True)])
         try:

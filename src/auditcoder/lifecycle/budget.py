@@ -60,6 +60,12 @@ class Purse:
                 "the record is whole; resume it with a larger budget",
             )
 
+    def charge(self, tokens: int, usd: float) -> None:
+        """Count what was spent elsewhere, such as before a resumption."""
+        with self._lock:
+            self._tokens += tokens
+            self._usd += usd
+
     def settle(self, most: Reserved, usage: Usage) -> None:
         """Put back what a call did not cost. What nobody measured counts at its most."""
         tokens = usage.tokens + usage.unmeasured * most.tokens

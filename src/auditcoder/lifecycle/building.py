@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
@@ -53,18 +54,21 @@ def _unwritten(workshop: Workshop) -> list[NodeId]:
     return [n for n in (*graph.order, *inner) if graph.by_id[n].contract and n not in code]
 
 
-def ask_for(workshop: Workshop, nodes: list[NodeId]) -> None:
-    """Ask for the code of `nodes` as the options say, and write it down."""
+def ask_for(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> None:
+    """Ask for the code of `nodes` as the options say, and write it down.
+
+    `lesson` is what went wrong before, where something did.
+    """
     if not nodes:
         return
     if workshop.options.build is Build.JOINT:
-        write(workshop, nodes, joint(workshop, nodes), "joint")
+        write(workshop, nodes, joint(workshop, nodes, lesson), "joint")
         return
     # Within a budget one after another: what others have set aside must not decide who is refused.
     budget = workshop.options.budget
     parallel = workshop.parallel if budget.tokens is budget.usd is None else 1
     with ThreadPoolExecutor(max_workers=max(1, min(parallel, len(nodes)))) as pool:
-        drafts = list(pool.map(lambda node: alone(workshop, node), nodes))
+        drafts = list(pool.map(lambda node: alone(workshop, node, lesson), nodes))
     for node, draft in zip(nodes, drafts, strict=True):
         write(workshop, [node], draft, specialist(workshop.recorder.ledger.graph.by_id[node]))
 
@@ -74,7 +78,7 @@ def specialist(node: Node) -> str:
     return f"agent_{node.kind.value}"
 
 
-def joint(workshop: Workshop, nodes: list[NodeId]) -> Answer[Draft] | None:
+def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[Draft] | None:
     """Ask for all of `nodes` in one call; None if no usable answer came."""
     graph = workshop.recorder.ledger.graph
     wanted = contracts(graph, nodes)
@@ -83,7 +87,7 @@ def joint(workshop: Workshop, nodes: list[NodeId]) -> Answer[Draft] | None:
     told = {
         "statement": workshop.task.statement,
         "functions": names,
-        "advice": f"\n{hints}" if hints else "",
+        "advice": (f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
     }
     shape = DraftShape(wanted, _others(graph, nodes), _scope(workshop), present(workshop))
     limit = min(_FIRST + _EACH * len(nodes), _MOST)
@@ -113,7 +117,7 @@ def joint(workshop: Workshop, nodes: list[NodeId]) -> Answer[Draft] | None:
         return None
 
 
-def alone(workshop: Workshop, node: NodeId) -> Answer[Draft] | None:
+def alone(workshop: Workshop, node: NodeId, lesson: str = "") -> Answer[Draft] | None:
     """Ask the specialist of a node's kind for its code; None if no usable answer came."""
     graph = workshop.recorder.ledger.graph
     chosen = graph.by_id[node]
@@ -124,7 +128,7 @@ def alone(workshop: Workshop, node: NodeId) -> Answer[Draft] | None:
     told = {
         "statement": workshop.task.statement,
         "header": chosen.contract.header(),
-        "hints": "".join(f"\n- {hint}" for hint in chosen.hints),
+        "hints": "".join(f"\n- {hint}" for hint in (*chosen.hints, *([lesson] if lesson else ()))),
         "advice": advice_for(chosen),
     }
     try:
@@ -247,9 +251,14 @@ def dressed(workshop: Workshop, node: NodeId, source: str) -> str:
 
 
 def degrade(workshop: Workshop, node: NodeId, reason: str) -> None:
-    """Stand in for an answer that never came; in a repair, what is there is better."""
+    """Stand in for an answer that never came; in a repair, what is there is better.
+
+    Even that can be refused in a repair, where old code still owns the name: then the candidate
+    has no code for the node, and is rejected.
+    """
     if node not in workshop.recorder.ledger.working.code:
-        replace(workshop, node, reason)
+        with suppress(RecordRefused):
+            replace(workshop, node, reason)
 
 
 def replace(workshop: Workshop, node: NodeId, reason: str) -> None:

@@ -160,7 +160,7 @@ def diagnose(workshop: Workshop, locator: Locator, tried: tuple[Target, ...]) ->
     diagnosis = locator.locate(_case(workshop, tried))
     failing = weightiest(workshop)
     unsure = isinstance(diagnosis, Abstained) and failing.verdict is Verdict.FAILED
-    if unsure and review(workshop, failing):
+    if unsure and not tried and review(workshop, failing):
         diagnosis = locator.locate(_case(workshop, tried))
     _record(workshop, locator, diagnosis)
     return diagnosis

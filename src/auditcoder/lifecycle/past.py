@@ -13,7 +13,6 @@ from auditcoder.domain.chain import Entry
 from auditcoder.domain.events import CheckRan, Event, ReplyRecorded, RunResumed
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.request import Finish
-from auditcoder.domain.usage import Usage, total
 from auditcoder.domain.values import CheckId, Digest, encode
 
 
@@ -23,15 +22,9 @@ class Past:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = deque(entries)
         self._replies: dict[Digest, deque[ReplyRecorded]] = defaultdict(deque)
-        failed = []
         for entry in self._entries:
-            if isinstance(entry.event, ReplyRecorded):
-                if brought_nothing(entry.event):
-                    failed.append(entry.event.usage)
-                else:
-                    self._replies[entry.event.request].append(entry.event)
-        self.wasted: Usage = total(failed)
-        """What calls cost that brought no answer: they are not made again."""
+            if isinstance(entry.event, ReplyRecorded) and not brought_nothing(entry.event):
+                self._replies[entry.event.request].append(entry.event)
 
     def __bool__(self) -> bool:
         """Whether anything is left."""

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Self, TypeAlias
 
+import msgspec
+
 from auditcoder.domain.assembly import assemble
 from auditcoder.domain.chain import EMPTY, FORMAT, Entry, Head, Reader, Sealed, seal
 from auditcoder.domain.code import read_bundle, units_of
@@ -41,9 +43,8 @@ from auditcoder.domain.law import (
 )
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
-from auditcoder.domain.request import Finish, Reply
+from auditcoder.domain.request import Finish, Reply, Request
 from auditcoder.domain.task import Task
-from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, digest, whole
 from auditcoder.lifecycle.past import Past, brought_nothing
 from auditcoder.lifecycle.ports import TraceStore
@@ -51,6 +52,9 @@ from auditcoder.lifecycle.ports import TraceStore
 Clock: TypeAlias = Callable[[], datetime]
 Watch: TypeAlias = Callable[[int, Event], None]
 """Is told of every event once it stands; an interface shows it."""
+
+Charge: TypeAlias = Callable[[int, float], None]
+"""Is told what calls that brought no answer may have cost, tokens and US dollars."""
 
 _KEPT = 4096
 _PATIENCE = 20.0
@@ -74,6 +78,7 @@ class Recorder:
         self._resuming: Manifest | None = None
         self._ends_with_past = False
         self.watch: Watch = lambda _seq, _event: None
+        self.charge: Charge = lambda _tokens, _usd: None
         self._staged: dict[Digest, bytes] = {}
         self._kept: OrderedDict[Digest, None] = OrderedDict()
         self._reader = Reader()
@@ -210,7 +215,20 @@ class Recorder:
     def _step_over(self) -> None:
         """Pass by what is no step of the life: a resumption, a call that brought nothing."""
         while (entry := self._past.next()) is not None and brought_nothing(entry.event):
+            if isinstance(entry.event, ReplyRecorded):
+                self._charge(entry.event)
             self._retraced()
+
+    def _charge(self, event: ReplyRecorded) -> None:
+        """Count what a call may have cost: what nobody measured, at its most."""
+        request = msgspec.json.decode(self.read(event.request), type=Request)
+        most = request.at_most_tokens() + request.max_tokens
+        self.charge(event.usage.tokens + event.usage.unmeasured * most, event.usage.usd)
+
+    def pass_by(self) -> None:
+        """While retracing: pass by calls that brought nothing, before the next one is made."""
+        with self._turn:
+            self._step_over()
 
     def _retraced(self) -> int:
         entry = self._past.take()
@@ -277,11 +295,6 @@ class Recorder:
     def retracing(self) -> bool:
         """Whether the past is not yet behind us."""
         return bool(self._past)
-
-    @property
-    def wasted(self) -> Usage:
-        """What calls cost, earlier in this run, that brought no answer."""
-        return self._past.wasted
 
     def _append(self, event: Event) -> int:
         with self._lock:

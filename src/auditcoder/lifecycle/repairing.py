@@ -270,6 +270,10 @@ class GraftShape:
         ledger = workshop.recorder.ledger
         self._graph, self._top = ledger.graph, top
         self._allocated = tuple(ledger.allocated)
+        below = ledger.graph.subtree(top)
+        promised = {n.contract.name for n in ledger.graph.nodes if n.contract}
+        owners = ledger.working.owners().items()
+        self._owned = frozenset(name for name, n in owners if n not in below) - promised
         self._block = Block()
 
     def instruction(self) -> str:
@@ -281,7 +285,7 @@ class GraftShape:
         text = self._block.read(reply)
         try:
             delta, sketch = on_a_fresh_stack(
-                lambda: graft(text, self._graph, self._top, self._allocated)
+                lambda: graft(text, self._graph, self._top, self._allocated, self._owned)
             )
         except PlanRefused as refused:
             raise Unfit(str(refused)) from refused
@@ -353,7 +357,8 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
     ledger = recorder.ledger
     if isinstance(task.form, ClassForm):
         nodes = [n for n in ledger.graph.order if ledger.working.code[n].agent != "skeleton"]
-        building.ask_for(workshop, nodes)
+        lesson = f"It was written before, and failed. {failure_text(workshop, failing)}"
+        building.ask_for(workshop, nodes, lesson)
         return measure(workshop, "all methods were written again")
     root = root_of(task)
     assert ledger.transaction is not None

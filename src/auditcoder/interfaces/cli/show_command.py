@@ -62,6 +62,9 @@ def show_run(trace: Trace) -> None:
     say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
     if trace.finish and trace.finish.reason:
         say(f"  {one_line(trace.finish.reason)}")
+    if trace.granularity:
+        planner = f" by {trace.planner}" if trace.planner else ""
+        say(f"planned{planner}: {one_line(trace.granularity)}")
     say()
     graph = trace.working.graph
     if graph is None:

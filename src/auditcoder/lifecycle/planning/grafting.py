@@ -18,16 +18,21 @@ from auditcoder.lifecycle.planning.stubs import (
 
 
 def graft(
-    text: str, graph: TaskGraph, top: NodeId, allocated: Iterable[NodeId]
+    text: str,
+    graph: TaskGraph,
+    top: NodeId,
+    allocated: Iterable[NodeId],
+    owned: frozenset[str] = frozenset(),
 ) -> tuple[GraphDelta, Sketch]:
     """Return what a sketch changes under `top`; the interface of `top` stays as it is.
 
     A commitment that survives keeps its id: a stub of the same name and goal. New ones get
-    fresh ids, and those that are gone are retired for good.
+    fresh ids, and those that are gone are retired for good. What the rest of the program has
+    `owned` so far needs no stub, and its names are taken.
     """
     anchor = graph.by_id[top]
     assert anchor.contract is not None
-    sketch = read_sketch(text, anchor.contract.name)
+    sketch = read_sketch(text, anchor.contract.name, owned - {anchor.contract.name})
     kept = reached(sketch)
     sketch = sketch._replace(stubs={n: s for n, s in sketch.stubs.items() if n in kept})
     if [p.name for p in sketch.root.contract.params] != [p.name for p in anchor.contract.params]:

@@ -187,7 +187,8 @@ def read_clause(text: str, names: set[str]) -> Clause:
     about_something = bool(used & names)
     if not about_something or used - names - local - BUILTINS:
         return Clause(text=text)
-    return Clause(expression=text)
+    # A comment would swallow the code that is put around the expression.
+    return Clause(expression=ast.unparse(tree) if "#" in text else text)
 
 
 def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallExample]:
