@@ -8,6 +8,7 @@ from auditcoder.domain.errors import (
     AuditCoderError,
     BudgetExceeded,
     ModelUnavailable,
+    ReplayDiverged,
     ReplyUnusable,
 )
 from auditcoder.domain.events import ReplyRecorded
@@ -119,6 +120,8 @@ class Asker:
                 if failed:  # a call that was never made is nothing to record
                     self._record_failure(question, request, error, failed)
                 raise
+            except ReplayDiverged:
+                raise  # nothing was asked: the past does not answer
             except AuditCoderError as error:
                 self._record_failure(question, request, error, failed)
                 raise

@@ -201,7 +201,9 @@ def write(
     seq = answer.seq if answer else None
     if draft.shared:
         _share(workshop, nodes[0], draft.shared, seq, agent)
-    for node in nodes:
+    # What replaces old code comes first: it lets go of names that new nodes are promised.
+    code = workshop.recorder.ledger.working.code
+    for node in sorted(nodes, key=lambda n: n not in code):
         piece = draft.pieces.get(node)
         reason = draft.missing.get(node, "no usable answer came")
         if piece is None or not write_piece(workshop, node, piece, seq, agent):

@@ -300,6 +300,8 @@ def _kept(
                 if kept[number] is False:
                     return Seen(Verdict.FAILED, f"it does not hold for ({row})", outcome=seen)
                 held += kept[number] is True
+        if not seen.calls and seen.ending is not Ending.OK:
+            return Seen(_ended(seen), "it cannot be loaded", outcome=seen)
         if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:
             return Seen(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
         return Seen(Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen)
