@@ -192,7 +192,6 @@ class _Sorted:
         self._imports: dict[str, str] = {}
         self._known = set(wanted) | set(others)
         self._left: list[str] = []
-        self._used_shared: set[str] = set()
         self.crossing: dict[NodeId, None] = {}
         self.rationale = _rationale(text)
         body = module.body
