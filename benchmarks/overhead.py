@@ -23,7 +23,7 @@ from auditcoder.interfaces.tasks import read_task_source
 from auditcoder.lifecycle.workshop import Options
 
 HERE = Path(__file__).parent
-TASKS = ("top_products", "room_bookings", "parking_garage")
+TASKS = ("running_balance", "room_bookings", "inventory")
 GOAL = 0.02
 
 

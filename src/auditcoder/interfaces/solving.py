@@ -112,7 +112,10 @@ def manifest_for(options: Options, model: Model, sandbox: Sandbox) -> Manifest:
         method=METHOD,
         model=model.name,
         weights=model.traits.weights,
-        decoding={"temperature": options.temperature},
+        decoding={
+            "temperature": options.temperature,
+            "repair_temperature": options.repair_temperature,
+        },
         prompts=prompts.digests(),
         sandbox=sandbox.kind,
         versions=versions,
@@ -135,6 +138,7 @@ def options_of(manifest: Manifest) -> Options:
             budget=msgspec.json.decode(settings["budget"], type=Budget),
             seed=manifest.seed,
             temperature=manifest.decoding["temperature"],
+            repair_temperature=manifest.decoding["repair_temperature"],
         )
     except (KeyError, ValueError) as error:
         raise RecordUnreadable(

@@ -66,9 +66,11 @@ def ask_for(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> None:
         return
     # Within a budget one after another: what others have set aside must not decide who is refused.
     budget = workshop.options.budget
-    parallel = workshop.parallel if budget.tokens is budget.usd is None else 1
-    with ThreadPoolExecutor(max_workers=max(1, min(parallel, len(nodes)))) as pool:
-        drafts = list(pool.map(lambda node: alone(workshop, node, lesson), nodes))
+    if workshop.parallel > 1 and budget.tokens is budget.usd is None:
+        with ThreadPoolExecutor(max_workers=min(workshop.parallel, len(nodes))) as pool:
+            drafts = list(pool.map(lambda node: alone(workshop, node, lesson), nodes))
+    else:
+        drafts = [alone(workshop, node, lesson) for node in nodes]
     for node, draft in zip(nodes, drafts, strict=True):
         write(workshop, [node], draft, specialist(workshop.recorder.ledger.graph.by_id[node]))
 
@@ -85,7 +87,7 @@ def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[D
     names = ", ".join(f"`{c.name}`" for c in wanted.values())
     hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
     told = {
-        "statement": workshop.task.statement,
+        "statement": workshop.statement,
         "functions": names,
         "advice": (f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
     }
@@ -126,7 +128,7 @@ def alone(workshop: Workshop, node: NodeId, lesson: str = "") -> Answer[Draft] |
         contracts(graph, [node]), _others(graph, [node]), _scope(workshop), present(workshop)
     )
     told = {
-        "statement": workshop.task.statement,
+        "statement": workshop.statement,
         "header": chosen.contract.header(),
         "hints": "".join(f"\n- {hint}" for hint in (*chosen.hints, *([lesson] if lesson else ()))),
         "advice": advice_for(chosen),

@@ -2,11 +2,22 @@
 
 import ast
 import textwrap
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from auditcoder.domain.binding import parse
 from auditcoder.domain.contract import Contract, Param
-from auditcoder.domain.task import ClassForm, FilesForm, FunctionForm, ProgramForm, Task
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    Example,
+    FilesExample,
+    FilesForm,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
 
 _PROGRAM_MAIN = """\
 import sys
@@ -122,3 +133,34 @@ def stub_text(contract: Contract, docstring: str) -> str:
         f'"""{docstring}\n"""' if "\n" in docstring else f'"""{docstring}"""', "    "
     )
     return f"def {contract.header()}:\n{lines}\n    ...\n"
+
+
+_SHOWN_EXAMPLES = 4
+_SHOWN_LENGTH = 800
+
+
+def shown_examples(task: Task) -> str:
+    """Write the examples that the statement itself does not show, for a model to read."""
+    texts = [text for e in task.examples if (text := _as_text(task, e))]
+    return "\n\n".join(texts[:_SHOWN_EXAMPLES])
+
+
+def _as_text(task: Task, example: Example) -> str:
+    match example:
+        case StdioExample(input=given, output=made):
+            text = f"Example input:\n{given.rstrip()}\nExample output:\n{made.rstrip()}"
+            known = given.strip() in task.statement and made.strip() in task.statement
+        case CallExample(arguments=arguments, result=result):
+            entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
+            text = f"Example: {entry}({arguments}) == {result}"
+            known = arguments in task.statement
+        case CodeExample(code=code):
+            text = f"Example of its use:\n{code.strip()}"
+            known = code.strip() in task.statement
+        case FilesExample(inputs=inputs, artefacts=artefacts):
+            files = [*inputs.items(), *artefacts.items()]
+            text = "\n".join(f"Example of {name}:\n{content.rstrip()}" for name, content in files)
+            known = False
+        case _:
+            assert_never(example)
+    return "" if known or len(text) > _SHOWN_LENGTH else text

@@ -86,7 +86,7 @@ def consider(workshop: Workshop, target: Target, failing: Evidence) -> Finding:
             _ASK_TOKENS,
             role="task replanner",
             node=node,
-            statement=workshop.task.statement,
+            statement=workshop.statement,
             about=described(ledger.graph.by_id[node]),
             code=workshop.recorder.text(code.digest).strip() if code else "",
             failure=failure_text(workshop, failing),
@@ -240,7 +240,7 @@ def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
             _CODE_TOKENS,
             role=building.specialist(described_node),
             node=node,
-            statement=workshop.task.statement,
+            statement=workshop.statement,
             sketch=_around(workshop, node),
             code=recorder.text(code.digest).strip(),
             failure=failure_text(workshop, chosen.failing),
@@ -312,7 +312,7 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
             _SKETCH_TOKENS,
             role="branch replanner",
             node=top,
-            statement=workshop.task.statement,
+            statement=workshop.statement,
             about=described(node),
             code=_codes(workshop, sorted(region)),
             failure=failure_text(workshop, chosen.failing),
@@ -334,7 +334,8 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
         source = f"{imports}\n\n{body}" if imports else body
         if building.write_piece(workshop, top, Piece(source), answer.seq, "branch replanner"):
             inner.remove(top)
-    building.ask_for(workshop, [n for n in (*todo, *inner) if after.by_id[n].contract])
+    lesson = f"It was written before, and failed. {failure_text(workshop, chosen.failing)}"
+    building.ask_for(workshop, [n for n in (*todo, *inner) if after.by_id[n].contract], lesson)
 
 
 def _grafted(workshop: Workshop, delta: GraphDelta) -> bool:
@@ -371,7 +372,7 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
             Phase.PLANNING,
             _SKETCH_TOKENS,
             role="planner",
-            statement=task.statement,
+            statement=workshop.statement,
             program=program.strip(),
             failure=failure_text(workshop, failing),
             root=root.contract.header() if root.fixed else root.contract.name,

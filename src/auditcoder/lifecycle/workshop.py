@@ -10,6 +10,7 @@ from auditcoder.domain.usage import Phase, Scope
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.asking import Answer, Asker, Question
 from auditcoder.lifecycle.budget import Budget
+from auditcoder.lifecycle.forms import shown_examples
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.shapes import Shape, T
@@ -51,6 +52,8 @@ class Options(Value):
     seed: int | None = None
     temperature: str = "0"
     """Of the first try; as text, since a digest depends on it."""
+    repair_temperature: str = "0.5"
+    """Of code that is written again: what failed must not simply be said once more."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ class Workshop:
     witnessed: dict[int, Evidence] = field(default_factory=dict)
     """All evidence so far, by where it stands in the record."""
 
+    @property
+    def statement(self) -> str:
+        """The task as a model reads it: with those of its examples that the text does not show."""
+        shown = shown_examples(self.task)
+        return f"{self.task.statement}\n\n{shown}" if shown else self.task.statement
+
     def ask(
         self,
         prompt: str,
@@ -83,6 +92,8 @@ class Workshop:
         """Ask what a role's prompt asks, on behalf of a node, in the scope that the run is in."""
         chosen: Prompt = load(prompt)
         repairing = self.recorder.ledger.assembled
+        again = repairing and phase is Phase.GENERATION
+        temperature = self.options.repair_temperature if again else self.options.temperature
         return self.asker.ask(
             Question(
                 messages=chosen.fill(**values),
@@ -93,7 +104,7 @@ class Workshop:
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,
                 node=node,
                 prompt=chosen.digest,
-                temperature=float(self.options.temperature),
+                temperature=float(temperature),
                 seed=self.options.seed,
             )
         )

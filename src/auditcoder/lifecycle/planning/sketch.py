@@ -81,7 +81,7 @@ def plan(workshop: Workshop) -> Plan:
             Phase.PLANNING,
             MAX_TOKENS,
             role="planner",
-            statement=task.statement,
+            statement=workshop.statement,
             root=root.contract.header() if root.fixed else root.contract.name,
             about=root.about,
             given=given,

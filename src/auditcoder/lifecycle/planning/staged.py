@@ -132,7 +132,7 @@ def _asked(
                 step.max_tokens,
                 role=name,
                 node=None,
-                statement=workshop.task.statement,
+                statement=workshop.statement,
                 **_variables(workshop.task.form, root, notes, step.role, objected.told),
             ).value
         except ReplyUnusable as unusable:
@@ -243,7 +243,7 @@ def _opinion(workshop: Workshop, notes: Notes, findings: tuple[Finding, ...]) ->
             Phase.PLANNING,
             _REVIEW_TOKENS,
             role=name,
-            statement=workshop.task.statement,
+            statement=workshop.statement,
             found=_found(notes, Role.PLAN_REVIEWER),
             findings=listed or "- nothing was found",
         ).value

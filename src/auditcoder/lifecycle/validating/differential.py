@@ -76,7 +76,7 @@ def validate_differential(workshop: Workshop, node: NodeId) -> list[Evidence]:
             _MAX_TOKENS,
             role="brute force",
             node=node,
-            statement=workshop.task.statement,
+            statement=workshop.statement,
             about=described(chosen),
             ranges=ranges or "not stated",
             header=contract.header(),

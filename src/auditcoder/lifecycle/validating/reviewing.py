@@ -43,7 +43,7 @@ def review(workshop: Workshop, failing: Evidence) -> list[Evidence]:
             Phase.VERIFICATION,
             _MAX_TOKENS,
             role="verifier",
-            statement=workshop.task.statement,
+            statement=workshop.statement,
             program=workshop.recorder.text(ledger.working.assembly.program).strip(),
             failure=failure_text(workshop, failing),
             functions=", ".join(f"`{name}`" for name in names),
