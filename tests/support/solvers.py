@@ -226,7 +226,7 @@ def headers(request: Request) -> list[str]:
         named = re.search(r"(?:in full|gives them): (.*)", text)
         names = re.findall(r"`([^`]+)`", named[1].split(". ")[0]) if named else []
         return [_header(text, name) for name in names]
-    one = re.search(r"Write (?:the method )?`([^`]+)`", text.split("# Your step")[-1])
+    one = re.search(r"[Ww]rite (?:the method )?`([^`]+)`", text.split("# Your step")[-1])
     return [one[1]] if one else []
 
 

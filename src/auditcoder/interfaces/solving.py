@@ -186,12 +186,11 @@ def resume(tools: Tools, run: RunId, watch: Watch | None = None) -> Solution:
         return solution(tools.store, run)
     options = options_of(begun.manifest)
     manifest = manifest_for(options, tools.model, tools.sandbox)
-    recorder = Recorder.retrace(tools.store, run, _now, resuming=manifest)
+    purse = Purse(options.budget, _price_of(begun.manifest))
+    recorder = Recorder.retrace(tools.store, run, _now, manifest, purse.charge)
     if watch is not None:
         watch(0, begun)
         recorder.watch = watch
-    purse = Purse(options.budget, _price_of(begun.manifest))
-    recorder.charge = purse.charge
     asker = Asker(tools.model, recorder, purse, tools.patience)
     live(_workshop(begun, options, recorder, asker, tools.sandbox))
     return solution(tools.store, run)
@@ -219,12 +218,11 @@ def replay(
     begun = started(reader, run)
     options = options_of(begun.manifest)
     # It only reads: a recorder that may not go beyond its record never appends.
-    recorder = Recorder.retrace(cast("TraceStore", reader), run, _now, resuming=None)
+    purse = Purse(options.budget, _price_of(begun.manifest))
+    recorder = Recorder.retrace(cast("TraceStore", reader), run, _now, None, purse.charge)
     if watch is not None:
         recorder.watch = watch
     differences: list[str] = []
-    purse = Purse(options.budget, _price_of(begun.manifest))
-    recorder.charge = purse.charge
     asker = Asker(_NoModel(), recorder, purse)
     workshop = _workshop(
         begun,

@@ -78,7 +78,7 @@ class Recorder:
         self._resuming: Manifest | None = None
         self._ends_with_past = False
         self.watch: Watch = lambda _seq, _event: None
-        self.charge: Charge = lambda _tokens, _usd: None
+        self._charged: Charge = lambda _tokens, _usd: None
         self._staged: dict[Digest, bytes] = {}
         self._kept: OrderedDict[Digest, None] = OrderedDict()
         self._reader = Reader()
@@ -112,14 +112,21 @@ class Recorder:
 
     @classmethod
     def retrace(
-        cls, store: TraceStore, run: RunId, clock: Clock, resuming: Manifest | None
+        cls,
+        store: TraceStore,
+        run: RunId,
+        clock: Clock,
+        resuming: Manifest | None,
+        charge: Charge = lambda _tokens, _usd: None,
     ) -> Self:
         """Go through a run again from its beginning, as its life does once more what it did.
 
         Where the record ends, `resuming` is recorded and the run goes on. Without it the run
-        is only replayed: to go on is an error, and nothing is ever written.
+        is only replayed: to go on is an error, and nothing is ever written. `charge` is told, in
+        its place, of every call that brought no answer.
         """
         recorder = cls(store, run, clock)
+        recorder._charged = charge
         recorder._past = Past(recorder._chained())
         if not recorder._past:
             raise NotFound("run.unknown", f"there is no run {run} here")
@@ -223,7 +230,7 @@ class Recorder:
         """Count what a call may have cost: what nobody measured, at its most."""
         request = msgspec.json.decode(self.read(event.request), type=Request)
         most = request.at_most_tokens() + request.max_tokens
-        self.charge(event.usage.tokens + event.usage.unmeasured * most, event.usage.usd)
+        self._charged(event.usage.tokens + event.usage.unmeasured * most, event.usage.usd)
 
     def pass_by(self) -> None:
         """While retracing: pass by calls that brought nothing, before the next one is made."""
