@@ -30,6 +30,8 @@ class Host(NamedTuple):
     sandbox: LocalSandbox
     folder: Path
     victim: "subprocess.Popen[bytes]"
+    others: frozenset[int]
+    """Processes that other tests left to this one's worker."""
 
     def state(self) -> tuple[str, ...]:
         """Describe it."""
@@ -44,13 +46,14 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     folder = tmp_path_factory.mktemp("host")
     folder.chmod(0o755)
     (folder / "secret").write_bytes(SECRET)
+    others = frozenset(_descendants(os.getpid()))
     with (
         LocalSandbox() as sandbox,
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"]) as victim,
     ):
         # Programs that would kill everybody are not for a machine without walls.
         assert strength_of(sandbox.kind) is Strength.FULL
-        yield Host(sandbox, folder, victim)
+        yield Host(sandbox, folder, victim, others)
         victim.kill()
 
 
@@ -61,8 +64,8 @@ def _descendants(pid: int) -> list[int]:
     return [*children, *(below for child in children for below in _descendants(child))]
 
 
-def _processes() -> int:
-    return len(_descendants(os.getpid()))
+def _processes(host: Host) -> int:
+    return len(set(_descendants(os.getpid())) - host.others)
 
 
 def _readable(outcome: Outcome) -> None:
@@ -123,4 +126,4 @@ def test_nothing_survives_them(host: Host) -> None:
     host.sandbox.run(Execution(source="pass", action=RunProgram()))
     deadline = signal.sigtimedwait([], 0.5)
     assert deadline is None
-    assert _processes() <= 6 + 1  # and the victim
+    assert _processes(host) <= 6 + 1  # and the victim
