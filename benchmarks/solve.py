@@ -19,6 +19,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.execution import Bounds, Ending, Execution, RunProgram, RunTests, TestVerdict
@@ -167,6 +169,7 @@ def _row(
         "suite": problem.name.split("-")[0],
         "build": build.value,
         "outcome": found.outcome.value,
+        "program": bool(trace.programs),
         "nodes": len(trace.working.graph.nodes) if trace.working.graph else 0,
         "tokens": used.tokens,
         "calls": used.calls,
@@ -214,7 +217,7 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "graph_integrity": count("graph_integrity"),
         "signature_consistency": share("signatures"),
         "frozen_intact": share("frozen_intact"),
-        "lost_to_malformed_replies": 0,
+        "without_program": sum(not r["program"] for r in rows),
         "rejected_replies": sum(r["rejected_replies"] for r in rows),
         "transactions": sum(r["transactions"] for r in rows),
         "accepted": sum(r["accepted"] for r in rows),
@@ -245,17 +248,11 @@ def main() -> None:
         model.close()
     measured = measure(store, sandbox, wanted)
     manifest = solution(store, RunId(measured["rows"][0]["run"])).trace.manifest
-    measured = {"manifest": json.loads(_json(manifest)), **measured}
+    measured = {"manifest": msgspec.to_builtins(manifest), **measured}
     (RESULTS / "solve.json").write_text(json.dumps(measured, indent=1) + "\n")
     for name in ("all", "joint", "node", "apps", "humaneval"):
         print(name, json.dumps(measured[name], indent=1))
     sandbox.close()
-
-
-def _json(value: object) -> bytes:
-    import msgspec
-
-    return msgspec.json.encode(value)
 
 
 if __name__ == "__main__":

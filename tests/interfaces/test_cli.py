@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from auditcoder.domain.events import RunStarted
 from auditcoder.domain.values import RunId
 from auditcoder.exports.record import FIELDS
 from auditcoder.interfaces.cli.exits import Exit, exit_for
-from auditcoder.interfaces.cli.main import main
+from tests.support.commands import Run, running
 from tests.support.worlds import RUN, TASK, failing, repairing, ticking
 
 ROOT = Path(__file__).parents[2]
@@ -45,35 +44,9 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Said:
-    """What a command said and how it ended."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Said]
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in this process; nothing but its own errors may come out of it."""
-    monkeypatch.setenv("AUDITCODER_DEBUG", "1")
-
-    def command(*arguments: object) -> Said:
-        try:
-            code = main([str(a) for a in arguments])
-        except SystemExit as usage:
-            code = int(usage.code or 0)
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return Said(code, captured.out, captured.err)
-
-    return command
+    return running(capsys, monkeypatch)
 
 
 class TestRuns:

@@ -7,21 +7,15 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from auditcoder.interfaces.cli.exits import Exit
 from tests.support import fault_server as fault
+from tests.support.commands import Said
 from tests.support.fault_server import serving
 
 KEY = "sk-1029384756abcdef"
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture

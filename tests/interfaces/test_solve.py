@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.main import main
+from tests.support.commands import Run, running
 from tests.support.fault_server import FaultServer, Handler, completion, error, serving
 from tests.support.records import take
 
@@ -119,30 +119,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
         yield running
 
 
-class Said:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-Run = Callable[..., Said]
-
-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    monkeypatch.setenv("AUDITCODER_DEBUG", "1")
     monkeypatch.setenv("AUDITCODER_STORE", str(tmp_path / "runs.db"))
     monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: object) -> Said:
-        try:
-            code = main([str(a) for a in arguments])
-        except SystemExit as usage:
-            code = int(usage.code or 0)
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return Said(code, captured.out, captured.err)
-
-    return command
+    return running(capsys, monkeypatch)
 
 
 class TestSolve:
@@ -366,7 +347,7 @@ class TestReplay:
         run("solve", TASK, "--run-id", "sum")
         said = run("replay", "sum", "--json")
         assert said.code == Exit.OK
-        found = json.loads(said.out)
+        found = said.json
         assert found["same"] is True
         assert run("replay", "sum", "--trust-evidence").code == Exit.OK
 

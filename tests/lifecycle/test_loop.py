@@ -106,6 +106,10 @@ def localised(told: Told, number: int = 0) -> Localised:
     return diagnosis
 
 
+def placed(diagnosis: Localised) -> tuple[Target, str, Level]:
+    return diagnosis.target, diagnosis.rule, diagnosis.level
+
+
 def targets(told: Told) -> list[Target | None]:
     return [d.target if isinstance(d, Localised) else None for d in told.diagnoses]
 
@@ -158,11 +162,7 @@ class TestR1:
         told = run(sandbox, TASK, said)
         assert told.outcome is Outcome.PASSED
         diagnosis = localised(told)
-        assert (diagnosis.target, diagnosis.rule, diagnosis.level) == (
-            AtNode(node=S2),
-            "R1",
-            Level.HIGH,
-        )
+        assert placed(diagnosis) == (AtNode(node=S2), "R1", Level.HIGH)
         assert diagnosis.agents == ("joint",)
         assert "ZeroDivisionError" in diagnosis.explanation
         assert "mind the empty list" in told.request("repair_node")
@@ -213,12 +213,7 @@ class TestR2:
         }
         told = run(sandbox, BIG, said)
         assert told.outcome is Outcome.PASSED
-        diagnosis = localised(told)
-        assert (diagnosis.target, diagnosis.rule, diagnosis.level) == (
-            AtNode(node=S2),
-            "R2",
-            Level.MEDIUM,
-        )
+        assert placed(localised(told)) == (AtNode(node=S2), "R2", Level.MEDIUM)
         assert told.checks("S2.growth")[0].kind is CheckKind.PROBE
         assert "the idea so far cannot work; use another one" in told.graph.by_id[S2].hints
 
@@ -231,12 +226,7 @@ class TestR2:
         }
         told = run(sandbox, program(("1 2", "3\n"), seconds=1.0), said)
         assert told.outcome is Outcome.PASSED
-        diagnosis = localised(told)
-        assert (diagnosis.target, diagnosis.rule, diagnosis.level) == (
-            AtNode(node=S2),
-            "R2",
-            Level.LOW,
-        )
+        assert placed(localised(told)) == (AtNode(node=S2), "R2", Level.LOW)
         contract = told.graph.by_id[S2].contract
         assert contract is not None
         assert contract.cost == Cost(time="O(n)")
@@ -265,11 +255,7 @@ class TestR3:
         told = run(sandbox, TASK, said)
         assert told.outcome is Outcome.PASSED
         diagnosis = localised(told)
-        assert (diagnosis.target, diagnosis.rule, diagnosis.level) == (
-            AtNode(node=S2),
-            "R3",
-            Level.MEDIUM,
-        )
+        assert placed(diagnosis) == (AtNode(node=S2), "R3", Level.MEDIUM)
         assert "it is 4" in diagnosis.explanation
 
     def test_takes_the_node_that_breaks_its_promise(self, sandbox: Sandbox) -> None:
