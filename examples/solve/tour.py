@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 HERE = Path("demo-run")
-TASK = Path(__file__).parents[1] / "tasks" / "running_balance.md"
+TASK = Path(__file__).parents[1] / "tasks" / "inventory.md"
 RUN = "demo"
 
 

@@ -96,7 +96,7 @@ class TestAPlan:
     def test_gives_the_roots_body_with_its_main_block(self) -> None:
         code = planned(SKETCH).given[ROOT].source
         assert "str(add_up(numbers))" in code
-        assert code.rstrip().endswith("print(solve(sys.stdin.read()))")
+        assert code.rstrip().endswith('print(solve(sys.stdin.read().removesuffix("\\n")))')
 
     def test_completes_the_roots_imports(self) -> None:
         solve = SOLVE.replace("str(add_up(numbers))", "str(math.floor(add_up(numbers)))")

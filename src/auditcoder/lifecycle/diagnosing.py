@@ -1,13 +1,11 @@
 """Diagnosing: what the locator is shown, what it answers, and what will be done about it."""
 
-import msgspec
-
-from auditcoder.domain.diagnosis import Abstained, Diagnosis, Localised
+from auditcoder.domain.diagnosis import Abstained, Diagnosis
 from auditcoder.domain.events import Located
 from auditcoder.domain.evidence import Evidence, Verdict
 from auditcoder.domain.places import AtBranch, AtNode, AtProgram, Target
 from auditcoder.domain.task import ClassForm
-from auditcoder.lifecycle.locating import Case, Locator, Standing, weight
+from auditcoder.lifecycle.locating import Case, Locator, Standing, retargeted, weight
 from auditcoder.lifecycle.repairing import Cause, Finding, Repair, consider
 from auditcoder.lifecycle.validating.reviewing import review
 from auditcoder.lifecycle.workshop import Workshop
@@ -36,7 +34,8 @@ def choose(
             branch = AtBranch(root=graph.branch_root(node))
             given = isinstance(workshop.task.form, ClassForm)
             if node != graph.root and branch not in tried and not given:
-                lifted = _retarget(diagnosis, branch, "the task was cut in the wrong places")
+                why = "the task was cut in the wrong places"
+                lifted = retargeted(_case(workshop, tried), diagnosis, branch, why)
                 _record(workshop, locator, lifted)
                 return Repair(branch, failing, finding)
         case Cause.GLOBAL, _ if len(graph.order) > 1:
@@ -64,12 +63,6 @@ def diagnose(workshop: Workshop, locator: Locator, tried: tuple[Target, ...]) ->
 
 def _record(workshop: Workshop, locator: Locator, diagnosis: Diagnosis) -> None:
     workshop.recorder.record(Located(diagnosis=diagnosis, locator=locator.name))
-
-
-def _retarget(diagnosis: Localised, target: Target, why: str) -> Localised:
-    return msgspec.structs.replace(
-        diagnosis, target=target, explanation=f"{diagnosis.explanation}; {why}"
-    )
 
 
 def weightiest(workshop: Workshop) -> Evidence:

@@ -23,7 +23,7 @@ _PROGRAM_MAIN = """\
 import sys
 
 if __name__ == "__main__":
-    print(solve(sys.stdin.read()))
+    print(solve(sys.stdin.read().removesuffix("\\n")))
 """
 _FILES_MAIN = """\
 if __name__ == "__main__":
@@ -35,8 +35,8 @@ class Root(NamedTuple):
     """The function by which a program is entered, and what stands around it."""
 
     contract: Contract
-    about: str
-    """What a planner must know about it."""
+    about: str = ""
+    """What whoever plans or writes must know about it, where the task does not say it."""
     main: str = ""
     """The main block; empty where others call the function."""
     given: str = ""
@@ -51,7 +51,8 @@ def root_of(task: Task) -> Root:
         case ProgramForm():
             return Root(
                 Contract(name="solve", params=(Param(name="data", type="str"),), returns="str"),
-                "`data` is everything on standard input, the result everything that goes to"
+                "`solve` gets everything on standard input as one text without the last line"
+                ' break: `data.split("\\n")` are its lines. It returns everything that goes to'
                 " standard output.",
                 _PROGRAM_MAIN,
             )
@@ -60,14 +61,14 @@ def root_of(task: Task) -> Root:
             left = ", ".join(artefacts) or "its results"
             return Root(
                 Contract(name="solve", returns="None"),
-                f"It reads {read} from the current folder and writes {left} there.",
+                f"`solve` reads {read} from the current folder and writes {left} there.",
                 _FILES_MAIN,
             )
         case FunctionForm(entry=entry, signature=signature):
             given = given_code(task.statement, entry)
             if not signature:
-                return Root(Contract(name=entry), "Others call it.", given=given, fixed=False)
-            return Root(_contract(signature), "Others call it.", given=given)
+                return Root(Contract(name=entry), given=given, fixed=False)
+            return Root(_contract(signature), given=given)
         case ClassForm():
             raise AssertionError("a class is planned from its skeleton")
 

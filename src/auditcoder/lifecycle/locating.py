@@ -81,6 +81,12 @@ def _localised(
     )
 
 
+def retargeted(case: Case, diagnosis: Localised, target: Target, why: str) -> Localised:
+    """Return the diagnosis on the same evidence for another target, and those who wrote that."""
+    explained = f"{diagnosis.explanation}; {why}"
+    return _localised(case, target, diagnosis.rule, diagnosis.level, diagnosis.evidence, explained)
+
+
 def _traceback(case: Case, failing: list[Standing]) -> Diagnosis | None:
     """R1: the innermost frame of a crash that a node owns."""
     for seq, evidence in failing:
@@ -216,14 +222,8 @@ def _lifted(case: Case, found: Localised) -> Diagnosis:
     if isinstance(target, AtNode) and target.node != ROOT:
         branch = AtBranch(root=case.graph.branch_root(target.node))
         if case.replannable and branch not in case.tried:
-            return _localised(
-                case,
-                branch,
-                found.rule,
-                found.level,
-                found.evidence,
-                f"{found.explanation}; a repair of {target.node} alone was rejected",
-            )
+            why = f"a repair of {target.node} alone was rejected"
+            return retargeted(case, found, branch, why)
     return Abstained(
         reason=f"what {found.rule} points to was repaired in vain", evidence=found.evidence
     )

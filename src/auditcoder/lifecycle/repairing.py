@@ -376,7 +376,6 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
             program=program.strip(),
             failure=failure_text(workshop, failing),
             root=root.contract.header() if root.fixed else root.contract.name,
-            about=root.about,
             taken=", ".join(n for n in taken if n != root.contract.name) or "none",
         )
     except ReplyUnusable as unusable:

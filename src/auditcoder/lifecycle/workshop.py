@@ -5,12 +5,12 @@ from enum import Enum
 
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.task import Task
+from auditcoder.domain.task import ClassForm, Task
 from auditcoder.domain.usage import Phase, Scope
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.asking import Answer, Asker, Question
 from auditcoder.lifecycle.budget import Budget
-from auditcoder.lifecycle.forms import shown_examples
+from auditcoder.lifecycle.forms import root_of, shown_examples
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.shapes import Shape, T
@@ -74,9 +74,13 @@ class Workshop:
 
     @property
     def statement(self) -> str:
-        """The task as a model reads it: with those of its examples that the text does not show."""
-        shown = shown_examples(self.task)
-        return f"{self.task.statement}\n\n{shown}" if shown else self.task.statement
+        """The task as a model reads it: with what its text does not show.
+
+        These are examples, and how the root is called.
+        """
+        called = "" if isinstance(self.task.form, ClassForm) else root_of(self.task).about
+        told = (self.task.statement, shown_examples(self.task), called)
+        return "\n\n".join(text for text in told if text)
 
     def ask(
         self,

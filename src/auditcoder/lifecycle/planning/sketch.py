@@ -83,7 +83,6 @@ def plan(workshop: Workshop) -> Plan:
             role="planner",
             statement=workshop.statement,
             root=root.contract.header() if root.fixed else root.contract.name,
-            about=root.about,
             given=given,
         )
     except ReplyUnusable as unusable:

@@ -161,7 +161,7 @@ def _variables(
     header = root.contract.header() if root.fixed else root.contract.name
     match role:
         case Role.TASK_DECOMPOSER:
-            values |= {"root": header, "about": root.about}
+            values["root"] = header
         case Role.INTERFACE_DESIGNER:
             also = "" if root.fixed else f", and one labelled `root` for `{header}` itself"
             taken = sorted({root.contract.name, *names_around(root)})

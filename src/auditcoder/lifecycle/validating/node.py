@@ -157,7 +157,8 @@ def _given(workshop: Workshop, node: Node, contract: Contract, program: str) -> 
     for number, example in enumerate(workshop.task.examples, start=1):
         match example:
             case StdioExample():
-                call, given, expected = repr(example.input), example.input, example.output
+                call = repr(example.input.removesuffix("\n"))
+                given, expected = example.input, example.output
             case CallExample():
                 call = given = example.arguments
                 expected = example.result
