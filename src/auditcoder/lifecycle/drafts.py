@@ -190,7 +190,8 @@ class _Sorted:
         """The same in a class: methods and attributes that the skeleton does not have."""
         self._given_out: set[str] = set()
         self._imports: dict[str, str] = {}
-        self._known = set(wanted) | set(others)
+        self._wanted = wanted
+        self._others = others
         self._left: list[str] = []
         self.crossing: dict[NodeId, None] = {}
         self.rationale = _rationale(text)
@@ -198,24 +199,17 @@ class _Sorted:
         if scope:
             inner = [s for s in body if isinstance(s, ast.ClassDef) and s.name == scope]
             for statement in inner[:1]:
-                self._sort(statement.body, wanted, others, in_class=True)
+                self._sort(statement.body, in_class=True)
             body = [s for s in body if s not in inner]
-        self._sort(body, wanted, others, in_class=False)
+        self._sort(body, in_class=False)
 
-    def _sort(
-        self,
-        statements: Iterable[ast.stmt],
-        wanted: Mapping[str, NodeId],
-        others: Mapping[str, NodeId],
-        *,
-        in_class: bool,
-    ) -> None:
+    def _sort(self, statements: Iterable[ast.stmt], *, in_class: bool) -> None:
         for statement in statements:
             match statement:
                 case ast.Import() | ast.ImportFrom():
                     self._import(statement)
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    self._function(statement, name, wanted, others, in_class)
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._function(statement, in_class=in_class)
                 case ast.ClassDef(name=name):
                     self._helpers[name] = self._source(statement)
                 case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
@@ -234,22 +228,14 @@ class _Sorted:
             else:
                 self._imports[imported.name] = imported.statement
 
-    def _function(
-        self,
-        function: Function,
-        name: str,
-        wanted: Mapping[str, NodeId],
-        others: Mapping[str, NodeId],
-        in_class: bool,
-    ) -> None:
-        source = self._source(function)
-        method = in_class or (self._scope and name in {**wanted, **others})
-        if name in wanted:
-            self._owned.setdefault(wanted[name], []).append(source)
-        elif name in others and (method or not self._scope):
+    def _function(self, function: Function, *, in_class: bool) -> None:
+        name, source = function.name, self._source(function)
+        if name in self._wanted:
+            self._owned.setdefault(self._wanted[name], []).append(source)
+        elif name in self._others:
             if not is_stub(function):
-                self._owned.setdefault(others[name], []).append(source)
-                self.crossing[others[name]] = None
+                self._owned.setdefault(self._others[name], []).append(source)
+                self.crossing[self._others[name]] = None
         elif in_class:
             self._members[name] = f"{self._members.get(name, '')}{source}"
         else:
@@ -283,7 +269,7 @@ class _Sorted:
         used = body + "".join(members) + "".join(helpers)
         words = _words(used)
         imports = [s for name, s in self._imports.items() if name in words]
-        bound = set(self._imports) | set(self._helpers) | set(self._members) | self._known
+        bound = {*self._imports, *self._helpers, *self._members, *self._wanted, *self._others}
         added = completing(used, bound)
         note = f"added: {', '.join(added)}" if added else ""
         if self._left:

@@ -109,10 +109,7 @@ def given_code(statement: str, entry: str) -> str:
 
 def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a function says nothing but what it is for."""
-    body = function.body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]
-    return all(_says_nothing(statement) for statement in body)
+    return all(map(_says_nothing, function.body))
 
 
 def _says_nothing(statement: ast.stmt) -> bool:

@@ -8,7 +8,6 @@ worse is decided by rank, when the candidate has been measured.
 """
 
 import ast
-from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -97,11 +96,7 @@ def consider(workshop: Workshop, target: Target, failing: Evidence) -> Finding:
 
 def top_of(target: Target) -> NodeId:
     """Return the node that a target is about."""
-    match target:
-        case AtBranch(root=root):
-            return root
-        case _:
-            return min(named_in(target))
+    return min(named_in(target))
 
 
 class Repair(NamedTuple):
@@ -116,10 +111,9 @@ def repair(workshop: Workshop, chosen: Repair) -> Decision:
     """Regenerate the region inside a transaction, measure the candidate, accept or restore."""
     workshop.recorder.open_transaction(TransactionKind.BOUNDED)
     if isinstance(chosen.target, AtBranch) and not isinstance(workshop.task.form, ClassForm):
-        rewrite: Callable[[Workshop, Repair], None] = _branch
+        _branch(workshop, chosen)
     else:
-        rewrite = _node
-    rewrite(workshop, chosen)
+        _node(workshop, chosen)
     return measure(workshop, chosen.finding.explanation)
 
 

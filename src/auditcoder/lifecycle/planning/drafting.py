@@ -23,7 +23,6 @@ from auditcoder.domain.graph import (
     TaskGraph,
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
-from auditcoder.domain.task import CallExample
 from auditcoder.lifecycle.forms import Root
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.planning.review import Check, Finding, finding
@@ -333,7 +332,7 @@ class _Drafting:
             returns_description=said.returns_description,
             requires=tuple(read_clause(t, known) for t in said.requires if t.strip()),
             ensures=tuple(read_clause(t, known | {RESULT}) for t in said.ensures if t.strip()),
-            examples=tuple(e for t in said.examples if (e := _example(t, name))),
+            examples=tuple(e for t in said.examples if (e := call_example(t.strip("` "), name))),
         )
 
     def _type(self, text: str) -> str:
@@ -392,10 +391,3 @@ def _passed(contract: Contract, declared: list[Slot]) -> tuple[Slot, ...]:
         )
         for at, param in enumerate(contract.params)
     )
-
-
-def _example(text: str, name: str) -> CallExample | None:
-    try:
-        return call_example(text.strip("` "), name)
-    except PARSE_ERRORS:  # what can be read cannot always be written
-        return None

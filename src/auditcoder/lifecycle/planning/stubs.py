@@ -293,16 +293,11 @@ def _made(top: Function, stubs: Iterable[str]) -> dict[str, str]:
     }
 
 
-class _Shape(NamedTuple):
-    """Who is under whom, and who needs whom."""
+def _parents(sketch: Sketch) -> dict[str, str]:
+    """Arrange the stubs: what exactly one other stub calls is that one's child.
 
-    parents: dict[str, str]
-    """Each stub's parent; the root's name is empty."""
-    needs: dict[str, frozenset[str]]
-
-
-def _shape(sketch: Sketch) -> _Shape:
-    """Arrange the stubs: what exactly one other stub calls is that one's child."""
+    The root's name is empty.
+    """
     called_by_root = sketch.root.uses if sketch.body else frozenset()
     callers = {
         name: {n for n, s in sketch.stubs.items() if name in s.uses} for name in sketch.stubs
@@ -311,7 +306,7 @@ def _shape(sketch: Sketch) -> _Shape:
     for name, by in callers.items():
         alone = len(by) == 1 and name not in called_by_root
         parents[name] = next(iter(by)) if alone else ""
-    return _Shape(parents, {name: s.uses for name, s in sketch.stubs.items()})
+    return parents
 
 
 def reached(sketch: Sketch) -> set[str]:
@@ -332,12 +327,12 @@ def nodes_of(
     sketch: Sketch, top: NodeId, allocated: Iterable[NodeId]
 ) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     """Return a node for every stub under `top`, and the stubs that were called from its body."""
-    shape = _shape(sketch)
+    parents = _parents(sketch)
     ids: dict[str, NodeId] = {}
     taken = set(allocated)
 
     def allocate(parent: str, under: NodeId, depth: int) -> None:
-        children = [n for n in sketch.stubs if shape.parents[n] == parent]
+        children = [n for n in sketch.stubs if parents[n] == parent]
         if len(children) > MOST_CHILDREN:
             raise PlanRefused(
                 f"{len(children)} functions on one level; use at most {MOST_CHILDREN}"
@@ -352,18 +347,18 @@ def nodes_of(
     allocate("", top, len(top.split("_")) + (top != ROOT))
     if missing := set(sketch.stubs) - set(ids):
         raise PlanRefused(f"{', '.join(sorted(missing))} call each other in a circle")
-    directly = tuple(n for n in sketch.stubs if shape.parents[n] == "")
+    directly = tuple(n for n in sketch.stubs if parents[n] == "")
     nodes = []
     for name, stub in sketch.stubs.items():
         inputs = _inputs(stub, sketch.flow.get(name, {}), ids)
         makers = {s.source.node for s in inputs if isinstance(s.source, FromNode)}
-        needed = {ids[n] for n in shape.needs[name] if n in ids}
+        needed = {ids[n] for n in stub.uses if n in ids}
         nodes.append(
             Node(
                 id=ids[name],
                 goal=stub.goal,
                 kind=stub.kind,
-                parent=ids[shape.parents[name]] if shape.parents[name] else top,
+                parent=ids[parents[name]] if parents[name] else top,
                 dependencies=tuple(sorted((makers | needed) - {ids[name]})),
                 inputs=inputs,
                 outputs=(Slot(name=RESULT, type=stub.contract.returns),),
