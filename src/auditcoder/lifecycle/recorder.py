@@ -117,7 +117,7 @@ class Recorder:
         run: RunId,
         clock: Clock,
         resuming: Manifest | None,
-        charge: Charge = lambda _tokens, _usd: None,
+        charge: Charge,
     ) -> Self:
         """Go through a run again from its beginning, as its life does once more what it did.
 

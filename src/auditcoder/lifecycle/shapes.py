@@ -46,7 +46,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return [(match[2].lower(), match[3]) for match in _FENCE.finditer(text)]
 
 
-_NAMES = {"python": {"python", "python3", "py"}}
+_PYTHON = {"python", "python3", "py"}
 
 
 def _fitting(text: str, languages: set[str]) -> list[str]:
@@ -72,25 +72,22 @@ class Text:
 
 
 class Block:
-    """One block of code."""
+    """One block of Python."""
 
     schema = ""
 
-    def __init__(self, language: str = "python") -> None:
-        self._language = language
-
     def instruction(self) -> str:
         """Ask for a fenced block."""
-        return f"Answer with one ```{self._language} block and nothing else."
+        return "Answer with one ```python block and nothing else."
 
     def read(self, reply: Reply) -> str:
-        """Take the longest block of the language, or of none."""
+        """Take the longest block of Python, or of no language."""
         _refuse_unfinished(reply)
-        found = _fitting(reply.text, _NAMES.get(self._language, {self._language}))
-        if not found and self._language == "python" and _is_python(reply.text):
+        found = _fitting(reply.text, _PYTHON)
+        if not found and _is_python(reply.text):
             return reply.text
         if not found:
-            raise Unfit(f"there is no ```{self._language} block in it")
+            raise Unfit("there is no ```python block in it")
         return max(found, key=len)
 
 

@@ -85,7 +85,7 @@ class Workshop:
         phase: Phase,
         max_tokens: int,
         *,
-        role: str = "",
+        role: str,
         node: NodeId | None = None,
         **values: str,
     ) -> Answer[T]:
@@ -98,7 +98,7 @@ class Workshop:
             Question(
                 messages=chosen.fill(**values),
                 shape=shape,
-                role=role or prompt,
+                role=role,
                 phase=phase,
                 max_tokens=max_tokens,
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,
