@@ -6,6 +6,9 @@ from auditcoder.domain.binding import PARSE_ERRORS, parse
 from auditcoder.domain.task import Example
 from auditcoder.domain.values import Value
 
+RESULT = "result"
+"""What a contract's clauses call the value that is given back."""
+
 
 class Param(Value):
     """One positional parameter."""

@@ -44,6 +44,11 @@ class Root(NamedTuple):
     fixed: bool = True
     """Whether its parameters are settled; else the planner settles them."""
 
+    @property
+    def asked(self) -> str:
+        """What a planner is told to begin with: the header, or the name alone."""
+        return self.contract.header() if self.fixed else self.contract.name
+
 
 def root_of(task: Task) -> Root:
     """Return what the task's form asks of the root. A class has no root function."""

@@ -369,7 +369,7 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
             statement=workshop.statement,
             program=program.strip(),
             failure=failure_text(workshop, failing),
-            root=root.contract.header() if root.fixed else root.contract.name,
+            root=root.asked,
             about=root.about,
             taken=", ".join(n for n in taken if n != root.contract.name) or "none",
         )

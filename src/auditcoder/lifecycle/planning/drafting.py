@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, imports_of, parse
-from auditcoder.domain.contract import Contract, Cost, Param
+from auditcoder.domain.contract import RESULT, Contract, Cost, Param
 from auditcoder.domain.graph import (
     FromLocal,
     FromNode,
@@ -24,13 +24,12 @@ from auditcoder.domain.graph import (
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.lifecycle.forms import Root
-from auditcoder.lifecycle.planning.plan import PlanRefused
+from auditcoder.lifecycle.planning.plan import PlanRefused, root_node
 from auditcoder.lifecycle.planning.review import Check, Finding, finding
 from auditcoder.lifecycle.planning.roles import Decomposition, Interface, Interfaces, Part, Role
 from auditcoder.lifecycle.planning.stubs import (
     MOST_CHILDREN,
     MOST_DEPTH,
-    RESULT,
     call_example,
     checked,
     ordered,
@@ -99,7 +98,7 @@ def drafted(root: Root, decomposition: Decomposition, interfaces: Interfaces, co
     if tree.ids and not only:
         nodes = drafting.nodes(tree)
         if top is not None and all(node.contract for node in nodes):
-            graph = drafting.graph(_root_node(top, tree), nodes)
+            graph = drafting.graph(root_node(top, tuple(tree.below(ROOT))), nodes)
     return Draft(top, tree.parts, graph, tuple(drafting.findings))
 
 
@@ -117,18 +116,6 @@ class _Tree(NamedTuple):
         while (node := self.parents.get(node, ROOT)) != ROOT:
             found.add(node)
         return found
-
-
-def _root_node(contract: Contract, tree: _Tree) -> Node:
-    return Node(
-        id=ROOT,
-        goal="Answer the task",
-        kind=Kind.ORCHESTRATION,
-        dependencies=tuple(tree.below(ROOT)),
-        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params),
-        outputs=(Slot(name=RESULT, type=contract.returns),),
-        contract=contract,
-    )
 
 
 class _Drafting:

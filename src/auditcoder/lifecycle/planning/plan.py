@@ -6,13 +6,15 @@ from typing import NamedTuple
 import msgspec
 
 from auditcoder.domain.brief import Approach, Brief, Parsed, PlannedCheck, Requirements
-from auditcoder.domain.contract import Contract
+from auditcoder.domain.contract import RESULT, Contract
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.forms import Root
+
+_ROOT_GOAL = "Answer the task"
 
 
 class Given(NamedTuple):
@@ -89,6 +91,23 @@ def _derived(task: Task) -> list[StdioExample]:
     return [StdioExample(input=first.input.rstrip("\n"), output=first.output)]
 
 
+def root_node(contract: Contract, dependencies: tuple[NodeId, ...]) -> Node:
+    """Return the root of a plan with several nodes: it takes what the task gives."""
+    return Node(
+        id=ROOT,
+        goal=_ROOT_GOAL,
+        kind=Kind.ORCHESTRATION,
+        dependencies=dependencies,
+        inputs=_from_task(contract),
+        outputs=(Slot(name=RESULT, type=contract.returns),),
+        contract=contract,
+    )
+
+
+def _from_task(contract: Contract) -> tuple[Slot, ...]:
+    return tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params)
+
+
 def single(
     task: Task,
     root: Root,
@@ -106,12 +125,12 @@ def single(
         goal=goal or task.title or "Do what the task asks",
         kind=Kind.GENERAL,
         parent=ROOT,
-        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in promised.params),
-        outputs=(Slot(name="result", type=promised.returns),),
+        inputs=_from_task(promised),
+        outputs=(Slot(name=RESULT, type=promised.returns),),
         contract=promised,
         validation=("the task's examples",),
     )
-    top = Node(id=ROOT, goal="Answer the task", kind=Kind.ORCHESTRATION, dependencies=(only,))
+    top = Node(id=ROOT, goal=_ROOT_GOAL, kind=Kind.ORCHESTRATION, dependencies=(only,))
     around = root.given + root.main
     return Plan(
         brief=brief_for(task, Approach(strategy="one responsibility")),

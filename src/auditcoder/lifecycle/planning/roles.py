@@ -11,7 +11,7 @@ import msgspec
 
 from auditcoder.domain.binding import PARSE_ERRORS
 from auditcoder.domain.brief import Approach, Brief, Candidate, Choice, DataRange, Parsed, Trap
-from auditcoder.domain.contract import Clause, Cost, Param
+from auditcoder.domain.contract import RESULT, Clause, Cost, Param
 from auditcoder.domain.request import Reply
 from auditcoder.domain.task import (
     CallExample,
@@ -25,7 +25,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.planning.plan import brief_for
-from auditcoder.lifecycle.planning.stubs import RESULT, read_clause, read_cost
+from auditcoder.lifecycle.planning.stubs import read_clause, read_cost
 from auditcoder.lifecycle.samples import expression
 from auditcoder.lifecycle.shapes import Structured, Unfit
 

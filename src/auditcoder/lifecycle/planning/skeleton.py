@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from auditcoder.domain.binding import parse
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
+from auditcoder.domain.contract import RESULT
 from auditcoder.domain.graph import FromSelf, FromTask, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import ClassForm, Task
@@ -65,7 +66,7 @@ def _node(node: NodeId, name: str, functions: list[Function]) -> Node:
         kind=Kind.GENERAL,
         parent=ROOT,
         inputs=slots,
-        outputs=(Slot(name="result", type=contract.returns),),
+        outputs=(Slot(name=RESULT, type=contract.returns),),
         contract=contract,
         validation=("it compiles", "its signature is the skeleton's"),
     )

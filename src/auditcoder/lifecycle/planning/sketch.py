@@ -10,7 +10,7 @@ from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import ReplyUnusable
-from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.request import Reply
 from auditcoder.domain.task import (
@@ -26,7 +26,14 @@ from auditcoder.domain.values import whole
 from auditcoder.lifecycle.asking import why
 from auditcoder.lifecycle.drafts import completing
 from auditcoder.lifecycle.forms import Root, root_of
-from auditcoder.lifecycle.planning.plan import Given, Plan, PlanRefused, brief_for, single
+from auditcoder.lifecycle.planning.plan import (
+    Given,
+    Plan,
+    PlanRefused,
+    brief_for,
+    root_node,
+    single,
+)
 from auditcoder.lifecycle.planning.stubs import (
     Sketch,
     checked,
@@ -82,7 +89,7 @@ def plan(workshop: Workshop) -> Plan:
             MAX_TOKENS,
             role="planner",
             statement=workshop.statement,
-            root=root.contract.header() if root.fixed else root.contract.name,
+            root=root.asked,
             about=root.about,
             given=given,
         )
@@ -122,15 +129,7 @@ def plan_of(text: str, task: Task, root: Root, allocated: Iterable[NodeId] = (RO
         return plan._replace(brief=brief_for(task, approach, generated))
     nodes, directly = nodes_of(sketch, ROOT, allocated)
     by_name = {n.contract.name: n.id for n in nodes if n.contract}
-    top = Node(
-        id=ROOT,
-        goal="Answer the task",
-        kind=Kind.ORCHESTRATION,
-        dependencies=tuple(by_name[name] for name in directly),
-        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params),
-        outputs=(Slot(name="result", type=contract.returns),),
-        contract=contract,
-    )
+    top = root_node(contract, tuple(by_name[name] for name in directly))
     graph = checked(TaskGraph(nodes=(top, *nodes), order=ordered((top, *nodes))))
     return Plan(
         brief=brief_for(

@@ -158,12 +158,11 @@ def _variables(
     if role is Role.THINKER:
         return values
     values["feedback"] = _feedback(getattr(notes, role.value), told.get(role, ()))
-    header = root.contract.header() if root.fixed else root.contract.name
     match role:
         case Role.TASK_DECOMPOSER:
-            values |= {"root": header, "about": root.about}
+            values |= {"root": root.asked, "about": root.about}
         case Role.INTERFACE_DESIGNER:
-            also = "" if root.fixed else f", and one labelled `root` for `{header}` itself"
+            also = "" if root.fixed else f", and one labelled `root` for `{root.asked}` itself"
             taken = sorted({root.contract.name, *names_around(root)})
             values |= {"root": also, "taken": ", ".join(taken)}
         case Role.TEST_CASE_ANALYZER:

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, on_a_fresh_stack, parse
-from auditcoder.domain.contract import Clause, Contract, Cost
+from auditcoder.domain.contract import RESULT, Clause, Contract, Cost
 from auditcoder.domain.graph import (
     FromLocal,
     FromNode,
@@ -33,7 +33,6 @@ _LINE = re.compile(
 _PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 MOST_CHILDREN = 5
 MOST_DEPTH = 3
-RESULT = "result"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
-from auditcoder.domain.contract import Contract, signature_faults
+from auditcoder.domain.contract import RESULT, Contract, signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import (
     Bounds,
@@ -23,7 +23,6 @@ from auditcoder.domain.observed import read
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.domain.values import CheckId, digest
-from auditcoder.lifecycle.planning.stubs import RESULT
 from auditcoder.lifecycle.validating.comparing import same_output, same_value, shown
 from auditcoder.lifecycle.validating.evidence import VERDICTS, Check, Seen, record
 from auditcoder.lifecycle.validating.inputs import inputs_for, sized
