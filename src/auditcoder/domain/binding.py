@@ -4,7 +4,7 @@ import ast
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -13,6 +13,11 @@ GRAMMAR = (3, 11)
 
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What reading someone else's Python can raise."""
+
+LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
+"""What evaluating someone else's literal can raise."""
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _BUILTINS = """
     ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup
@@ -90,6 +95,16 @@ def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Imported, ...]:
             meaning = ast.unparse(alone) if alias.asname else f"import {name}"
         result.append(Imported(name=name, meaning=meaning, statement=ast.unparse(alone)))
     return tuple(result)
+
+
+def imported_by(tree: ast.AST) -> set[str]:
+    """Return every name that is imported anywhere in `tree`."""
+    return {
+        imported.name
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for imported in imports_of(statement)
+    }
 
 
 def imports_in(statement: ast.stmt) -> tuple[Imported, ...]:

@@ -12,12 +12,14 @@ from typing import NamedTuple
 from auditcoder.domain.binding import (
     BUILTINS,
     PARSE_ERRORS,
+    Function,
     bound_by,
+    imported_by,
     imports_of,
     on_a_fresh_stack,
     parse,
 )
-from auditcoder.domain.code import read_bundle
+from auditcoder.domain.code import first_line, read_bundle
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import Reply
@@ -25,7 +27,6 @@ from auditcoder.lifecycle.forms import is_stub
 from auditcoder.lifecycle.planning.skeleton import lifted
 from auditcoder.lifecycle.shapes import Block, Unfit
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 INTEGRATION = "# integration:"
 
 
@@ -244,9 +245,7 @@ class _Sorted:
     def _source(self, statement: ast.stmt) -> str:
         if isinstance(statement, Function):
             return lifted(self._lines, self._inside, statement)
-        marks: list[ast.expr] = getattr(statement, "decorator_list", [])
-        first = min([statement.lineno, *(mark.lineno for mark in marks)])
-        own = self._lines[first - 1 : statement.end_lineno]
+        own = self._lines[first_line(statement) - 1 : statement.end_lineno]
         alone = statement.col_offset == 0 and ";" not in own[-1]
         return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
@@ -372,13 +371,7 @@ def completing(source: str, bound: set[str]) -> list[str]:
         if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
     } | {a.arg for a in ast.walk(module) if isinstance(a, ast.arg)}
     defined = {n.name for n in ast.walk(module) if isinstance(n, Function | ast.ClassDef)}
-    imported = {
-        i.name
-        for n in ast.walk(module)
-        if isinstance(n, ast.Import | ast.ImportFrom)
-        for i in imports_of(n)
-    }
-    known = stored | defined | imported | bound | BUILTINS
+    known = stored | defined | imported_by(module) | bound | BUILTINS
     wanted = []
     for node in ast.walk(module):
         match node:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from copy import copy
 from itertools import chain, pairwise
 from textwrap import dedent
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import NamedTuple, TypeGuard
 
-from auditcoder.domain.binding import GRAMMAR, PARSE_ERRORS, parse
+from auditcoder.domain.binding import GRAMMAR, LITERAL_ERRORS, PARSE_ERRORS, Function, parse
 from auditcoder.domain.task import CallExample, ClassForm, FunctionForm, StdioExample
+from auditcoder.lifecycle.forms import says_nothing
 
 _FENCE = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^`]*+")
 
@@ -383,7 +384,7 @@ def _is_literal(node: ast.expr) -> bool:
         return False
     try:
         ast.literal_eval(node)
-    except (TypeError, *PARSE_ERRORS):
+    except LITERAL_ERRORS:
         return False
     return True
 
@@ -413,8 +414,6 @@ _CALLABLE = re.compile(r"\b(?:function|method|routine)\b", re.IGNORECASE)
 _PROGRAM = re.compile(r"\b(?:program|script)\b", re.IGNORECASE)
 _NEAR = 120
 _AT_ONCE = 25
-
-_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Header(NamedTuple):
@@ -490,7 +489,7 @@ def header(text: str) -> Header | None:
         module = parsed(source)
         if module is not None and len(module.body) == 1:
             only = module.body[0]
-            if isinstance(only, _Function):
+            if isinstance(only, Function):
                 return _header(only)
     return None
 
@@ -516,9 +515,9 @@ def _classes(code: str) -> list[ast.ClassDef]:
     return [node for node in module.body if isinstance(node, ast.ClassDef)] if module else []
 
 
-def _functions(code: str) -> list[_Function]:
+def _functions(code: str) -> list[Function]:
     module = parsed(_completed(code))
-    return [node for node in module.body if isinstance(node, _Function)] if module else []
+    return [node for node in module.body if isinstance(node, Function)] if module else []
 
 
 def _completed(code: str) -> str:
@@ -530,28 +529,19 @@ def _completed(code: str) -> str:
 
 def _is_open(node: ast.ClassDef) -> bool:
     """Whether every method is a stub, bar the constructor, and there is one."""
-    methods = [part for part in node.body if isinstance(part, _Function)]
+    methods = [part for part in node.body if isinstance(part, Function)]
     return any(map(_is_stub, methods)) and all(
         _is_stub(method) or method.name == "__init__" for method in methods
     )
 
 
-def _is_stub(function: _Function) -> bool:
+def _is_stub(function: Function) -> bool:
     """Whether the body does nothing but say what it should do."""
-    return all(_does_nothing(statement) for statement in function.body)
+    imports = (ast.Import, ast.ImportFrom)
+    return all(isinstance(s, imports) or says_nothing(s) for s in function.body)
 
 
-def _does_nothing(statement: ast.stmt) -> bool:
-    match statement:
-        case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
-            return name == "NotImplementedError"
-        case _:
-            return False
-
-
-def _header(function: _Function) -> Header | None:
+def _header(function: Function) -> Header | None:
     bare = copy(function)
     bare.body, bare.decorator_list = [], []
     try:

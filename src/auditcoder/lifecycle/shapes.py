@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS, parse
+from auditcoder.domain.binding import PARSE_ERRORS, Function, parse
 from auditcoder.domain.request import Finish, Reply
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def _is_python(text: str) -> bool:
         body = parse(text).body
     except PARSE_ERRORS:
         return False
-    return any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in body)
+    return any(isinstance(s, Function | ast.ClassDef) for s in body)
 
 
 class Structured(Generic[T]):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, imports_of, parse
+from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, imported_by, parse
 from auditcoder.domain.contract import RESULT, Contract, Cost, Param
 from auditcoder.domain.graph import (
     FromLocal,
@@ -351,8 +351,7 @@ class _Drafting:
 def names_around(root: Root) -> set[str]:
     """Return the names that stand around the root: what came with the task, and the main block."""
     around = parse(root.given + root.main)
-    imports = [s for s in ast.walk(around) if isinstance(s, ast.Import | ast.ImportFrom)]
-    return bound_by(around.body) | {i.name for s in imports for i in imports_of(s)}
+    return bound_by(around.body) | imported_by(around)
 
 
 def _is_name(text: str) -> bool:

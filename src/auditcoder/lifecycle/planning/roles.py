@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.brief import Approach, Brief, Candidate, Choice, DataRange, Parsed, Trap
 from auditcoder.domain.contract import RESULT, Clause, Cost, Param
 from auditcoder.domain.request import Reply
@@ -271,7 +271,7 @@ def _call(entry: str, case: Case) -> CallExample | None:
                 return CallExample(arguments=arguments, result=ast.unparse(result))
             case _:
                 return None
-    except (TypeError, *PARSE_ERRORS):
+    except LITERAL_ERRORS:
         return None
 
 

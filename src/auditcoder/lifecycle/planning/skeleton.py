@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Sequence
 
-from auditcoder.domain.binding import parse
+from auditcoder.domain.binding import Function, parse
 from auditcoder.domain.brief import Approach
-from auditcoder.domain.code import read_bundle
+from auditcoder.domain.code import first_line, read_bundle
 from auditcoder.domain.contract import RESULT
 from auditcoder.domain.graph import FromSelf, FromTask, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
@@ -15,8 +15,6 @@ from auditcoder.lifecycle.forms import contract_of, is_stub
 from auditcoder.lifecycle.planning.plan import Given, Plan, brief_for
 
 PLANNER = "skeleton"
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def plan(task: Task, form: ClassForm) -> Plan:
@@ -98,7 +96,7 @@ def _is_star(statement: ast.stmt) -> bool:
 
 def lifted(lines: Sequence[str], inside: frozenset[int], function: Function) -> str:
     """Return a method as it stands in its class, moved to the margin; strings stay as they are."""
-    first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
+    first = first_line(function)
     margin = " " * function.col_offset
     own = enumerate(lines[first - 1 : function.end_lineno], start=first)
     moved = [line if number in inside else line.removeprefix(margin) for number, line in own]

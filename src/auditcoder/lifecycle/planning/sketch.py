@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack
+from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS, on_a_fresh_stack
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import Contract, Cost
@@ -193,7 +193,7 @@ def _generated(task: Task, sketch: Sketch) -> list[Example]:
 def _as_stdio(example: CallExample) -> StdioExample | None:
     try:
         given, made = ast.literal_eval(example.arguments), ast.literal_eval(example.result)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except LITERAL_ERRORS:
         return None
     if not isinstance(given, str) or not isinstance(made, str):
         return None

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, on_a_fresh_stack, parse
+from auditcoder.domain.binding import (
+    BUILTINS,
+    LITERAL_ERRORS,
+    PARSE_ERRORS,
+    Function,
+    bound_by,
+    imported_by,
+    on_a_fresh_stack,
+    parse,
+)
 from auditcoder.domain.contract import RESULT, Clause, Contract, Cost
 from auditcoder.domain.graph import (
     FromLocal,
@@ -33,8 +42,6 @@ _LINE = re.compile(
 _PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 MOST_CHILDREN = 5
 MOST_DEPTH = 3
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Stub(NamedTuple):
@@ -222,7 +229,7 @@ def call_example(text: str, name: str) -> CallExample | None:
                 return CallExample(
                     arguments=", ".join(ast.unparse(a) for a in args), result=ast.unparse(result)
                 )
-            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            except LITERAL_ERRORS:
                 return None
         case _:
             return None
@@ -230,17 +237,11 @@ def call_example(text: str, name: str) -> CallExample | None:
 
 def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
     """The root calls what the sketch names, what Python has, and nothing else."""
-    imported = {
-        (alias.asname or alias.name).partition(".")[0]
-        for s in ast.walk(module)
-        if isinstance(s, ast.Import | ast.ImportFrom)
-        for alias in s.names
-    }
     local = bound_by(top.body) | {a.arg for a in ast.walk(top) if isinstance(a, ast.arg)}
     local |= {
         n.id for n in ast.walk(top) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
-    known = set(functions) | imported | local | BUILTINS
+    known = set(functions) | imported_by(module) | local | BUILTINS
     called = {
         n.func.id for n in ast.walk(top) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     }

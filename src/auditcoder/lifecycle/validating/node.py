@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
+from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS
 from auditcoder.domain.contract import RESULT, Contract, signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import (
@@ -119,7 +120,7 @@ def surroundings(workshop: Workshop, node: NodeId) -> str | None:
 def _compile(source: str) -> Seen:
     try:
         compile(source, "bundle", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except PARSE_ERRORS as error:
         return Seen(Verdict.FAILED, f"it does not compile: {error}", judge="parser")
     return Seen(Verdict.PASSED, judge="parser")
 
@@ -205,7 +206,7 @@ def _printed(value: object) -> str:
 def _literal(text: str) -> object:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except LITERAL_ERRORS:
         return text
 
 

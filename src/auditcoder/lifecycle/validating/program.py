@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import (
     PROGRAM_FILE,
@@ -211,7 +212,7 @@ def _expected(workshop: Workshop, text: str) -> object:
     """Return the value that an example's text stands for; what is no literal is run, apart."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except LITERAL_ERRORS:
         pass
     outcome = workshop.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
     match outcome.calls:
