@@ -25,7 +25,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import Reply
 from auditcoder.lifecycle.forms import is_stub
 from auditcoder.lifecycle.planning.skeleton import lifted
-from auditcoder.lifecycle.shapes import Block, Unfit
+from auditcoder.lifecycle.shapes import Code, Unfit
 
 INTEGRATION = "# integration:"
 
@@ -73,21 +73,16 @@ class DraftShape:
         self._others = dict(others)
         self._scope = scope
         self._strict = True
-        self._block = Block()
+        self._code = Code(self._split)
 
     def instruction(self) -> str:
         """Ask for a block."""
-        return self._block.instruction()
+        return self._code.instruction()
 
     def read(self, reply: Reply) -> Draft:
         """Split the reply, or say what is wrong with it."""
         strict, self._strict = self._strict, False
-        text = self._block.read(reply)
-        try:
-            # Always the same answer, however deep the caller stands and the code is nested.
-            draft = on_a_fresh_stack(lambda: self._split(text))
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the code cannot be read: {type(error).__name__}") from error
+        draft = self._code.read(reply)
         if not draft.pieces or (strict and draft.missing):
             raise Unfit("; ".join(draft.missing.values()))
         if strict and draft.crossing and not draft.rationale:

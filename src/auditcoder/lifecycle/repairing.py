@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from auditcoder.domain.assembly import AssemblyConflict
-from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack, parse
+from auditcoder.domain.binding import PARSE_ERRORS, parse
 from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised, GraphRevised
@@ -23,7 +23,6 @@ from auditcoder.domain.graph import GraphDelta, Node, apply, diff, named_in
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, Target
 from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
-from auditcoder.domain.request import Reply
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Value
@@ -32,11 +31,11 @@ from auditcoder.lifecycle.asking import why
 from auditcoder.lifecycle.drafts import DraftShape, Piece
 from auditcoder.lifecycle.failures import failure_text
 from auditcoder.lifecycle.forms import contract_of, root_of
-from auditcoder.lifecycle.planning.grafting import graft
-from auditcoder.lifecycle.planning.plan import Given, Plan, PlanRefused
+from auditcoder.lifecycle.planning.grafting import graft_shape
+from auditcoder.lifecycle.planning.plan import Given, Plan
 from auditcoder.lifecycle.planning.rendering import described, sketch_text
-from auditcoder.lifecycle.planning.sketch import SketchShape
-from auditcoder.lifecycle.shapes import Block, Structured, Unfit
+from auditcoder.lifecycle.planning.sketch import sketch_shape
+from auditcoder.lifecycle.shapes import Structured
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.workshop import Workshop
 
@@ -255,39 +254,6 @@ def _around(workshop: Workshop, node: NodeId) -> str:
     return sketch_text(graph, building.root_code(workshop, [node]))
 
 
-class GraftShape:
-    """A sketch for one branch that fits into the rest."""
-
-    schema = ""
-
-    def __init__(self, workshop: Workshop, top: NodeId) -> None:
-        ledger = workshop.recorder.ledger
-        self._graph, self._top = ledger.graph, top
-        self._allocated = tuple(ledger.allocated)
-        below = ledger.graph.subtree(top)
-        promised = {n.contract.name for n in ledger.graph.nodes if n.contract}
-        owners = ledger.working.owners().items()
-        self._owned = frozenset(name for name, n in owners if n not in below) - promised
-        self._block = Block()
-
-    def instruction(self) -> str:
-        """Ask for a block."""
-        return self._block.instruction()
-
-    def read(self, reply: Reply) -> tuple[GraphDelta, str, str]:
-        """Return the delta, and the branch root's code if the sketch wrote it."""
-        text = self._block.read(reply)
-        try:
-            delta, sketch = on_a_fresh_stack(
-                lambda: graft(text, self._graph, self._top, self._allocated, self._owned)
-            )
-        except PlanRefused as refused:
-            raise Unfit(str(refused)) from refused
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the sketch cannot be read: {type(error).__name__}") from error
-        return delta, sketch.body, sketch.imports
-
-
 def _branch(workshop: Workshop, chosen: Repair) -> None:
     """Replan inside the branch's frozen interface, then ask for the code of what is new."""
     recorder = workshop.recorder
@@ -301,7 +267,7 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
     try:
         answer = workshop.ask(
             "replan_branch",
-            GraftShape(workshop, top),
+            graft_shape(recorder.ledger, top),
             Phase.PLANNING,
             _SKETCH_TOKENS,
             role="branch replanner",
@@ -317,15 +283,15 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
     except ReplyUnusable:
         _write_again(workshop, top, chosen)
         return
-    delta, body, imports = answer.value
+    delta, sketch = answer.value
     if diff(graph, apply(graph, delta)) is not None and not _grafted(workshop, delta):
         _write_again(workshop, top, chosen)
         return
     after = recorder.ledger.graph
     todo = [n for n in after.order if n in after.subtree(top)]
     inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
-    if body and top not in todo:
-        source = f"{imports}\n\n{body}" if imports else body
+    if sketch.body and top not in todo:
+        source = f"{sketch.imports}\n\n{sketch.body}" if sketch.imports else sketch.body
         if building.write_piece(workshop, top, Piece(source), answer.seq, "branch replanner"):
             inner.remove(top)
     lesson = f"It was written before, and failed. {failure_text(workshop, chosen.failing)}"
@@ -362,7 +328,7 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
     try:
         answer = workshop.ask(
             "redo",
-            SketchShape(task, root, tuple(ledger.allocated)),
+            sketch_shape(task, root, tuple(ledger.allocated)),
             Phase.PLANNING,
             _SKETCH_TOKENS,
             role="planner",

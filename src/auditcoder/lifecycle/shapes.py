@@ -2,11 +2,12 @@
 
 import ast
 import re
+from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS, Function, parse
+from auditcoder.domain.binding import PARSE_ERRORS, Function, on_a_fresh_stack, parse
 from auditcoder.domain.request import Finish, Reply
 
 T = TypeVar("T")
@@ -89,6 +90,30 @@ class Block:
         if not found:
             raise Unfit("there is no ```python block in it")
         return max(found, key=len)
+
+
+class Code(Generic[T]):
+    """One block of Python, out of which something is read; `read` raises Unfit or PARSE_ERRORS."""
+
+    schema = ""
+
+    def __init__(self, read: Callable[[str], T], what: str = "code") -> None:
+        self._block = Block()
+        self._read = read
+        self._what = what
+
+    def instruction(self) -> str:
+        """Ask for a fenced block."""
+        return self._block.instruction()
+
+    def read(self, reply: Reply) -> T:
+        """Read the block, or say why that cannot be done."""
+        text = self._block.read(reply)
+        try:
+            # Always the same answer, however deep the caller stands and the code is nested.
+            return on_a_fresh_stack(lambda: self._read(text))
+        except PARSE_ERRORS as error:
+            raise Unfit(f"the {self._what} cannot be read: {type(error).__name__}") from error
 
 
 def _is_python(text: str) -> bool:

@@ -6,6 +6,7 @@ import msgspec
 
 from auditcoder.domain.graph import GraphDelta, Node, Region, TaskGraph, apply
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.ledger import Ledger
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.planning.stubs import (
     Sketch,
@@ -15,6 +16,17 @@ from auditcoder.lifecycle.planning.stubs import (
     reached,
     read_sketch,
 )
+from auditcoder.lifecycle.shapes import Code
+
+
+def graft_shape(ledger: Ledger, top: NodeId) -> Code[tuple[GraphDelta, Sketch]]:
+    """Ask for a sketch of one branch that fits into the rest."""
+    graph, allocated = ledger.graph, tuple(ledger.allocated)
+    below = graph.subtree(top)
+    promised = {n.contract.name for n in graph.nodes if n.contract}
+    owners = ledger.working.owners().items()
+    owned = frozenset(name for name, node in owners if node not in below) - promised
+    return Code(lambda text: graft(text, graph, top, allocated, owned), "sketch")
 
 
 def graft(

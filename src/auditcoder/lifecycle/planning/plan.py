@@ -13,6 +13,7 @@ from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.forms import Root
+from auditcoder.lifecycle.shapes import Unfit
 
 _ROOT_GOAL = "Answer the task"
 
@@ -37,8 +38,8 @@ class Plan(NamedTuple):
     given: dict[NodeId, Given]
 
 
-class PlanRefused(Exception):
-    """A plan that cannot be committed. The text says why, to the model as much as to a reader."""
+class PlanRefused(Unfit):
+    """A plan that cannot be committed."""
 
 
 def brief_for(

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS, on_a_fresh_stack
+from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.request import Reply
 from auditcoder.domain.task import (
     CallExample,
     Example,
@@ -42,7 +41,7 @@ from auditcoder.lifecycle.planning.stubs import (
     reached,
     read_sketch,
 )
-from auditcoder.lifecycle.shapes import Block, Unfit
+from auditcoder.lifecycle.shapes import Code
 from auditcoder.lifecycle.workshop import Workshop
 
 PLANNER = "sketch"
@@ -50,30 +49,9 @@ MAX_TOKENS = 500
 _MOST_GENERATED = 3
 
 
-class SketchShape:
-    """A block of stubs that makes a valid plan."""
-
-    schema = ""
-
-    def __init__(self, task: Task, root: Root, allocated: Iterable[NodeId] = (ROOT,)) -> None:
-        self._task = task
-        self._root = root
-        self._allocated = tuple(allocated)
-        self._block = Block()
-
-    def instruction(self) -> str:
-        """Ask for a block."""
-        return self._block.instruction()
-
-    def read(self, reply: Reply) -> Plan:
-        """Read the plan, or say why it is none."""
-        text = self._block.read(reply)
-        try:
-            return on_a_fresh_stack(lambda: plan_of(text, self._task, self._root, self._allocated))
-        except PlanRefused as refused:
-            raise Unfit(str(refused)) from refused
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the sketch cannot be read: {type(error).__name__}") from error
+def sketch_shape(task: Task, root: Root, allocated: tuple[NodeId, ...] = (ROOT,)) -> Code[Plan]:
+    """Ask for a block of stubs that makes a valid plan."""
+    return Code(lambda text: plan_of(text, task, root, allocated), "sketch")
 
 
 def plan(workshop: Workshop) -> Plan:
@@ -84,7 +62,7 @@ def plan(workshop: Workshop) -> Plan:
     try:
         answer = workshop.ask(
             "sketch",
-            SketchShape(task, root),
+            sketch_shape(task, root),
             Phase.PLANNING,
             MAX_TOKENS,
             role="planner",
