@@ -28,13 +28,13 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle import building
 from auditcoder.lifecycle.asking import why
-from auditcoder.lifecycle.drafts import DraftShape, Piece
-from auditcoder.lifecycle.failures import failure_text
+from auditcoder.lifecycle.drafts import Piece
+from auditcoder.lifecycle.failures import failure_text, lesson
 from auditcoder.lifecycle.forms import contract_of, root_of
 from auditcoder.lifecycle.planning.grafting import graft_shape
 from auditcoder.lifecycle.planning.plan import Given, Plan
 from auditcoder.lifecycle.planning.rendering import described, sketch_text
-from auditcoder.lifecycle.planning.sketch import sketch_shape
+from auditcoder.lifecycle.planning.sketch import from_reply, sketch_shape
 from auditcoder.lifecycle.shapes import Structured
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.workshop import Workshop
@@ -222,13 +222,11 @@ def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
     contract = described_node.contract
     if contract is None or code is None:
         return
-    scope = code.scope
-    others = {n.contract.name: n.id for n in graph.nodes if n.contract and n.id != node}
     hints = "".join(f"\n- {hint}" for hint in described_node.hints)
     try:
         answer = workshop.ask(
             "repair_node",
-            DraftShape({node: contract}, others, scope, building.present(workshop)),
+            building.draft_shape(workshop, [node]),
             Phase.GENERATION,
             _CODE_TOKENS,
             role=building.specialist(described_node),
@@ -294,8 +292,8 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
         source = f"{sketch.imports}\n\n{sketch.body}" if sketch.imports else sketch.body
         if building.write_piece(workshop, top, Piece(source), answer.seq, "branch replanner"):
             inner.remove(top)
-    lesson = f"It was written before, and failed. {failure_text(workshop, chosen.failing)}"
-    building.ask_for(workshop, [n for n in (*todo, *inner) if after.by_id[n].contract], lesson)
+    promising = [n for n in (*todo, *inner) if after.by_id[n].contract]
+    building.ask_for(workshop, promising, lesson(workshop, chosen.failing))
 
 
 def _grafted(workshop: Workshop, delta: GraphDelta) -> bool:
@@ -318,8 +316,7 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
     ledger = recorder.ledger
     if isinstance(task.form, ClassForm):
         nodes = [n for n in ledger.graph.order if ledger.working.code[n].agent != "skeleton"]
-        lesson = f"It was written before, and failed. {failure_text(workshop, failing)}"
-        building.ask_for(workshop, nodes, lesson)
+        building.ask_for(workshop, nodes, lesson(workshop, failing))
         return measure(workshop, "all methods were written again")
     root = root_of(task)
     assert ledger.transaction is not None
@@ -341,16 +338,13 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
         )
     except ReplyUnusable as unusable:
         return recorder.decide(f"no new plan could be used: {why(unusable)}")
-    plan = answer.value
+    plan = from_reply(answer.value, answer.seq)
     delta = _replacing(ledger.graph.by_id[ROOT], ledger.graph.ids - {ROOT}, plan)
     try:
         recorder.record(GraphRevised(delta=delta, reason="the whole was planned again"))
     except RecordRefused as refused:
         return recorder.decide(f"the new plan does not fit: {refused}")
-    given = {
-        n: g._replace(reply=answer.seq) if g.agent == "sketch" else g for n, g in plan.given.items()
-    }
-    _rewrite(workshop, given)
+    _rewrite(workshop, plan.given)
     return measure(workshop, "the whole was planned and written again")
 
 
