@@ -48,10 +48,7 @@ def write_given(workshop: Workshop, node: NodeId, known: Given) -> None:
 def _unwritten(workshop: Workshop) -> list[NodeId]:
     """Return the nodes that promise code and have none, leaves first, the root last."""
     graph, code = workshop.recorder.ledger.graph, workshop.recorder.ledger.working.code
-    inner = sorted(
-        (n for n in graph.ids if n not in graph.order), key=lambda n: (-len(graph.path(n)), n)
-    )
-    return [n for n in (*graph.order, *inner) if graph.by_id[n].contract and n not in code]
+    return [n for n in (*graph.order, *graph.inner) if graph.by_id[n].contract and n not in code]
 
 
 def ask_for(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> None:
@@ -153,7 +150,7 @@ def contracts(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[NodeId, Contrac
 
 def _others(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[str, NodeId]:
     asked = set(nodes)
-    return {n.contract.name: n.id for n in graph.nodes if n.contract and n.id not in asked}
+    return {name: node for name, node in graph.promises.items() if node not in asked}
 
 
 def _present(workshop: Workshop) -> dict[NodeId, str]:

@@ -93,8 +93,7 @@ def make_plan(workshop: Workshop) -> Plan:
 def assemble(workshop: Workshop) -> None:
     """Put the program together; a part that cannot stand beside the others is not used."""
     graph = workshop.recorder.ledger.graph
-    inner = sorted(graph.ids - set(graph.order), key=lambda n: (-len(graph.path(n)), n))
-    promising = [n for n in (*reversed(graph.order), *inner) if graph.by_id[n].contract]
+    promising = [n for n in (*reversed(graph.order), *graph.inner) if graph.by_id[n].contract]
     for node in (None, *promising):
         if node is not None:
             building.replace(workshop, node, "it clashes with another part of the program")

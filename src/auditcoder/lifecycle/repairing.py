@@ -261,7 +261,7 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
     assert node.contract is not None
     region = graph.subtree(top)
     _revise(workshop, top, chosen.finding, may_change_interface=False)
-    taken = sorted(n.contract.name for n in graph.nodes if n.contract and n.id not in region)
+    taken = sorted(name for name, n in graph.promises.items() if n not in region)
     try:
         answer = workshop.ask(
             "replan_branch",
@@ -321,7 +321,7 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
     root = root_of(task)
     assert ledger.transaction is not None
     program = recorder.text(ledger.transaction.program)
-    taken = sorted(n.contract.name for n in ledger.graph.nodes if n.contract and n.id != ROOT)
+    taken = sorted(set(ledger.graph.promises) - {root.contract.name})
     try:
         answer = workshop.ask(
             "redo",
@@ -334,7 +334,7 @@ def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
             failure=failure_text(workshop, failing),
             root=root.asked,
             about=root.about,
-            taken=", ".join(n for n in taken if n != root.contract.name) or "none",
+            taken=", ".join(taken) or "none",
         )
     except ReplyUnusable as unusable:
         return recorder.decide(f"no new plan could be used: {why(unusable)}")
