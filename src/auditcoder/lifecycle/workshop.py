@@ -78,6 +78,13 @@ class Workshop:
         shown = shown_examples(self.task)
         return f"{self.task.statement}\n\n{shown}" if shown else self.task.statement
 
+    @property
+    def program(self) -> str:
+        """The program as it was last put together."""
+        assembly = self.recorder.ledger.working.assembly
+        assert assembly is not None
+        return self.recorder.text(assembly.program)
+
     def ask(
         self,
         prompt: str,

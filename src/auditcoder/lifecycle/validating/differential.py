@@ -3,9 +3,8 @@
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import Bounds, CallFunction, Execution, Outcome, Raised, Returned
+from auditcoder.domain.execution import Bounds, Raised, Returned
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.observed import read
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId, digest
@@ -15,6 +14,7 @@ from auditcoder.lifecycle.shapes import Code, Unfit
 from auditcoder.lifecycle.validating.comparing import same_value, shown
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
 from auditcoder.lifecycle.validating.node import surroundings
+from auditcoder.lifecycle.validating.running import run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
 
 _COUNT = 20
@@ -91,17 +91,18 @@ def _audit(seed):
         arguments = (arguments,)
     return repr(arguments), {contract.name}(*copy.deepcopy(arguments))
 """
-    made = _run(workshop, harness, tuple(f"_audit({seed})" for seed in range(_COUNT)))
+    seeds = tuple(f"_audit({seed})" for seed in range(_COUNT))
+    made = run_calls(workshop, harness, seeds, _BOUNDS)
     cases = [case for call in made.calls if isinstance(call, Returned) and (case := _case(call))]
     if not cases:
         return Seen(Verdict.PASSED, "the reference made no usable case", outcome=made)
     calls = tuple(f"{contract.name}(*{arguments})" for arguments, _ in cases)
-    outcome = _run(workshop, program, calls)
+    outcome = run_calls(workshop, program, calls, _BOUNDS)
     for (arguments, expected), call in zip(cases, outcome.calls, strict=False):
         if isinstance(call, Raised):
             said = f"{arguments} raises {call.exception}: {call.message}"
             return Seen(Verdict.CRASH, said, outcome=outcome)
-        value = _value(call)
+        value = value_of(call.value)
         if not same_value(expected, value):
             said = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
             return Seen(Verdict.FAILED, said[:500], outcome=outcome)
@@ -110,21 +111,8 @@ def _audit(seed):
     return Seen(Verdict.PASSED, f"they agree on {len(cases)} inputs", outcome=outcome)
 
 
-def _run(workshop: Workshop, source: str, calls: tuple[str, ...]) -> Outcome:
-    return workshop.sandbox.run(
-        Execution(source=source, action=CallFunction(calls=calls), bounds=_BOUNDS)
-    )
-
-
 def _case(call: Returned) -> tuple[str, object] | None:
-    value = _value(call)
+    value = value_of(call.value)
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
         return value[0], value[1]
     return None
-
-
-def _value(call: Returned) -> object:
-    try:
-        return read(call.value)
-    except ValueError:
-        return call.value

@@ -9,24 +9,16 @@ from auditcoder.domain.assembly import AssemblyConflict, assemble
 from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS
 from auditcoder.domain.contract import RESULT, Contract, signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import (
-    Bounds,
-    CallFunction,
-    Ending,
-    Execution,
-    Outcome,
-    Raised,
-    Returned,
-)
+from auditcoder.domain.execution import Bounds, Ending, Outcome, Raised, Returned
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.observed import read
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.validating.comparing import same_output, same_value, shown
 from auditcoder.lifecycle.validating.evidence import VERDICTS, Check, Seen, record
 from auditcoder.lifecycle.validating.inputs import inputs_for, sized
+from auditcoder.lifecycle.validating.running import ended, run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
 
 _BOUNDS = Bounds(seconds=3.0)
@@ -178,10 +170,10 @@ def _given(workshop: Workshop, node: Node, contract: Contract, program: str) -> 
 def _answer(
     workshop: Workshop, program: str, call: str, example: StdioExample | CallExample
 ) -> Seen:
-    outcome = _run(workshop, program, (call,))
+    outcome = run_calls(workshop, program, (call,), _BOUNDS)
     match outcome.calls:
         case (Returned(value=text), *_):
-            value = _read(text)
+            value = value_of(text)
             if isinstance(example, StdioExample):
                 right = same_output(example.output, _printed(value))
             else:
@@ -192,7 +184,7 @@ def _answer(
         case (Raised() as raised, *_):
             return Seen(Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome)
         case _:
-            return Seen(_ended(outcome), outcome.note, outcome=outcome)
+            return Seen(ended(outcome), outcome.note, outcome=outcome)
 
 
 def _printed(value: object) -> str:
@@ -209,23 +201,6 @@ def _literal(text: str) -> object:
         return text
 
 
-def _run(workshop: Workshop, source: str, calls: tuple[str, ...]) -> Outcome:
-    return workshop.sandbox.run(
-        Execution(source=source, action=CallFunction(calls=calls), bounds=_BOUNDS)
-    )
-
-
-def _read(text: str) -> object:
-    try:
-        return read(text)
-    except ValueError:
-        return text
-
-
-def _ended(outcome: Outcome) -> Verdict:
-    return Verdict.CRASH if outcome.ending is Ending.OK else VERDICTS[outcome.ending]
-
-
 def _promises(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
     """Check each executable `ensures` on generated inputs that every `requires` admits."""
     promised = [c.expression for c in contract.ensures if c.expression]
@@ -240,7 +215,7 @@ def _promises(workshop: Workshop, node: Node, contract: Contract, program: str) 
 
     @cache
     def outcome() -> Outcome:
-        return _run(workshop, harness, calls)
+        return run_calls(workshop, harness, calls, _BOUNDS)
 
     seen = []
     for number, expression in enumerate(promised):
@@ -297,13 +272,13 @@ def _kept(
                     said = f"({row}) raises {call.exception}: {call.message}"
                     return Seen(Verdict.CRASH, said, outcome=seen)
                 continue
-            kept = _read(call.value)
+            kept = value_of(call.value)
             if isinstance(kept, list) and len(kept) > number:
                 if kept[number] is False:
                     return Seen(Verdict.FAILED, f"it does not hold for ({row})", outcome=seen)
                 held += kept[number] is True
         if not seen.calls and seen.ending is not Ending.OK:
-            return Seen(_ended(seen), "it cannot be loaded", outcome=seen)
+            return Seen(ended(seen), "it cannot be loaded", outcome=seen)
         if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:
             return Seen(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
         return Seen(Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen)
@@ -347,8 +322,9 @@ def _audit_time(n):
     )
 
     def run() -> Seen:
-        outcome = _run(workshop, harness, tuple(f"_audit_time({n})" for n in _SIZES))
-        times = [_read(c.value) for c in outcome.calls if isinstance(c, Returned)]
+        calls = tuple(f"_audit_time({n})" for n in _SIZES)
+        outcome = run_calls(workshop, harness, calls, _BOUNDS)
+        times = [value_of(c.value) for c in outcome.calls if isinstance(c, Returned)]
         return _grown([t for t in times if isinstance(t, float)], allowed, outcome)
 
     return [record(workshop, check, run)]
