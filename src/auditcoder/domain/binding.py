@@ -2,6 +2,7 @@
 
 import ast
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias, TypeVar
@@ -65,6 +66,23 @@ def parse(source: str) -> ast.Module:
     """Parse by the one grammar; raise one of PARSE_ERRORS otherwise."""
     with _PARSING:  # Python 3.11 counts the depth of a tree for all threads together
         return ast.parse(source, feature_version=GRAMMAR)
+
+
+def expression(text: str) -> ast.expr:
+    """Parse a Python expression; raise one of PARSE_ERRORS otherwise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Parse code quietly; None if it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return parse(code)
+        except PARSE_ERRORS:
+            return None
 
 
 class Imported(msgspec.Struct, frozen=True):

@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, imported_by, parse
+from auditcoder.domain.binding import (
+    BUILTINS,
+    PARSE_ERRORS,
+    bound_by,
+    expression,
+    imported_by,
+    parse,
+)
 from auditcoder.domain.contract import RESULT, Contract, Cost, Param
 from auditcoder.domain.graph import (
     FromLocal,
@@ -38,7 +45,6 @@ from auditcoder.lifecycle.planning.stubs import (
     read_kind,
     validation_of,
 )
-from auditcoder.lifecycle.samples import expression
 
 _NOTHING = {"", "none", "null", "s0", "root"}
 """What models write where they mean the root, or nothing."""

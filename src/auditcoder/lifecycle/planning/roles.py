@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from auditcoder.domain.binding import LITERAL_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS, expression
 from auditcoder.domain.brief import Approach, Brief, Candidate, Choice, DataRange, Parsed, Trap
 from auditcoder.domain.contract import RESULT, Clause, Cost, Param
 from auditcoder.domain.request import Reply
@@ -26,7 +26,6 @@ from auditcoder.domain.task import (
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.planning.stubs import read_clause, read_cost
-from auditcoder.lifecycle.samples import expression
 from auditcoder.lifecycle.shapes import Structured, Unfit
 
 FEWEST_CASES = 3

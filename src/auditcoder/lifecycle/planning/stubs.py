@@ -12,6 +12,7 @@ from auditcoder.domain.binding import (
     PARSE_ERRORS,
     Function,
     bound_by,
+    expression,
     imported_by,
     on_a_fresh_stack,
     parse,
@@ -34,7 +35,6 @@ from auditcoder.domain.task import CallExample
 from auditcoder.domain.values import whole
 from auditcoder.lifecycle.forms import contract_of, is_stub
 from auditcoder.lifecycle.planning.plan import PlanRefused
-from auditcoder.lifecycle.samples import expression
 
 _LINE = re.compile(
     r"^\s*(kind|requires|ensures|cost|example|examples|uses|invariant)\s*:\s*(.+)$", re.IGNORECASE
