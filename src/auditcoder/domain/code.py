@@ -127,6 +127,14 @@ class Bundle(msgspec.Struct, frozen=True, dict=True):
         """Everything in it that could be a name."""
         return frozenset(re.findall(r"\w+", self.source))
 
+    def at_margin(self, function: Function) -> str:
+        """Return a function as it stands in a class, moved to the margin; strings stay put."""
+        first, margin = first_line(function), " " * function.col_offset
+        own = enumerate(self.lines[first - 1 : function.end_lineno], start=first)
+        kept = self.inside_string
+        moved = [line if number in kept else line.removeprefix(margin) for number, line in own]
+        return "\n".join(moved) + "\n"
+
 
 @lru_cache(maxsize=512)
 def read_bundle(source: str) -> Bundle:

@@ -10,11 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from auditcoder.domain.binding import (
-    BUILTINS,
     PARSE_ERRORS,
     Function,
     bound_by,
-    imported_by,
     imports_of,
     on_a_fresh_stack,
     parse,
@@ -24,7 +22,7 @@ from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import Reply
 from auditcoder.lifecycle.forms import is_stub
-from auditcoder.lifecycle.planning.skeleton import lifted
+from auditcoder.lifecycle.imports import completing
 from auditcoder.lifecycle.shapes import Code, Unfit
 
 INTEGRATION = "# integration:"
@@ -176,8 +174,7 @@ class _Sorted:
         others: Mapping[str, NodeId],
         scope: str,
     ) -> None:
-        self._lines = text.split("\n")
-        self._inside = read_bundle(text).inside_string
+        self._whole = read_bundle(text)
         self._scope = scope
         self._owned: dict[NodeId, list[str]] = {}
         self._helpers: dict[str, str] = {}
@@ -239,8 +236,8 @@ class _Sorted:
 
     def _source(self, statement: ast.stmt) -> str:
         if isinstance(statement, Function):
-            return lifted(self._lines, self._inside, statement)
-        own = self._lines[first_line(statement) - 1 : statement.end_lineno]
+            return self._whole.at_margin(statement)
+        own = self._whole.lines[first_line(statement) - 1 : statement.end_lineno]
         alone = statement.col_offset == 0 and ";" not in own[-1]
         return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
@@ -306,74 +303,3 @@ def _words(source: str) -> frozenset[str]:
 
 def _mentions(source: str, name: str) -> bool:
     return name in _words(source)
-
-
-_MODULES = frozenset(
-    [
-        "bisect",
-        "collections",
-        "copy",
-        "csv",
-        "datetime",
-        "decimal",
-        "fractions",
-        "functools",
-        "hashlib",
-        "heapq",
-        "io",
-        "itertools",
-        "json",
-        "math",
-        "operator",
-        "os",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "sys",
-        "time",
-    ]
-)
-_FROM = {
-    name: module
-    for module, names in {
-        "bisect": "bisect_left bisect_right insort",
-        "collections": "Counter OrderedDict defaultdict deque namedtuple",
-        "dataclasses": "dataclass field",
-        "decimal": "Decimal",
-        "fractions": "Fraction",
-        "functools": "cache cmp_to_key lru_cache partial reduce",
-        "heapq": "heapify heappop heappush",
-        "itertools": "accumulate chain combinations groupby pairwise permutations product"
-        " zip_longest",
-        "math": "ceil comb factorial floor gcd isqrt lcm sqrt",
-        "pathlib": "Path",
-        "typing": "Any Callable Dict Iterable Iterator List Optional Sequence Set Tuple Union",
-    }.items()
-    for name in names.split()
-}
-
-
-def completing(source: str, bound: set[str]) -> list[str]:
-    """Return the imports of the standard library that a piece of code uses and forgot."""
-    try:
-        module = on_a_fresh_stack(lambda: parse(source))
-    except PARSE_ERRORS:
-        return []
-    stored = {
-        n.id
-        for n in ast.walk(module)
-        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-    } | {a.arg for a in ast.walk(module) if isinstance(a, ast.arg)}
-    defined = {n.name for n in ast.walk(module) if isinstance(n, Function | ast.ClassDef)}
-    known = stored | defined | imported_by(module) | bound | BUILTINS
-    wanted = []
-    for node in ast.walk(module):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name)) if name in _MODULES - known:
-                wanted.append(f"import {name}")
-            case ast.Name(id=name) if name in _FROM and name not in known:
-                wanted.append(f"from {_FROM[name]} import {name}")
-            case _:
-                pass
-    return sorted(set(wanted))

@@ -23,8 +23,8 @@ from auditcoder.domain.task import (
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import whole
 from auditcoder.lifecycle.asking import why
-from auditcoder.lifecycle.drafts import completing
 from auditcoder.lifecycle.forms import Root, root_of
+from auditcoder.lifecycle.imports import completing
 from auditcoder.lifecycle.planning.plan import (
     Given,
     Plan,

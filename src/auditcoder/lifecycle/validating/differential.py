@@ -8,7 +8,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId, digest
-from auditcoder.lifecycle.drafts import completing
+from auditcoder.lifecycle.imports import completing
 from auditcoder.lifecycle.planning.rendering import described
 from auditcoder.lifecycle.shapes import Code, Unfit
 from auditcoder.lifecycle.validating.comparing import same_value, shown

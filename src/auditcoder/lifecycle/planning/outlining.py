@@ -1,7 +1,7 @@
 """From parts and interfaces, as models name them, to a graph whose ids we allocate.
 
 Five of the nine checks need nothing but a look while the graph is put together: they are made
-here. Whatever keeps it from being put together at all leaves the draft without a graph.
+here. Whatever keeps it from being put together at all leaves the outline without a graph.
 """
 
 import ast
@@ -65,7 +65,7 @@ _TYPE_PARTS = (
 )
 
 
-class Draft(NamedTuple):
+class Outline(NamedTuple):
     """A plan as far as it could be put together, and what does not hold of it."""
 
     root: Contract | None
@@ -94,18 +94,20 @@ class Draft(NamedTuple):
         }
 
 
-def drafted(root: Root, decomposition: Decomposition, interfaces: Interfaces, cost: Cost) -> Draft:
+def outlined(
+    root: Root, decomposition: Decomposition, interfaces: Interfaces, cost: Cost
+) -> Outline:
     """Put a plan together from what the decomposer and the interface designer said."""
-    drafting = _Drafting(root, interfaces, cost)
-    tree = drafting.arrange(decomposition)
+    outlining = _Outlining(root, interfaces, cost)
+    tree = outlining.arrange(decomposition)
     only = next(iter(tree.ids)) if len(tree.ids) == 1 else ""
-    top = drafting.root_contract(only)
+    top = outlining.root_contract(only)
     graph = None
     if tree.ids and not only:
-        nodes = drafting.nodes(tree)
+        nodes = outlining.nodes(tree)
         if top is not None and all(node.contract for node in nodes):
-            graph = drafting.graph(root_node(top, tuple(tree.below(ROOT))), nodes)
-    return Draft(top, tree.parts, graph, tuple(drafting.findings))
+            graph = outlining.graph(root_node(top, tuple(tree.below(ROOT))), nodes)
+    return Outline(top, tree.parts, graph, tuple(outlining.findings))
 
 
 class _Tree(NamedTuple):
@@ -124,8 +126,8 @@ class _Tree(NamedTuple):
         return found
 
 
-class _Drafting:
-    """Puts one draft together and keeps what does not hold."""
+class _Outlining:
+    """Puts one outline together and keeps what does not hold."""
 
     def __init__(self, root: Root, interfaces: Interfaces, cost: Cost) -> None:
         self.findings: list[Finding] = []
