@@ -12,11 +12,13 @@ from auditcoder.domain.places import Target
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import building
+from auditcoder.lifecycle.considering import Finding
 from auditcoder.lifecycle.diagnosing import choose, local_evidence, weightiest
+from auditcoder.lifecycle.falling_back import fall_back
 from auditcoder.lifecycle.locating import Locator, PaperRules
 from auditcoder.lifecycle.planning import skeleton, sketch, staged
 from auditcoder.lifecycle.planning.plan import Plan
-from auditcoder.lifecycle.repairing import Finding, Repair, fall_back, repair
+from auditcoder.lifecycle.repairing import Repair, repair
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.validating.contradictions import (
     drop_contradicted_cases,

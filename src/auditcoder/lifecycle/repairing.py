@@ -1,14 +1,13 @@
-"""Repairing: what was wrong is asked first; then only the region is written again.
+"""Repairing: the region is written again inside a transaction, and the ranks decide.
 
-The responses to the paper's six failure modes (appendix G) are decided in `consider`:
-an implementation or an algorithm is written again in its node; an interface widens the region to
-its callers first; a wrong cut lifts the repair to the branch; what is global is not repaired
-within bounds; ambiguous evidence was an abstention already; and whether a repair made something
-worse is decided by rank, when the candidate has been measured.
+The responses to the paper's six failure modes (appendix G): an implementation or an algorithm is
+written again in its node (`_revise`); an interface widens the region to its callers first
+(`_widen`); a wrong cut lifts the repair to the branch, and what is global is not repaired within
+bounds (`diagnosing.choose`); ambiguous evidence was an abstention already; and whether a repair
+made something worse is decided by rank, when the candidate has been measured (`measure`).
 """
 
 import ast
-from enum import Enum
 from typing import NamedTuple
 
 import msgspec
@@ -19,83 +18,24 @@ from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised, GraphRevised
 from auditcoder.domain.evidence import Evidence
-from auditcoder.domain.graph import GraphDelta, Node, apply, diff, named_in
-from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.graph import GraphDelta, apply, diff
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtBranch, Target
 from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
-from auditcoder.domain.values import Value
 from auditcoder.lifecycle import building
-from auditcoder.lifecycle.asking import why
+from auditcoder.lifecycle.considering import Cause, Finding, top_of
 from auditcoder.lifecycle.drafts import Piece
 from auditcoder.lifecycle.failures import failure_text, lesson
-from auditcoder.lifecycle.forms import contract_of, root_of
+from auditcoder.lifecycle.forms import contract_of
 from auditcoder.lifecycle.planning.grafting import graft_shape
-from auditcoder.lifecycle.planning.plan import Given, Plan
 from auditcoder.lifecycle.planning.rendering import described, sketch_text
-from auditcoder.lifecycle.planning.sketch import from_reply, sketch_shape
-from auditcoder.lifecycle.shapes import Structured
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.workshop import Workshop
 
-_ASK_TOKENS = 250
 _CODE_TOKENS = 500
 _SKETCH_TOKENS = 500
-
-
-class Cause(Enum):
-    """What was wrong."""
-
-    IMPLEMENTATION = "implementation"
-    ALGORITHM = "algorithm"
-    INTERFACE = "interface"
-    DECOMPOSITION = "decomposition"
-    GLOBAL = "global"
-
-
-class Finding(Value):
-    """What a role that looked at the failure says before anything is written again."""
-
-    cause: Cause
-    explanation: str
-    hints: tuple[str, ...]
-    cost: str
-    """The cost that the node should have; empty to leave it."""
-    signature: str
-    """The header that the function should have; empty to leave it."""
-
-
-NOTHING_SAID = Finding(
-    cause=Cause.IMPLEMENTATION, explanation="nobody could say", hints=(), cost="", signature=""
-)
-
-
-def consider(workshop: Workshop, target: Target, failing: Evidence) -> Finding:
-    """Ask what was wrong with the part that the evidence points to."""
-    node = top_of(target)
-    ledger = workshop.recorder.ledger
-    code = ledger.working.code.get(node)
-    try:
-        return workshop.ask(
-            "replan_node",
-            Structured(Finding),
-            Phase.PLANNING,
-            _ASK_TOKENS,
-            role="task replanner",
-            node=node,
-            statement=workshop.statement,
-            about=described(ledger.graph.by_id[node]),
-            code=workshop.recorder.text(code.digest).strip() if code else "",
-            failure=failure_text(workshop, failing),
-        ).value
-    except ReplyUnusable:
-        return NOTHING_SAID
-
-
-def top_of(target: Target) -> NodeId:
-    """Return the node that a target is about."""
-    return min(named_in(target))
 
 
 class Repair(NamedTuple):
@@ -307,65 +247,3 @@ def _grafted(workshop: Workshop, delta: GraphDelta) -> bool:
 def _codes(workshop: Workshop, nodes: list[NodeId]) -> str:
     code = workshop.recorder.ledger.working.code
     return "\n\n".join(workshop.recorder.text(code[n].digest).strip() for n in nodes if n in code)
-
-
-def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
-    """Plan and write the whole again, in a transaction that is counted apart."""
-    recorder, task = workshop.recorder, workshop.task
-    recorder.open_transaction(TransactionKind.FALLBACK)
-    ledger = recorder.ledger
-    if isinstance(task.form, ClassForm):
-        nodes = [n for n in ledger.graph.order if ledger.working.code[n].agent != "skeleton"]
-        building.ask_for(workshop, nodes, lesson(workshop, failing))
-        return measure(workshop, "all methods were written again")
-    root = root_of(task)
-    assert ledger.transaction is not None
-    program = recorder.text(ledger.transaction.program)
-    taken = sorted(set(ledger.graph.promises) - {root.contract.name})
-    try:
-        answer = workshop.ask(
-            "redo",
-            sketch_shape(task, root, tuple(ledger.allocated)),
-            Phase.PLANNING,
-            _SKETCH_TOKENS,
-            role="planner",
-            statement=workshop.statement,
-            program=program.strip(),
-            failure=failure_text(workshop, failing),
-            root=root.asked,
-            about=root.about,
-            taken=", ".join(taken) or "none",
-        )
-    except ReplyUnusable as unusable:
-        return recorder.decide(f"no new plan could be used: {why(unusable)}")
-    plan = from_reply(answer.value, answer.seq)
-    delta = _replacing(ledger.graph.by_id[ROOT], ledger.graph.ids - {ROOT}, plan)
-    try:
-        recorder.record(GraphRevised(delta=delta, reason="the whole was planned again"))
-    except RecordRefused as refused:
-        return recorder.decide(f"the new plan does not fit: {refused}")
-    _rewrite(workshop, plan.given)
-    return measure(workshop, "the whole was planned and written again")
-
-
-def _rewrite(workshop: Workshop, given: dict[NodeId, Given]) -> None:
-    graph = workshop.recorder.ledger.graph
-    top = graph.by_id[ROOT]
-    if ROOT not in given and top.contract is None and ROOT in workshop.recorder.ledger.working.code:
-        given = {ROOT: Given("# The root has no code of its own.\n", "form"), **given}
-    for node, known in given.items():
-        building.write_given(workshop, node, known)
-    inner = [n for n in sorted(graph.ids, reverse=True) if n not in graph.order and n != ROOT]
-    wanted = [*graph.order, *inner, *([] if ROOT in given else [ROOT])]
-    building.ask_for(workshop, [n for n in wanted if graph.by_id[n].contract])
-
-
-def _replacing(root: Node, old: frozenset[NodeId], plan: Plan) -> GraphDelta:
-    """Return the delta that puts a new plan in the place of everything under the root."""
-    top = msgspec.structs.replace(plan.graph.by_id[ROOT], goal=root.goal)
-    return GraphDelta(
-        added=tuple(n for n in plan.graph.nodes if n.id != ROOT),
-        revised=(top,) if top != root else (),
-        retired=tuple(sorted(old)),
-        order=plan.graph.order,
-    )
