@@ -7,15 +7,8 @@ import msgspec
 from auditcoder.domain.graph import GraphDelta, Node, Region, TaskGraph, apply
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.ledger import Ledger
-from auditcoder.lifecycle.planning.plan import PlanRefused
-from auditcoder.lifecycle.planning.stubs import (
-    Sketch,
-    checked,
-    nodes_of,
-    ordered,
-    reached,
-    read_sketch,
-)
+from auditcoder.lifecycle.planning.plan import PlanRefused, checked, ordered
+from auditcoder.lifecycle.planning.stubs import Sketch, nodes_of, reached, read_sketch
 from auditcoder.lifecycle.shapes import Code
 
 

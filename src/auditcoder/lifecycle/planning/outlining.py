@@ -31,20 +31,23 @@ from auditcoder.domain.graph import (
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.lifecycle.forms import Root
-from auditcoder.lifecycle.planning.plan import PlanRefused, root_node
-from auditcoder.lifecycle.planning.review import Check, Finding, finding
-from auditcoder.lifecycle.planning.roles import Decomposition, Interface, Interfaces, Part, Role
-from auditcoder.lifecycle.planning.stubs import (
+from auditcoder.lifecycle.planning.plan import (
     MOST_CHILDREN,
     MOST_DEPTH,
-    call_example,
+    PlanRefused,
     checked,
     ordered,
+    root_node,
+)
+from auditcoder.lifecycle.planning.promises import (
+    call_example,
     read_clause,
     read_cost,
     read_kind,
     validation_of,
 )
+from auditcoder.lifecycle.planning.review import Check, Finding, finding
+from auditcoder.lifecycle.planning.roles import Decomposition, Interface, Interfaces, Part, Role
 
 _NOTHING = {"", "none", "null", "s0", "root"}
 """What models write where they mean the root, or nothing."""

@@ -1,6 +1,7 @@
 """What planning yields, whoever plans: P, B, Q and the graph, and what of the code is given."""
 
 from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import msgspec
@@ -8,13 +9,23 @@ import msgspec
 from auditcoder.domain.brief import Approach, Brief, Parsed, PlannedCheck, Requirements
 from auditcoder.domain.contract import RESULT, Contract
 from auditcoder.domain.evidence import Trust
-from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import (
+    FromTask,
+    Kind,
+    Node,
+    Slot,
+    TaskGraph,
+    graph_faults,
+    order_faults,
+)
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.forms import Root
 from auditcoder.lifecycle.shapes import Unfit
 
+MOST_CHILDREN = 5
+MOST_DEPTH = 3
 _ROOT_GOAL = "Answer the task"
 
 
@@ -140,3 +151,25 @@ def single(
         granularity=reason,
         given={ROOT: Given(around, "form")} if around.strip() else {},
     )
+
+
+def ordered(nodes: tuple[Node, ...]) -> tuple[NodeId, ...]:
+    """Return the leaves in an order that their dependencies allow; raise PlanRefused if none."""
+    parents = {n.parent for n in nodes}
+    try:
+        order = TopologicalSorter(
+            {
+                n.id: sorted({*n.dependencies, *(k.id for k in nodes if k.parent == n.id)})
+                for n in nodes
+            }
+        ).static_order()
+        return tuple(n for n in order if n not in parents and n != ROOT)
+    except CycleError as error:
+        raise PlanRefused("functions need each other in a circle") from error
+
+
+def checked(graph: TaskGraph) -> TaskGraph:
+    """Return the graph, or refuse it with every reason there is."""
+    if faults := graph_faults(graph) + order_faults(graph):
+        raise PlanRefused("; ".join(faults))
+    return graph

@@ -25,7 +25,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.planning.plan import brief_for
-from auditcoder.lifecycle.planning.stubs import read_clause, read_cost
+from auditcoder.lifecycle.planning.promises import read_clause, read_cost
 from auditcoder.lifecycle.shapes import Structured, Unfit
 
 FEWEST_CASES = 3

@@ -30,17 +30,12 @@ from auditcoder.lifecycle.planning.plan import (
     Plan,
     PlanRefused,
     brief_for,
+    checked,
+    ordered,
     root_node,
     single,
 )
-from auditcoder.lifecycle.planning.stubs import (
-    Sketch,
-    checked,
-    nodes_of,
-    ordered,
-    reached,
-    read_sketch,
-)
+from auditcoder.lifecycle.planning.stubs import Sketch, nodes_of, reached, read_sketch
 from auditcoder.lifecycle.shapes import Code
 from auditcoder.lifecycle.workshop import Workshop
 

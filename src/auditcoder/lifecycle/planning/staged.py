@@ -18,6 +18,7 @@ from auditcoder.lifecycle.asking import why
 from auditcoder.lifecycle.forms import Root, root_of
 from auditcoder.lifecycle.planning.outlining import Outline, names_around, outlined
 from auditcoder.lifecycle.planning.plan import Plan, single
+from auditcoder.lifecycle.planning.promises import read_kind
 from auditcoder.lifecycle.planning.review import (
     Finding,
     Objection,
@@ -43,7 +44,6 @@ from auditcoder.lifecycle.planning.roles import (
     has_data,
     staged_brief,
 )
-from auditcoder.lifecycle.planning.stubs import read_kind
 from auditcoder.lifecycle.shapes import Shape, Structured
 from auditcoder.lifecycle.workshop import Workshop
 
