@@ -6,6 +6,9 @@ from auditcoder.domain.observed import read
 from auditcoder.lifecycle.validating.evidence import VERDICTS
 from auditcoder.lifecycle.workshop import Workshop
 
+NODE_BOUNDS = Bounds(seconds=3.0)
+"""What a check of one node may use."""
+
 
 def run_calls(workshop: Workshop, source: str, calls: tuple[str, ...], bounds: Bounds) -> Outcome:
     """Load a module and make the calls, one after another."""
