@@ -76,6 +76,24 @@ class TestOrder:
 
 
 class TestShape:
+    def test_who_stands_above_the_leaves_deepest_first(self) -> None:
+        assert GRAPH.inner == (S1, ROOT)
+
+    def test_who_promises_what(self) -> None:
+        names = {n.contract.name for n in GRAPH.nodes if n.contract}
+        assert set(GRAPH.promises) == names
+        for name, promiser in GRAPH.promises.items():
+            contract = GRAPH.by_id[promiser].contract
+            assert contract is not None
+            assert contract.name == name
+
+    def test_one_leaf_is_all_there_is_only_under_a_root_that_promises_nothing(self) -> None:
+        start, leaf = replace(ROOT_NODE, contract=None), node("S1")
+        assert TaskGraph(nodes=(start, leaf), order=(S1,)).sole == S1
+        assert replace(GRAPH, nodes=(start, *GRAPH.nodes[1:])).sole is None
+        promising = replace(start, contract=leaf.contract)
+        assert TaskGraph(nodes=(promising, leaf), order=(S1,)).sole is None
+
     def test_regions(self) -> None:
         assert region_of(AtNode(node=S1), GRAPH) == {S1}
         assert region_of(AtBranch(root=S1), GRAPH) == {S1, S1_1}

@@ -302,9 +302,10 @@ class TestBudget:
         assert desk.asker.ask(question(Text(), "short")).value == "fine"
 
     def test_what_was_spent_before_counts(self) -> None:
-        spent = Usage(calls=3, prompt_tokens=900)
+        purse = Purse(Budget(tokens=1000), None)
+        purse.charge(900, 0.0)
         with pytest.raises(BudgetExceeded):
-            Purse(Budget(tokens=1000), None, spent).reserve(101, 0)
+            purse.reserve(101, 0)
 
     @given(
         st.integers(0, 2000),

@@ -10,7 +10,8 @@ from auditcoder.domain.contract import Contract, Param, signature_faults
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import Finish, Reply
 from auditcoder.domain.usage import Usage
-from auditcoder.lifecycle.drafts import Draft, DraftShape, completing, split
+from auditcoder.lifecycle.drafts import Draft, DraftShape, split
+from auditcoder.lifecycle.imports import completing
 from auditcoder.lifecycle.shapes import Unfit
 
 S1, S2, S3 = NodeId("S1"), NodeId("S2"), NodeId("S3")

@@ -22,7 +22,8 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.intake import LONGEST, TaskOptions, make_task
+from auditcoder.lifecycle.intake import TaskOptions, make_task
+from auditcoder.lifecycle.intake.matter import LONGEST
 
 
 def _calls(statement: str, entry: str = "f") -> list[tuple[str, str]]:

@@ -20,9 +20,10 @@ from auditcoder.domain.task import CallExample, FunctionForm, ProgramForm, Stdio
 from auditcoder.lifecycle.forms import given_code, root_of
 from auditcoder.lifecycle.planning.grafting import graft
 from auditcoder.lifecycle.planning.plan import Plan, PlanRefused
+from auditcoder.lifecycle.planning.promises import call_example, read_clause
 from auditcoder.lifecycle.planning.rendering import docstring, sketch_text
 from auditcoder.lifecycle.planning.sketch import plan_of
-from auditcoder.lifecycle.planning.stubs import call_example, read_clause, read_sketch
+from auditcoder.lifecycle.planning.stubs import read_sketch
 from tests.support.scripts import stub
 
 TASK = Task(

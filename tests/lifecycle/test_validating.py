@@ -31,8 +31,8 @@ from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.validating.comparing import same_output, same_value
 from auditcoder.lifecycle.validating.evidence import Seen
+from auditcoder.lifecycle.validating.growth import grown
 from auditcoder.lifecycle.validating.inputs import COUNT, inputs_for, sized
-from auditcoder.lifecycle.validating.node import _grown
 from auditcoder.lifecycle.validating.program import run_example
 from auditcoder.lifecycle.workshop import Options, Workshop
 from tests.support.scripts import sandboxed
@@ -199,21 +199,21 @@ class TestGrowth:
     )
     def test_is_held_against_the_budget(self, power: int, allowed: float, verdict: Verdict) -> None:
         times = [0.005 * 2 ** (power * i) for i in range(7)]
-        assert _grown(times, allowed, self.OK).verdict is verdict
+        assert grown(times, allowed, self.OK).verdict is verdict
 
     def test_says_nothing_where_too_little_time_was_taken(self) -> None:
-        assert _grown([1e-6 * 8**i for i in range(4)], 0.0, self.OK).verdict is Verdict.PASSED
+        assert grown([1e-6 * 8**i for i in range(4)], 0.0, self.OK).verdict is Verdict.PASSED
 
     def test_that_did_not_end_is_a_timeout_that_says_where(self) -> None:
-        seen = _grown([0.1, 0.9], 1.0, self.SLOW)
+        seen = grown([0.1, 0.9], 1.0, self.SLOW)
         assert seen.verdict is Verdict.TIMEOUT
         assert seen.message.startswith("too slow for 256 items")
 
     def test_may_end_late_after_every_size(self) -> None:
-        assert _grown([0.01] * 7, 1.0, self.SLOW).verdict is Verdict.TIMEOUT
+        assert grown([0.01] * 7, 1.0, self.SLOW).verdict is Verdict.TIMEOUT
 
     def test_may_take_no_time_at_all(self) -> None:
-        assert _grown([0.01, 0.0], 1.0, self.OK).verdict is Verdict.PASSED
+        assert grown([0.01, 0.0], 1.0, self.OK).verdict is Verdict.PASSED
 
 
 @pytest.fixture(scope="module", name="sandbox")

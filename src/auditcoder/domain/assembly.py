@@ -77,10 +77,7 @@ def placed(bundle: Bundle, code: NodeCode) -> tuple[str, ...]:
 
 def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[NodeId, ...]:
     """Return the nodes that own code: leaves in execution order, then inner nodes, root last."""
-    inner = sorted(
-        (n for n in graph.ids if n not in graph.order), key=lambda n: (-len(graph.path(n)), n)
-    )
-    return tuple(n for n in (*graph.order, *inner) if n in code)
+    return tuple(n for n in (*graph.order, *graph.inner) if n in code)
 
 
 def assemble(

@@ -2,9 +2,10 @@
 
 import ast
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -13,6 +14,11 @@ GRAMMAR = (3, 11)
 
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What reading someone else's Python can raise."""
+
+LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
+"""What evaluating someone else's literal can raise."""
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _BUILTINS = """
     ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup
@@ -62,6 +68,23 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source, feature_version=GRAMMAR)
 
 
+def expression(text: str) -> ast.expr:
+    """Parse a Python expression; raise one of PARSE_ERRORS otherwise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Parse code quietly; None if it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return parse(code)
+        except PARSE_ERRORS:
+            return None
+
+
 class Imported(msgspec.Struct, frozen=True):
     """One name that an import binds."""
 
@@ -90,6 +113,16 @@ def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Imported, ...]:
             meaning = ast.unparse(alone) if alias.asname else f"import {name}"
         result.append(Imported(name=name, meaning=meaning, statement=ast.unparse(alone)))
     return tuple(result)
+
+
+def imported_by(tree: ast.AST) -> set[str]:
+    """Return every name that is imported anywhere in `tree`."""
+    return {
+        imported.name
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for imported in imports_of(statement)
+    }
 
 
 def imports_in(statement: ast.stmt) -> tuple[Imported, ...]:

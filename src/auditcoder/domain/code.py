@@ -17,6 +17,7 @@ import msgspec
 
 from auditcoder.domain.binding import (
     PARSE_ERRORS,
+    Function,
     Imported,
     bound_by,
     imports_in,
@@ -126,6 +127,14 @@ class Bundle(msgspec.Struct, frozen=True, dict=True):
         """Everything in it that could be a name."""
         return frozenset(re.findall(r"\w+", self.source))
 
+    def at_margin(self, function: Function) -> str:
+        """Return a function as it stands in a class, moved to the margin; strings stay put."""
+        first, margin = first_line(function), " " * function.col_offset
+        own = enumerate(self.lines[first - 1 : function.end_lineno], start=first)
+        kept = self.inside_string
+        moved = [line if number in kept else line.removeprefix(margin) for number, line in own]
+        return "\n".join(moved) + "\n"
+
 
 @lru_cache(maxsize=512)
 def read_bundle(source: str) -> Bundle:
@@ -152,7 +161,7 @@ def _read(source: str, lines: tuple[str, ...]) -> Bundle:
         if parts and statement.lineno <= parts[-1].last:
             parts[-1] = _joined(parts[-1], read_part(statement, parts[-1].first, last))
         else:
-            parts.append(read_part(statement, _first_line(statement), last))
+            parts.append(read_part(statement, first_line(statement), last))
     return Bundle(
         source=source,
         lines=lines,
@@ -162,7 +171,8 @@ def _read(source: str, lines: tuple[str, ...]) -> Bundle:
     )
 
 
-def _first_line(statement: ast.stmt) -> int:
+def first_line(statement: ast.stmt) -> int:
+    """Return where a statement begins, its decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(d.lineno for d in decorators)])
 
@@ -193,7 +203,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
                 in_passing=_in_passing(statement),
                 class_name=name,
                 members=tuple(
-                    (member, _first_line(inner), inner.end_lineno or inner.lineno)
+                    (member, first_line(inner), inner.end_lineno or inner.lineno)
                     for inner in body
                     for member in sorted(bound_by([inner]))
                 ),
@@ -209,9 +219,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
             )
 
 
-def _in_passing(
-    statement: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
-) -> tuple[str, ...]:
+def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
     outside, _ = scopes(statement)
     return tuple(sorted(bound_by(outside)))
 

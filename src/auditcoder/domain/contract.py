@@ -2,9 +2,12 @@
 
 import ast
 
-from auditcoder.domain.binding import PARSE_ERRORS, parse
+from auditcoder.domain.binding import PARSE_ERRORS, Function, parse
 from auditcoder.domain.task import Example
 from auditcoder.domain.values import Value
+
+RESULT = "result"
+"""What a contract's clauses call the value that is given back."""
 
 
 class Param(Value):
@@ -71,9 +74,7 @@ def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
     except PARSE_ERRORS as error:
         return (f"the code does not parse: {error}",)
     found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == contract.name
+        node for node in ast.walk(tree) if isinstance(node, Function) and node.name == contract.name
     ]
     if len(found) != 1:
         return (f"{len(found)} functions are named {contract.name}, not one",)

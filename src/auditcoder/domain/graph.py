@@ -142,6 +142,23 @@ class TaskGraph(Value, dict=True):
         """Non-root nodes without children."""
         return tuple(i for i, kids in self.children.items() if not kids and i != self.root)
 
+    @cached_property
+    def inner(self) -> tuple[NodeId, ...]:
+        """Everything that is no leaf, deepest first."""
+        above = self.ids - set(self.order)
+        return tuple(sorted(above, key=lambda n: (-len(self.path(n)), n)))
+
+    @cached_property
+    def promises(self) -> dict[str, NodeId]:
+        """Who answers for each function that a contract names."""
+        return {node.contract.name: node.id for node in self.nodes if node.contract}
+
+    @cached_property
+    def sole(self) -> NodeId | None:
+        """The leaf that does everything, where there is one and the root merely starts it."""
+        starts = self.by_id[self.root].contract is None
+        return self.order[0] if starts and len(self.order) == 1 else None
+
     def subtree(self, top: NodeId) -> Region:
         """Return `top` and everything below it."""
         found = {top}

@@ -208,9 +208,7 @@ def _workshop(
     return Workshop(begun.task, options, recorder, asker, sandbox, parallel, differences)
 
 
-def replay(
-    reader: TraceReader, run: RunId, sandbox: Sandbox | None, watch: Watch | None = None
-) -> Replayed:
+def replay(reader: TraceReader, run: RunId, sandbox: Sandbox | None) -> Replayed:
     """Go through a run again without a model, and compare every event with the record.
 
     With a sandbox, every check runs again too; without one, what it saw is believed.
@@ -220,8 +218,6 @@ def replay(
     # It only reads: a recorder that may not go beyond its record never appends.
     purse = Purse(options.budget, _price_of(begun.manifest))
     recorder = Recorder.retrace(cast("TraceStore", reader), run, _now, None, purse.charge)
-    if watch is not None:
-        recorder.watch = watch
     differences: list[str] = []
     asker = Asker(_NoModel(), recorder, purse)
     workshop = _workshop(

@@ -22,15 +22,9 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.intake import (
-    LONGEST,
-    NOTHING_SAID,
-    TaskOptions,
-    examples_of,
-    is_file_name,
-    make_task,
-    split_front_matter,
-)
+from auditcoder.lifecycle.intake import NOTHING_SAID, TaskOptions, make_task
+from auditcoder.lifecycle.intake.examples import examples_of
+from auditcoder.lifecycle.intake.matter import LONGEST, is_file_name, split_front_matter
 
 _STDIN = "-"
 _SUFFIXES = (".md", ".txt", ".py", ".toml", ".markdown")

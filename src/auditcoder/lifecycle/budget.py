@@ -25,7 +25,7 @@ class Reserved(Value):
 class Purse:
     """Keeps a budget. Safe to share between threads: what is asked for is set aside first."""
 
-    def __init__(self, budget: Budget, price: Price | None, spent: Usage | None = None) -> None:
+    def __init__(self, budget: Budget, price: Price | None) -> None:
         if budget.usd is not None and price is None:
             raise BudgetExceeded(
                 "budget.unpriced",
@@ -35,9 +35,8 @@ class Purse:
         self._budget = budget
         self._price = price
         self._lock = threading.Lock()
-        spent = spent or Usage()
-        self._tokens = spent.tokens
-        self._usd = spent.usd
+        self._tokens = 0
+        self._usd = 0.0
 
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
         """Set aside what a call can cost at most, or raise BudgetExceeded."""

@@ -48,10 +48,7 @@ def write_given(workshop: Workshop, node: NodeId, known: Given) -> None:
 def _unwritten(workshop: Workshop) -> list[NodeId]:
     """Return the nodes that promise code and have none, leaves first, the root last."""
     graph, code = workshop.recorder.ledger.graph, workshop.recorder.ledger.working.code
-    inner = sorted(
-        (n for n in graph.ids if n not in graph.order), key=lambda n: (-len(graph.path(n)), n)
-    )
-    return [n for n in (*graph.order, *inner) if graph.by_id[n].contract and n not in code]
+    return [n for n in (*graph.order, *graph.inner) if graph.by_id[n].contract and n not in code]
 
 
 def ask_for(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> None:
@@ -83,37 +80,19 @@ def specialist(node: Node) -> str:
 def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[Draft] | None:
     """Ask for all of `nodes` in one call; None if no usable answer came."""
     graph = workshop.recorder.ledger.graph
-    wanted = contracts(graph, nodes)
-    names = ", ".join(f"`{c.name}`" for c in wanted.values())
     hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
-    told = {
-        "statement": workshop.statement,
-        "functions": names,
-        "advice": (f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
-    }
-    shape = DraftShape(wanted, _others(graph, nodes), _scope(workshop), present(workshop))
-    limit = min(_FIRST + _EACH * len(nodes), _MOST)
     try:
-        if isinstance(workshop.task.form, ClassForm):
-            return workshop.ask(
-                "methods",
-                shape,
-                Phase.GENERATION,
-                limit,
-                role="joint builder",
-                node=None,
-                name=workshop.task.form.name,
-                **told,
-            )
         return workshop.ask(
-            "joint",
-            shape,
+            "methods" if isinstance(workshop.task.form, ClassForm) else "joint",
+            draft_shape(workshop, nodes),
             Phase.GENERATION,
-            limit,
+            min(_FIRST + _EACH * len(nodes), _MOST),
             role="joint builder",
             node=None,
-            sketch=sketch_text(graph, root_code(workshop, nodes)),
-            **told,
+            statement=workshop.statement,
+            functions=", ".join(f"`{c.name}`" for c in contracts(graph, nodes).values()),
+            advice=(f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
+            **_around(workshop, nodes),
         )
     except ReplyUnusable:
         return None
@@ -121,42 +100,42 @@ def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[D
 
 def alone(workshop: Workshop, node: NodeId, lesson: str = "") -> Answer[Draft] | None:
     """Ask the specialist of a node's kind for its code; None if no usable answer came."""
-    graph = workshop.recorder.ledger.graph
-    chosen = graph.by_id[node]
+    chosen = workshop.recorder.ledger.graph.by_id[node]
     assert chosen.contract is not None
-    shape = DraftShape(
-        contracts(graph, [node]), _others(graph, [node]), _scope(workshop), present(workshop)
-    )
-    told = {
-        "statement": workshop.statement,
-        "header": chosen.contract.header(),
-        "hints": "".join(f"\n- {hint}" for hint in (*chosen.hints, *([lesson] if lesson else ()))),
-        "advice": advice_for(chosen),
-    }
+    hints = (*chosen.hints, *([lesson] if lesson else ()))
     try:
-        if isinstance(workshop.task.form, ClassForm):
-            return workshop.ask(
-                "method",
-                shape,
-                Phase.GENERATION,
-                _FIRST + _EACH,
-                role=specialist(chosen),
-                node=node,
-                name=workshop.task.form.name,
-                **told,
-            )
         return workshop.ask(
-            "node",
-            shape,
+            "method" if isinstance(workshop.task.form, ClassForm) else "node",
+            draft_shape(workshop, [node]),
             Phase.GENERATION,
             _FIRST + _EACH,
             role=specialist(chosen),
             node=node,
-            sketch=sketch_text(graph, root_code(workshop, [node])),
-            **told,
+            statement=workshop.statement,
+            header=chosen.contract.header(),
+            hints="".join(f"\n- {hint}" for hint in hints),
+            advice=advice_for(chosen),
+            **_around(workshop, [node]),
         )
     except ReplyUnusable:
         return None
+
+
+def _around(workshop: Workshop, nodes: list[NodeId]) -> dict[str, str]:
+    """Return what a prompt shows around the code: a sketch; a class is in the statement."""
+    form = workshop.task.form
+    if isinstance(form, ClassForm):
+        return {"name": form.name}
+    graph = workshop.recorder.ledger.graph
+    return {"sketch": sketch_text(graph, root_code(workshop, nodes))}
+
+
+def draft_shape(workshop: Workshop, nodes: list[NodeId]) -> DraftShape:
+    """Ask for the code of `nodes`, beside what is there already."""
+    graph = workshop.recorder.ledger.graph
+    return DraftShape(
+        contracts(graph, nodes), _others(graph, nodes), _scope(workshop), _present(workshop)
+    )
 
 
 def advice_for(node: Node) -> str:
@@ -171,10 +150,10 @@ def contracts(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[NodeId, Contrac
 
 def _others(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[str, NodeId]:
     asked = set(nodes)
-    return {n.contract.name: n.id for n in graph.nodes if n.contract and n.id not in asked}
+    return {name: node for name, node in graph.promises.items() if node not in asked}
 
 
-def present(workshop: Workshop) -> dict[NodeId, str]:
+def _present(workshop: Workshop) -> dict[NodeId, str]:
     """Return all code that is there already: to write it once more changes nothing."""
     code = workshop.recorder.ledger.working.code
     return {node: workshop.recorder.text(known.digest) for node, known in code.items()}
@@ -210,7 +189,10 @@ def write(
         reason = draft.missing.get(node, "no usable answer came")
         if piece is None or not write_piece(workshop, node, piece, seq, agent):
             degrade(workshop, node, reason)
-    cross(workshop, nodes, draft, seq, agent)
+    # An edit may cross a boundary that the model insists on and gives a reason for.
+    if draft.rationale and len(nodes) == 1:
+        for other, piece in draft.crossing.items():
+            _cross(workshop, nodes[0], other, draft.rationale, piece, seq, agent)
 
 
 def _share(workshop: Workshop, node: NodeId, shared: str, seq: int | None, agent: str) -> None:
@@ -232,20 +214,32 @@ def write_piece(
 ) -> bool:
     """Write one node's code; False if the laws refuse it, such as for a name that is taken."""
     try:
-        workshop.recorder.write_code(
-            node,
-            dressed(workshop, node, piece.source),
-            agent=agent,
-            scope=_scope(workshop) if node != ROOT else "",
-            reply=seq,
-            note=piece.note,
-        )
+        _write(workshop, node, piece, seq, agent)
     except RecordRefused:
         return False
     return True
 
 
-def dressed(workshop: Workshop, node: NodeId, source: str) -> str:
+def _write(
+    workshop: Workshop,
+    node: NodeId,
+    piece: Piece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
+) -> None:
+    workshop.recorder.write_code(
+        node,
+        _dressed(workshop, node, piece.source),
+        agent=agent,
+        scope=_scope(workshop) if node != ROOT else "",
+        cause=cause,
+        reply=seq,
+        note=piece.note,
+    )
+
+
+def _dressed(workshop: Workshop, node: NodeId, source: str) -> str:
     """Return the root's function with what its form puts around it; other code as it is."""
     if node != ROOT or isinstance(workshop.task.form, ClassForm):
         return source
@@ -271,22 +265,7 @@ def replace(workshop: Workshop, node: NodeId, reason: str) -> None:
     assert contract is not None
     names = ", ".join(p.name for p in contract.params)
     source = f"def {contract.name}({names}):\n    raise NotImplementedError({reason[:200]!r})\n"
-    workshop.recorder.write_code(
-        node,
-        dressed(workshop, node, source),
-        agent=DEGRADED,
-        scope=_scope(workshop) if node != ROOT else "",
-        note=reason,
-    )
-
-
-def cross(
-    workshop: Workshop, nodes: list[NodeId], draft: Draft, seq: int | None, agent: str
-) -> None:
-    """Let an edit cross a boundary that the model insists on and gives a reason for."""
-    if draft.rationale and len(nodes) == 1:
-        for other, piece in draft.crossing.items():
-            _cross(workshop, nodes[0], other, draft.rationale, piece, seq, agent)
+    _write(workshop, node, Piece(source, reason), None, DEGRADED)
 
 
 def _cross(
@@ -303,14 +282,6 @@ def _cross(
     try:
         if transaction is None or other not in transaction.region:
             workshop.recorder.record(ExceptionRaised(exception=exception))
-        workshop.recorder.write_code(
-            other,
-            dressed(workshop, other, piece.source),
-            agent=agent,
-            scope=_scope(workshop) if other != ROOT else "",
-            cause=node,
-            reply=seq,
-            note=piece.note,
-        )
+        _write(workshop, other, piece, seq, agent, cause=node)
     except RecordRefused:
         return  # nothing was written; the boundary holds

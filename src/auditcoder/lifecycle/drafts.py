@@ -10,22 +10,21 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from auditcoder.domain.binding import (
-    BUILTINS,
     PARSE_ERRORS,
+    Function,
     bound_by,
     imports_of,
     on_a_fresh_stack,
     parse,
 )
-from auditcoder.domain.code import read_bundle
+from auditcoder.domain.code import first_line, read_bundle
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import Reply
 from auditcoder.lifecycle.forms import is_stub
-from auditcoder.lifecycle.planning.skeleton import lifted
-from auditcoder.lifecycle.shapes import Block, Unfit
+from auditcoder.lifecycle.imports import completing
+from auditcoder.lifecycle.shapes import Code, Unfit
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 INTEGRATION = "# integration:"
 
 
@@ -72,21 +71,16 @@ class DraftShape:
         self._others = dict(others)
         self._scope = scope
         self._strict = True
-        self._block = Block()
+        self._code = Code(self._split)
 
     def instruction(self) -> str:
         """Ask for a block."""
-        return self._block.instruction()
+        return self._code.instruction()
 
     def read(self, reply: Reply) -> Draft:
         """Split the reply, or say what is wrong with it."""
         strict, self._strict = self._strict, False
-        text = self._block.read(reply)
-        try:
-            # Always the same answer, however deep the caller stands and the code is nested.
-            draft = on_a_fresh_stack(lambda: self._split(text))
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the code cannot be read: {type(error).__name__}") from error
+        draft = self._code.read(reply)
         if not draft.pieces or (strict and draft.missing):
             raise Unfit("; ".join(draft.missing.values()))
         if strict and draft.crossing and not draft.rationale:
@@ -180,8 +174,7 @@ class _Sorted:
         others: Mapping[str, NodeId],
         scope: str,
     ) -> None:
-        self._lines = text.split("\n")
-        self._inside = read_bundle(text).inside_string
+        self._whole = read_bundle(text)
         self._scope = scope
         self._owned: dict[NodeId, list[str]] = {}
         self._helpers: dict[str, str] = {}
@@ -190,7 +183,8 @@ class _Sorted:
         """The same in a class: methods and attributes that the skeleton does not have."""
         self._given_out: set[str] = set()
         self._imports: dict[str, str] = {}
-        self._known = set(wanted) | set(others)
+        self._wanted = wanted
+        self._others = others
         self._left: list[str] = []
         self.crossing: dict[NodeId, None] = {}
         self.rationale = _rationale(text)
@@ -198,24 +192,17 @@ class _Sorted:
         if scope:
             inner = [s for s in body if isinstance(s, ast.ClassDef) and s.name == scope]
             for statement in inner[:1]:
-                self._sort(statement.body, wanted, others, in_class=True)
+                self._sort(statement.body, in_class=True)
             body = [s for s in body if s not in inner]
-        self._sort(body, wanted, others, in_class=False)
+        self._sort(body, in_class=False)
 
-    def _sort(
-        self,
-        statements: Iterable[ast.stmt],
-        wanted: Mapping[str, NodeId],
-        others: Mapping[str, NodeId],
-        *,
-        in_class: bool,
-    ) -> None:
+    def _sort(self, statements: Iterable[ast.stmt], *, in_class: bool) -> None:
         for statement in statements:
             match statement:
                 case ast.Import() | ast.ImportFrom():
                     self._import(statement)
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    self._function(statement, name, wanted, others, in_class)
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._function(statement, in_class=in_class)
                 case ast.ClassDef(name=name):
                     self._helpers[name] = self._source(statement)
                 case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
@@ -234,22 +221,14 @@ class _Sorted:
             else:
                 self._imports[imported.name] = imported.statement
 
-    def _function(
-        self,
-        function: Function,
-        name: str,
-        wanted: Mapping[str, NodeId],
-        others: Mapping[str, NodeId],
-        in_class: bool,
-    ) -> None:
-        source = self._source(function)
-        method = in_class or (self._scope and name in {**wanted, **others})
-        if name in wanted:
-            self._owned.setdefault(wanted[name], []).append(source)
-        elif name in others and (method or not self._scope):
+    def _function(self, function: Function, *, in_class: bool) -> None:
+        name, source = function.name, self._source(function)
+        if name in self._wanted:
+            self._owned.setdefault(self._wanted[name], []).append(source)
+        elif name in self._others:
             if not is_stub(function):
-                self._owned.setdefault(others[name], []).append(source)
-                self.crossing[others[name]] = None
+                self._owned.setdefault(self._others[name], []).append(source)
+                self.crossing[self._others[name]] = None
         elif in_class:
             self._members[name] = f"{self._members.get(name, '')}{source}"
         else:
@@ -257,10 +236,8 @@ class _Sorted:
 
     def _source(self, statement: ast.stmt) -> str:
         if isinstance(statement, Function):
-            return lifted(self._lines, self._inside, statement)
-        marks: list[ast.expr] = getattr(statement, "decorator_list", [])
-        first = min([statement.lineno, *(mark.lineno for mark in marks)])
-        own = self._lines[first - 1 : statement.end_lineno]
+            return self._whole.at_margin(statement)
+        own = self._whole.lines[first_line(statement) - 1 : statement.end_lineno]
         alone = statement.col_offset == 0 and ";" not in own[-1]
         return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
@@ -283,7 +260,7 @@ class _Sorted:
         used = body + "".join(members) + "".join(helpers)
         words = _words(used)
         imports = [s for name, s in self._imports.items() if name in words]
-        bound = set(self._imports) | set(self._helpers) | set(self._members) | self._known
+        bound = {*self._imports, *self._helpers, *self._members, *self._wanted, *self._others}
         added = completing(used, bound)
         note = f"added: {', '.join(added)}" if added else ""
         if self._left:
@@ -326,80 +303,3 @@ def _words(source: str) -> frozenset[str]:
 
 def _mentions(source: str, name: str) -> bool:
     return name in _words(source)
-
-
-_MODULES = frozenset(
-    [
-        "bisect",
-        "collections",
-        "copy",
-        "csv",
-        "datetime",
-        "decimal",
-        "fractions",
-        "functools",
-        "hashlib",
-        "heapq",
-        "io",
-        "itertools",
-        "json",
-        "math",
-        "operator",
-        "os",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "sys",
-        "time",
-    ]
-)
-_FROM = {
-    name: module
-    for module, names in {
-        "bisect": "bisect_left bisect_right insort",
-        "collections": "Counter OrderedDict defaultdict deque namedtuple",
-        "dataclasses": "dataclass field",
-        "decimal": "Decimal",
-        "fractions": "Fraction",
-        "functools": "cache cmp_to_key lru_cache partial reduce",
-        "heapq": "heapify heappop heappush",
-        "itertools": "accumulate chain combinations groupby pairwise permutations product"
-        " zip_longest",
-        "math": "ceil comb factorial floor gcd isqrt lcm sqrt",
-        "pathlib": "Path",
-        "typing": "Any Callable Dict Iterable Iterator List Optional Sequence Set Tuple Union",
-    }.items()
-    for name in names.split()
-}
-
-
-def completing(source: str, bound: set[str]) -> list[str]:
-    """Return the imports of the standard library that a piece of code uses and forgot."""
-    try:
-        module = on_a_fresh_stack(lambda: parse(source))
-    except PARSE_ERRORS:
-        return []
-    stored = {
-        n.id
-        for n in ast.walk(module)
-        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
-    } | {a.arg for a in ast.walk(module) if isinstance(a, ast.arg)}
-    defined = {n.name for n in ast.walk(module) if isinstance(n, Function | ast.ClassDef)}
-    imported = {
-        i.name
-        for n in ast.walk(module)
-        if isinstance(n, ast.Import | ast.ImportFrom)
-        for i in imports_of(n)
-    }
-    known = stored | defined | imported | bound | BUILTINS
-    wanted = []
-    for node in ast.walk(module):
-        match node:
-            case ast.Attribute(value=ast.Name(id=name)) if name in _MODULES - known:
-                wanted.append(f"import {name}")
-            case ast.Name(id=name) if name in _FROM and name not in known:
-                wanted.append(f"from {_FROM[name]} import {name}")
-            case _:
-                pass
-    return sorted(set(wanted))

@@ -24,6 +24,11 @@ def failure_text(workshop: Workshop, evidence: Evidence) -> str:
     return "\n".join(lines)
 
 
+def lesson(workshop: Workshop, evidence: Evidence) -> str:
+    """Tell a builder how the code failed that its own will replace."""
+    return f"It was written before, and failed. {failure_text(workshop, evidence)}"
+
+
 def _part(workshop: Workshop, name: str, blob: Digest | None) -> list[str]:
     text = _shown(workshop, blob)
     return [f"{name}:\n{text}"] if blob else []

@@ -4,7 +4,7 @@ import ast
 import textwrap
 from typing import NamedTuple, assert_never
 
-from auditcoder.domain.binding import parse
+from auditcoder.domain.binding import PARSE_ERRORS, Function, parse
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.task import (
     CallExample,
@@ -44,6 +44,11 @@ class Root(NamedTuple):
     fixed: bool = True
     """Whether its parameters are settled; else the planner settles them."""
 
+    @property
+    def asked(self) -> str:
+        """What a planner is told to begin with: the header, or the name alone."""
+        return self.contract.header() if self.fixed else self.contract.name
+
 
 def root_of(task: Task) -> Root:
     """Return what the task's form asks of the root. A class has no root function."""
@@ -75,11 +80,11 @@ def root_of(task: Task) -> Root:
 
 def _contract(signature: str) -> Contract:
     function = parse(f"{signature.strip().removesuffix(':')}:\n    ...").body[0]
-    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    assert isinstance(function, Function)
     return contract_of(function)
 
 
-def contract_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Contract:
+def contract_of(function: Function) -> Contract:
     """Read a function's interface: its name, positional parameters and result."""
     arguments = function.args
     return Contract(
@@ -96,11 +101,11 @@ def given_code(statement: str, entry: str) -> str:
     """Return what stands before the function to be written, where the statement is itself code."""
     try:
         body = parse(statement).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except PARSE_ERRORS:
         return ""
     kept = []
     for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == entry:
+        if isinstance(node, Function) and node.name == entry:
             break
         star = isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
         if not isinstance(node, ast.Expr) and not star:  # nobody can say what a star binds
@@ -108,15 +113,13 @@ def given_code(statement: str, entry: str) -> str:
     return "\n".join(kept) + "\n" if kept else ""
 
 
-def is_stub(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_stub(function: Function) -> bool:
     """Whether a function says nothing but what it is for."""
-    body = function.body
-    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]
-    return all(_says_nothing(statement) for statement in body)
+    return all(map(says_nothing, function.body))
 
 
-def _says_nothing(statement: ast.stmt) -> bool:
+def says_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement only stands where code will."""
     match statement:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True

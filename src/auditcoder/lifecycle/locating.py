@@ -200,9 +200,9 @@ def _local_rejection(case: Case, failing: list[Standing]) -> Diagnosis | None:
 
 def _sole(case: Case, failing: Standing) -> Diagnosis | None:
     """Where one node is all there is, what is wrong with the program is wrong with it."""
-    if len(case.graph.order) != 1 or case.graph.by_id[ROOT].contract is not None:
+    if case.graph.sole is None:
         return None
-    target = AtNode(node=case.graph.order[0])
+    target = AtNode(node=case.graph.sole)
     why = "it is the only responsibility, and the root merely starts it"
     return _localised(case, target, "R3", Level.MEDIUM, (failing.seq,), why)
 

@@ -12,11 +12,13 @@ from auditcoder.domain.places import Target
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import building
+from auditcoder.lifecycle.considering import Finding
 from auditcoder.lifecycle.diagnosing import choose, local_evidence, weightiest
+from auditcoder.lifecycle.falling_back import fall_back
 from auditcoder.lifecycle.locating import Locator, PaperRules
 from auditcoder.lifecycle.planning import skeleton, sketch, staged
 from auditcoder.lifecycle.planning.plan import Plan
-from auditcoder.lifecycle.repairing import Finding, Repair, fall_back, repair
+from auditcoder.lifecycle.repairing import Repair, repair
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.validating.contradictions import (
     drop_contradicted_cases,
@@ -93,8 +95,7 @@ def make_plan(workshop: Workshop) -> Plan:
 def assemble(workshop: Workshop) -> None:
     """Put the program together; a part that cannot stand beside the others is not used."""
     graph = workshop.recorder.ledger.graph
-    inner = sorted(graph.ids - set(graph.order), key=lambda n: (-len(graph.path(n)), n))
-    promising = [n for n in (*reversed(graph.order), *inner) if graph.by_id[n].contract]
+    promising = [n for n in (*reversed(graph.order), *graph.inner) if graph.by_id[n].contract]
     for node in (None, *promising):
         if node is not None:
             building.replace(workshop, node, "it clashes with another part of the program")

@@ -117,7 +117,7 @@ class Recorder:
         run: RunId,
         clock: Clock,
         resuming: Manifest | None,
-        charge: Charge = lambda _tokens, _usd: None,
+        charge: Charge,
     ) -> Self:
         """Go through a run again from its beginning, as its life does once more what it did.
 
@@ -339,24 +339,19 @@ class Recorder:
         for name in event.blobs():
             if name not in self._kept:
                 self.read(name)
-        try:
+        with self._refusing():
             return advance(self._ledger, event, self.read)
-        except IllegalHistory as illegal:
-            raise self._refusal(illegal) from illegal
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
         try:
             yield
         except IllegalHistory as illegal:
-            raise self._refusal(illegal) from illegal
-
-    def _refusal(self, illegal: IllegalHistory) -> RecordRefused:
-        return RecordRefused(
-            f"law.{illegal.law.value}",
-            f"event {illegal.seq} of run {self._run} is refused: {illegal}",
-            "nothing was written; the record stands as it was",
-        )
+            raise RecordRefused(
+                f"law.{illegal.law.value}",
+                f"event {illegal.seq} of run {self._run} is refused: {illegal}",
+                "nothing was written; the record stands as it was",
+            ) from illegal
 
     # The acts whose content follows from the state: stated here once, so that no caller
     # can get them wrong.

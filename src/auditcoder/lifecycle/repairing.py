@@ -1,107 +1,41 @@
-"""Repairing: what was wrong is asked first; then only the region is written again.
+"""Repairing: the region is written again inside a transaction, and the ranks decide.
 
-The responses to the paper's six failure modes (appendix G) are decided in `consider`:
-an implementation or an algorithm is written again in its node; an interface widens the region to
-its callers first; a wrong cut lifts the repair to the branch; what is global is not repaired
-within bounds; ambiguous evidence was an abstention already; and whether a repair made something
-worse is decided by rank, when the candidate has been measured.
+The responses to the paper's six failure modes (appendix G): an implementation or an algorithm is
+written again in its node (`_revise`); an interface widens the region to its callers first
+(`_widen`); a wrong cut lifts the repair to the branch, and what is global is not repaired within
+bounds (`diagnosing.choose`); ambiguous evidence was an abstention already; and whether a repair
+made something worse is decided by rank, when the candidate has been measured (`measure`).
 """
 
 import ast
-from collections.abc import Callable
-from enum import Enum
 from typing import NamedTuple
 
 import msgspec
 
 from auditcoder.domain.assembly import AssemblyConflict
-from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack, parse
+from auditcoder.domain.binding import PARSE_ERRORS, parse
 from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised, GraphRevised
 from auditcoder.domain.evidence import Evidence
-from auditcoder.domain.graph import GraphDelta, Node, apply, diff, named_in
-from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.graph import GraphDelta, apply, diff
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtBranch, Target
 from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
-from auditcoder.domain.request import Reply
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
-from auditcoder.domain.values import Value
 from auditcoder.lifecycle import building
-from auditcoder.lifecycle.asking import why
-from auditcoder.lifecycle.drafts import DraftShape, Piece
-from auditcoder.lifecycle.failures import failure_text
-from auditcoder.lifecycle.forms import contract_of, root_of
-from auditcoder.lifecycle.planning.grafting import graft
-from auditcoder.lifecycle.planning.plan import Given, Plan, PlanRefused
+from auditcoder.lifecycle.considering import Cause, Finding, top_of
+from auditcoder.lifecycle.drafts import Piece
+from auditcoder.lifecycle.failures import failure_text, lesson
+from auditcoder.lifecycle.forms import contract_of
+from auditcoder.lifecycle.planning.grafting import graft_shape
 from auditcoder.lifecycle.planning.rendering import described, sketch_text
-from auditcoder.lifecycle.planning.sketch import SketchShape
-from auditcoder.lifecycle.shapes import Block, Structured, Unfit
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.workshop import Workshop
 
-_ASK_TOKENS = 250
 _CODE_TOKENS = 500
 _SKETCH_TOKENS = 500
-
-
-class Cause(Enum):
-    """What was wrong."""
-
-    IMPLEMENTATION = "implementation"
-    ALGORITHM = "algorithm"
-    INTERFACE = "interface"
-    DECOMPOSITION = "decomposition"
-    GLOBAL = "global"
-
-
-class Finding(Value):
-    """What a role that looked at the failure says before anything is written again."""
-
-    cause: Cause
-    explanation: str
-    hints: tuple[str, ...]
-    cost: str
-    """The cost that the node should have; empty to leave it."""
-    signature: str
-    """The header that the function should have; empty to leave it."""
-
-
-NOTHING_SAID = Finding(
-    cause=Cause.IMPLEMENTATION, explanation="nobody could say", hints=(), cost="", signature=""
-)
-
-
-def consider(workshop: Workshop, target: Target, failing: Evidence) -> Finding:
-    """Ask what was wrong with the part that the evidence points to."""
-    node = top_of(target)
-    ledger = workshop.recorder.ledger
-    code = ledger.working.code.get(node)
-    try:
-        return workshop.ask(
-            "replan_node",
-            Structured(Finding),
-            Phase.PLANNING,
-            _ASK_TOKENS,
-            role="task replanner",
-            node=node,
-            statement=workshop.statement,
-            about=described(ledger.graph.by_id[node]),
-            code=workshop.recorder.text(code.digest).strip() if code else "",
-            failure=failure_text(workshop, failing),
-        ).value
-    except ReplyUnusable:
-        return NOTHING_SAID
-
-
-def top_of(target: Target) -> NodeId:
-    """Return the node that a target is about."""
-    match target:
-        case AtBranch(root=root):
-            return root
-        case _:
-            return min(named_in(target))
 
 
 class Repair(NamedTuple):
@@ -116,10 +50,9 @@ def repair(workshop: Workshop, chosen: Repair) -> Decision:
     """Regenerate the region inside a transaction, measure the candidate, accept or restore."""
     workshop.recorder.open_transaction(TransactionKind.BOUNDED)
     if isinstance(chosen.target, AtBranch) and not isinstance(workshop.task.form, ClassForm):
-        rewrite: Callable[[Workshop, Repair], None] = _branch
+        _branch(workshop, chosen)
     else:
-        rewrite = _node
-    rewrite(workshop, chosen)
+        _node(workshop, chosen)
     return measure(workshop, chosen.finding.explanation)
 
 
@@ -229,13 +162,11 @@ def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
     contract = described_node.contract
     if contract is None or code is None:
         return
-    scope = code.scope
-    others = {n.contract.name: n.id for n in graph.nodes if n.contract and n.id != node}
     hints = "".join(f"\n- {hint}" for hint in described_node.hints)
     try:
         answer = workshop.ask(
             "repair_node",
-            DraftShape({node: contract}, others, scope, building.present(workshop)),
+            building.draft_shape(workshop, [node]),
             Phase.GENERATION,
             _CODE_TOKENS,
             role=building.specialist(described_node),
@@ -261,39 +192,6 @@ def _around(workshop: Workshop, node: NodeId) -> str:
     return sketch_text(graph, building.root_code(workshop, [node]))
 
 
-class GraftShape:
-    """A sketch for one branch that fits into the rest."""
-
-    schema = ""
-
-    def __init__(self, workshop: Workshop, top: NodeId) -> None:
-        ledger = workshop.recorder.ledger
-        self._graph, self._top = ledger.graph, top
-        self._allocated = tuple(ledger.allocated)
-        below = ledger.graph.subtree(top)
-        promised = {n.contract.name for n in ledger.graph.nodes if n.contract}
-        owners = ledger.working.owners().items()
-        self._owned = frozenset(name for name, n in owners if n not in below) - promised
-        self._block = Block()
-
-    def instruction(self) -> str:
-        """Ask for a block."""
-        return self._block.instruction()
-
-    def read(self, reply: Reply) -> tuple[GraphDelta, str, str]:
-        """Return the delta, and the branch root's code if the sketch wrote it."""
-        text = self._block.read(reply)
-        try:
-            delta, sketch = on_a_fresh_stack(
-                lambda: graft(text, self._graph, self._top, self._allocated, self._owned)
-            )
-        except PlanRefused as refused:
-            raise Unfit(str(refused)) from refused
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the sketch cannot be read: {type(error).__name__}") from error
-        return delta, sketch.body, sketch.imports
-
-
 def _branch(workshop: Workshop, chosen: Repair) -> None:
     """Replan inside the branch's frozen interface, then ask for the code of what is new."""
     recorder = workshop.recorder
@@ -303,11 +201,11 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
     assert node.contract is not None
     region = graph.subtree(top)
     _revise(workshop, top, chosen.finding, may_change_interface=False)
-    taken = sorted(n.contract.name for n in graph.nodes if n.contract and n.id not in region)
+    taken = sorted(name for name, n in graph.promises.items() if n not in region)
     try:
         answer = workshop.ask(
             "replan_branch",
-            GraftShape(workshop, top),
+            graft_shape(recorder.ledger, top),
             Phase.PLANNING,
             _SKETCH_TOKENS,
             role="branch replanner",
@@ -323,19 +221,19 @@ def _branch(workshop: Workshop, chosen: Repair) -> None:
     except ReplyUnusable:
         _write_again(workshop, top, chosen)
         return
-    delta, body, imports = answer.value
+    delta, sketch = answer.value
     if diff(graph, apply(graph, delta)) is not None and not _grafted(workshop, delta):
         _write_again(workshop, top, chosen)
         return
     after = recorder.ledger.graph
     todo = [n for n in after.order if n in after.subtree(top)]
     inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
-    if body and top not in todo:
-        source = f"{imports}\n\n{body}" if imports else body
+    if sketch.body and top not in todo:
+        source = f"{sketch.imports}\n\n{sketch.body}" if sketch.imports else sketch.body
         if building.write_piece(workshop, top, Piece(source), answer.seq, "branch replanner"):
             inner.remove(top)
-    lesson = f"It was written before, and failed. {failure_text(workshop, chosen.failing)}"
-    building.ask_for(workshop, [n for n in (*todo, *inner) if after.by_id[n].contract], lesson)
+    promising = [n for n in (*todo, *inner) if after.by_id[n].contract]
+    building.ask_for(workshop, promising, lesson(workshop, chosen.failing))
 
 
 def _grafted(workshop: Workshop, delta: GraphDelta) -> bool:
@@ -349,68 +247,3 @@ def _grafted(workshop: Workshop, delta: GraphDelta) -> bool:
 def _codes(workshop: Workshop, nodes: list[NodeId]) -> str:
     code = workshop.recorder.ledger.working.code
     return "\n\n".join(workshop.recorder.text(code[n].digest).strip() for n in nodes if n in code)
-
-
-def fall_back(workshop: Workshop, failing: Evidence) -> Decision:
-    """Plan and write the whole again, in a transaction that is counted apart."""
-    recorder, task = workshop.recorder, workshop.task
-    recorder.open_transaction(TransactionKind.FALLBACK)
-    ledger = recorder.ledger
-    if isinstance(task.form, ClassForm):
-        nodes = [n for n in ledger.graph.order if ledger.working.code[n].agent != "skeleton"]
-        lesson = f"It was written before, and failed. {failure_text(workshop, failing)}"
-        building.ask_for(workshop, nodes, lesson)
-        return measure(workshop, "all methods were written again")
-    root = root_of(task)
-    assert ledger.transaction is not None
-    program = recorder.text(ledger.transaction.program)
-    taken = sorted(n.contract.name for n in ledger.graph.nodes if n.contract and n.id != ROOT)
-    try:
-        answer = workshop.ask(
-            "redo",
-            SketchShape(task, root, tuple(ledger.allocated)),
-            Phase.PLANNING,
-            _SKETCH_TOKENS,
-            role="planner",
-            statement=workshop.statement,
-            program=program.strip(),
-            failure=failure_text(workshop, failing),
-            root=root.contract.header() if root.fixed else root.contract.name,
-            taken=", ".join(n for n in taken if n != root.contract.name) or "none",
-        )
-    except ReplyUnusable as unusable:
-        return recorder.decide(f"no new plan could be used: {why(unusable)}")
-    plan = answer.value
-    delta = _replacing(ledger.graph.by_id[ROOT], ledger.graph.ids - {ROOT}, plan)
-    try:
-        recorder.record(GraphRevised(delta=delta, reason="the whole was planned again"))
-    except RecordRefused as refused:
-        return recorder.decide(f"the new plan does not fit: {refused}")
-    given = {
-        n: g._replace(reply=answer.seq) if g.agent == "sketch" else g for n, g in plan.given.items()
-    }
-    _rewrite(workshop, given)
-    return measure(workshop, "the whole was planned and written again")
-
-
-def _rewrite(workshop: Workshop, given: dict[NodeId, Given]) -> None:
-    graph = workshop.recorder.ledger.graph
-    top = graph.by_id[ROOT]
-    if ROOT not in given and top.contract is None and ROOT in workshop.recorder.ledger.working.code:
-        given = {ROOT: Given("# The root has no code of its own.\n", "form"), **given}
-    for node, known in given.items():
-        building.write_given(workshop, node, known)
-    inner = [n for n in sorted(graph.ids, reverse=True) if n not in graph.order and n != ROOT]
-    wanted = [*graph.order, *inner, *([] if ROOT in given else [ROOT])]
-    building.ask_for(workshop, [n for n in wanted if graph.by_id[n].contract])
-
-
-def _replacing(root: Node, old: frozenset[NodeId], plan: Plan) -> GraphDelta:
-    """Return the delta that puts a new plan in the place of everything under the root."""
-    top = msgspec.structs.replace(plan.graph.by_id[ROOT], goal=root.goal)
-    return GraphDelta(
-        added=tuple(n for n in plan.graph.nodes if n.id != ROOT),
-        revised=(top,) if top != root else (),
-        retired=tuple(sorted(old)),
-        order=plan.graph.order,
-    )

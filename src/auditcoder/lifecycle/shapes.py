@@ -2,11 +2,12 @@
 
 import ast
 import re
+from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS, parse
+from auditcoder.domain.binding import PARSE_ERRORS, Function, on_a_fresh_stack, parse
 from auditcoder.domain.request import Finish, Reply
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return [(match[2].lower(), match[3]) for match in _FENCE.finditer(text)]
 
 
-_NAMES = {"python": {"python", "python3", "py"}}
+_PYTHON = {"python", "python3", "py"}
 
 
 def _fitting(text: str, languages: set[str]) -> list[str]:
@@ -72,26 +73,47 @@ class Text:
 
 
 class Block:
-    """One block of code."""
+    """One block of Python."""
 
     schema = ""
 
-    def __init__(self, language: str = "python") -> None:
-        self._language = language
+    def instruction(self) -> str:
+        """Ask for a fenced block."""
+        return "Answer with one ```python block and nothing else."
+
+    def read(self, reply: Reply) -> str:
+        """Take the longest block of Python, or of no language."""
+        _refuse_unfinished(reply)
+        found = _fitting(reply.text, _PYTHON)
+        if not found and _is_python(reply.text):
+            return reply.text
+        if not found:
+            raise Unfit("there is no ```python block in it")
+        return max(found, key=len)
+
+
+class Code(Generic[T]):
+    """One block of Python, out of which something is read; `read` raises Unfit or PARSE_ERRORS."""
+
+    schema = ""
+
+    def __init__(self, read: Callable[[str], T], what: str = "code") -> None:
+        self._block = Block()
+        self._read = read
+        self._what = what
 
     def instruction(self) -> str:
         """Ask for a fenced block."""
-        return f"Answer with one ```{self._language} block and nothing else."
+        return self._block.instruction()
 
-    def read(self, reply: Reply) -> str:
-        """Take the longest block of the language, or of none."""
-        _refuse_unfinished(reply)
-        found = _fitting(reply.text, _NAMES.get(self._language, {self._language}))
-        if not found and self._language == "python" and _is_python(reply.text):
-            return reply.text
-        if not found:
-            raise Unfit(f"there is no ```{self._language} block in it")
-        return max(found, key=len)
+    def read(self, reply: Reply) -> T:
+        """Read the block, or say why that cannot be done."""
+        text = self._block.read(reply)
+        try:
+            # Always the same answer, however deep the caller stands and the code is nested.
+            return on_a_fresh_stack(lambda: self._read(text))
+        except PARSE_ERRORS as error:
+            raise Unfit(f"the {self._what} cannot be read: {type(error).__name__}") from error
 
 
 def _is_python(text: str) -> bool:
@@ -100,7 +122,7 @@ def _is_python(text: str) -> bool:
         body = parse(text).body
     except PARSE_ERRORS:
         return False
-    return any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in body)
+    return any(isinstance(s, Function | ast.ClassDef) for s in body)
 
 
 class Structured(Generic[T]):

@@ -82,6 +82,13 @@ class Workshop:
         told = (self.task.statement, shown_examples(self.task), called)
         return "\n\n".join(text for text in told if text)
 
+    @property
+    def program(self) -> str:
+        """The program as it was last put together."""
+        assembly = self.recorder.ledger.working.assembly
+        assert assembly is not None
+        return self.recorder.text(assembly.program)
+
     def ask(
         self,
         prompt: str,
@@ -89,7 +96,7 @@ class Workshop:
         phase: Phase,
         max_tokens: int,
         *,
-        role: str = "",
+        role: str,
         node: NodeId | None = None,
         **values: str,
     ) -> Answer[T]:
@@ -102,7 +109,7 @@ class Workshop:
             Question(
                 messages=chosen.fill(**values),
                 shape=shape,
-                role=role or prompt,
+                role=role,
                 phase=phase,
                 max_tokens=max_tokens,
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,

@@ -117,7 +117,7 @@ def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
 
 def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: Bundle) -> None:
     taken = taken_names(ledger, event.node)
-    promised = {n.contract.name: n.id for n in ledger.graph.nodes if n.contract}
+    promised = ledger.graph.promises
     for unit in event.units:
         if unit.registered in taken:
             refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is somebody else's already")

@@ -57,7 +57,6 @@ class Board:
         self.checks: dict[str, Verdict] = {}
         self.started = time.monotonic()
         self.title = ""
-        self.run = ""
         self.last = ""
         self._region: tuple[NodeId, ...] = ()
         self._before: dict[NodeId, str] = {}
@@ -72,7 +71,7 @@ class Board:
     def _follow(self, event: Event) -> str:  # noqa: C901  one case an event
         match event:
             case RunStarted(run=run, task=task):
-                self.run, self.title = run, one_line(task.title)
+                self.title = one_line(task.title)
                 return f"run {run}: {self.title}"
             case RunResumed():
                 return "going on where the record ends"

@@ -6,15 +6,19 @@ import msgspec
 
 from auditcoder.domain.graph import GraphDelta, Node, Region, TaskGraph, apply
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.lifecycle.planning.plan import PlanRefused
-from auditcoder.lifecycle.planning.stubs import (
-    Sketch,
-    checked,
-    nodes_of,
-    ordered,
-    reached,
-    read_sketch,
-)
+from auditcoder.domain.ledger import Ledger
+from auditcoder.lifecycle.planning.plan import PlanRefused, checked, ordered
+from auditcoder.lifecycle.planning.stubs import Sketch, nodes_of, reached, read_sketch
+from auditcoder.lifecycle.shapes import Code
+
+
+def graft_shape(ledger: Ledger, top: NodeId) -> Code[tuple[GraphDelta, Sketch]]:
+    """Ask for a sketch of one branch that fits into the rest."""
+    graph, allocated = ledger.graph, tuple(ledger.allocated)
+    below = graph.subtree(top)
+    owners = ledger.working.owners().items()
+    owned = frozenset(name for name, node in owners if node not in below) - set(graph.promises)
+    return Code(lambda text: graft(text, graph, top, allocated, owned), "sketch")
 
 
 def graft(
@@ -38,10 +42,10 @@ def graft(
     if [p.name for p in sketch.root.contract.params] != [p.name for p in anchor.contract.params]:
         raise PlanRefused(f"the root function must stay {anchor.contract.header()}")
     below = graph.subtree(top) - {top}
-    outside = {n.contract.name for n in graph.nodes if n.contract and n.id not in below}
+    outside = {name for name, node in graph.promises.items() if node not in below}
     if taken := set(sketch.stubs) & outside:
         raise PlanRefused(f"{', '.join(sorted(taken))} is a name of the rest of the program")
-    old = {n.contract.name: n for n in graph.nodes if n.contract and n.id in below}
+    old = {name: graph.by_id[node] for name, node in graph.promises.items() if node in below}
     surviving = {
         name: old[name]
         for name, stub in sketch.stubs.items()

@@ -1,18 +1,32 @@
 """What planning yields, whoever plans: P, B, Q and the graph, and what of the code is given."""
 
 from collections.abc import Iterable
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import msgspec
 
 from auditcoder.domain.brief import Approach, Brief, Parsed, PlannedCheck, Requirements
-from auditcoder.domain.contract import Contract
+from auditcoder.domain.contract import RESULT, Contract
 from auditcoder.domain.evidence import Trust
-from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import (
+    FromTask,
+    Kind,
+    Node,
+    Slot,
+    TaskGraph,
+    graph_faults,
+    order_faults,
+)
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.forms import Root
+from auditcoder.lifecycle.shapes import Unfit
+
+MOST_CHILDREN = 5
+MOST_DEPTH = 3
+_ROOT_GOAL = "Answer the task"
 
 
 class Given(NamedTuple):
@@ -35,8 +49,8 @@ class Plan(NamedTuple):
     given: dict[NodeId, Given]
 
 
-class PlanRefused(Exception):
-    """A plan that cannot be committed. The text says why, to the model as much as to a reader."""
+class PlanRefused(Unfit):
+    """A plan that cannot be committed."""
 
 
 def brief_for(
@@ -89,6 +103,23 @@ def _derived(task: Task) -> list[StdioExample]:
     return [StdioExample(input=first.input.rstrip("\n"), output=first.output)]
 
 
+def root_node(contract: Contract, dependencies: tuple[NodeId, ...]) -> Node:
+    """Return the root of a plan with several nodes: it takes what the task gives."""
+    return Node(
+        id=ROOT,
+        goal=_ROOT_GOAL,
+        kind=Kind.ORCHESTRATION,
+        dependencies=dependencies,
+        inputs=_from_task(contract),
+        outputs=(Slot(name=RESULT, type=contract.returns),),
+        contract=contract,
+    )
+
+
+def _from_task(contract: Contract) -> tuple[Slot, ...]:
+    return tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params)
+
+
 def single(
     task: Task,
     root: Root,
@@ -106,12 +137,12 @@ def single(
         goal=goal or task.title or "Do what the task asks",
         kind=Kind.GENERAL,
         parent=ROOT,
-        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in promised.params),
-        outputs=(Slot(name="result", type=promised.returns),),
+        inputs=_from_task(promised),
+        outputs=(Slot(name=RESULT, type=promised.returns),),
         contract=promised,
         validation=("the task's examples",),
     )
-    top = Node(id=ROOT, goal="Answer the task", kind=Kind.ORCHESTRATION, dependencies=(only,))
+    top = Node(id=ROOT, goal=_ROOT_GOAL, kind=Kind.ORCHESTRATION, dependencies=(only,))
     around = root.given + root.main
     return Plan(
         brief=brief_for(task, Approach(strategy="one responsibility")),
@@ -120,3 +151,25 @@ def single(
         granularity=reason,
         given={ROOT: Given(around, "form")} if around.strip() else {},
     )
+
+
+def ordered(nodes: tuple[Node, ...]) -> tuple[NodeId, ...]:
+    """Return the leaves in an order that their dependencies allow; raise PlanRefused if none."""
+    parents = {n.parent for n in nodes}
+    try:
+        order = TopologicalSorter(
+            {
+                n.id: sorted({*n.dependencies, *(k.id for k in nodes if k.parent == n.id)})
+                for n in nodes
+            }
+        ).static_order()
+        return tuple(n for n in order if n not in parents and n != ROOT)
+    except CycleError as error:
+        raise PlanRefused("functions need each other in a circle") from error
+
+
+def checked(graph: TaskGraph) -> TaskGraph:
+    """Return the graph, or refuse it with every reason there is."""
+    if faults := graph_faults(graph) + order_faults(graph):
+        raise PlanRefused("; ".join(faults))
+    return graph

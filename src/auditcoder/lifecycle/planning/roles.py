@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS, expression
 from auditcoder.domain.brief import Approach, Brief, Candidate, Choice, DataRange, Parsed, Trap
-from auditcoder.domain.contract import Clause, Cost, Param
+from auditcoder.domain.contract import RESULT, Clause, Cost, Param
 from auditcoder.domain.request import Reply
 from auditcoder.domain.task import (
     CallExample,
@@ -25,8 +25,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.planning.plan import brief_for
-from auditcoder.lifecycle.planning.stubs import RESULT, read_clause, read_cost
-from auditcoder.lifecycle.samples import expression
+from auditcoder.lifecycle.planning.promises import read_clause, read_cost
 from auditcoder.lifecycle.shapes import Structured, Unfit
 
 FEWEST_CASES = 3
@@ -271,7 +270,7 @@ def _call(entry: str, case: Case) -> CallExample | None:
                 return CallExample(arguments=arguments, result=ast.unparse(result))
             case _:
                 return None
-    except (TypeError, *PARSE_ERRORS):
+    except LITERAL_ERRORS:
         return None
 
 

@@ -1,11 +1,11 @@
 """The class planner: a skeleton is a plan already, and needs no call."""
 
 import ast
-from collections.abc import Sequence
 
-from auditcoder.domain.binding import parse
+from auditcoder.domain.binding import Function, parse
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
+from auditcoder.domain.contract import RESULT
 from auditcoder.domain.graph import FromSelf, FromTask, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import ClassForm, Task
@@ -14,8 +14,6 @@ from auditcoder.lifecycle.forms import contract_of, is_stub
 from auditcoder.lifecycle.planning.plan import Given, Plan, brief_for
 
 PLANNER = "skeleton"
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def plan(task: Task, form: ClassForm) -> Plan:
@@ -26,14 +24,14 @@ def plan(task: Task, form: ClassForm) -> Plan:
     for statement in body.body:
         if isinstance(statement, Function):
             methods.setdefault(statement.name, []).append(statement)
-    lines, inside = form.skeleton.split("\n"), read_bundle(form.skeleton).inside_string
+    bundle = read_bundle(form.skeleton)
     nodes, given, taken = [], {ROOT: Given(_statement(form, module, body), PLANNER)}, {ROOT}
     for name, functions in methods.items():
         node = child_of(ROOT, taken)
         taken.add(node)
         nodes.append(_node(node, name, functions))
         if not any(is_stub(f) for f in functions):
-            text = "\n\n".join(lifted(lines, inside, f) for f in functions)
+            text = "\n\n".join(bundle.at_margin(f) for f in functions)
             given[node] = Given(text, PLANNER, form.name)
     docstring = whole(ast.get_docstring(body) or f"Be the class {form.name}")
     top = Node(
@@ -65,7 +63,7 @@ def _node(node: NodeId, name: str, functions: list[Function]) -> Node:
         kind=Kind.GENERAL,
         parent=ROOT,
         inputs=slots,
-        outputs=(Slot(name="result", type=contract.returns),),
+        outputs=(Slot(name=RESULT, type=contract.returns),),
         contract=contract,
         validation=("it compiles", "its signature is the skeleton's"),
     )
@@ -93,12 +91,3 @@ def _is_main(statement: ast.stmt) -> bool:
 def _is_star(statement: ast.stmt) -> bool:
     """Whether a statement binds nobody knows what."""
     return isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"
-
-
-def lifted(lines: Sequence[str], inside: frozenset[int], function: Function) -> str:
-    """Return a method as it stands in its class, moved to the margin; strings stay as they are."""
-    first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
-    margin = " " * function.col_offset
-    own = enumerate(lines[first - 1 : function.end_lineno], start=first)
-    moved = [line if number in inside else line.removeprefix(margin) for number, line in own]
-    return "\n".join(moved) + "\n"

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack
+from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import ReplyUnusable
-from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.request import Reply
 from auditcoder.domain.task import (
     CallExample,
     Example,
@@ -24,18 +23,20 @@ from auditcoder.domain.task import (
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import whole
 from auditcoder.lifecycle.asking import why
-from auditcoder.lifecycle.drafts import completing
 from auditcoder.lifecycle.forms import Root, root_of
-from auditcoder.lifecycle.planning.plan import Given, Plan, PlanRefused, brief_for, single
-from auditcoder.lifecycle.planning.stubs import (
-    Sketch,
+from auditcoder.lifecycle.imports import completing
+from auditcoder.lifecycle.planning.plan import (
+    Given,
+    Plan,
+    PlanRefused,
+    brief_for,
     checked,
-    nodes_of,
     ordered,
-    reached,
-    read_sketch,
+    root_node,
+    single,
 )
-from auditcoder.lifecycle.shapes import Block, Unfit
+from auditcoder.lifecycle.planning.stubs import Sketch, nodes_of, reached, read_sketch
+from auditcoder.lifecycle.shapes import Code
 from auditcoder.lifecycle.workshop import Workshop
 
 PLANNER = "sketch"
@@ -43,30 +44,9 @@ MAX_TOKENS = 500
 _MOST_GENERATED = 3
 
 
-class SketchShape:
-    """A block of stubs that makes a valid plan."""
-
-    schema = ""
-
-    def __init__(self, task: Task, root: Root, allocated: Iterable[NodeId] = (ROOT,)) -> None:
-        self._task = task
-        self._root = root
-        self._allocated = tuple(allocated)
-        self._block = Block()
-
-    def instruction(self) -> str:
-        """Ask for a block."""
-        return self._block.instruction()
-
-    def read(self, reply: Reply) -> Plan:
-        """Read the plan, or say why it is none."""
-        text = self._block.read(reply)
-        try:
-            return on_a_fresh_stack(lambda: plan_of(text, self._task, self._root, self._allocated))
-        except PlanRefused as refused:
-            raise Unfit(str(refused)) from refused
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the sketch cannot be read: {type(error).__name__}") from error
+def sketch_shape(task: Task, root: Root, allocated: tuple[NodeId, ...] = (ROOT,)) -> Code[Plan]:
+    """Ask for a block of stubs that makes a valid plan."""
+    return Code(lambda text: plan_of(text, task, root, allocated), "sketch")
 
 
 def plan(workshop: Workshop) -> Plan:
@@ -77,12 +57,12 @@ def plan(workshop: Workshop) -> Plan:
     try:
         answer = workshop.ask(
             "sketch",
-            SketchShape(task, root),
+            sketch_shape(task, root),
             Phase.PLANNING,
             MAX_TOKENS,
             role="planner",
             statement=workshop.statement,
-            root=root.contract.header() if root.fixed else root.contract.name,
+            root=root.asked,
             given=given,
         )
     except ReplyUnusable as unusable:
@@ -121,15 +101,7 @@ def plan_of(text: str, task: Task, root: Root, allocated: Iterable[NodeId] = (RO
         return plan._replace(brief=brief_for(task, approach, generated))
     nodes, directly = nodes_of(sketch, ROOT, allocated)
     by_name = {n.contract.name: n.id for n in nodes if n.contract}
-    top = Node(
-        id=ROOT,
-        goal="Answer the task",
-        kind=Kind.ORCHESTRATION,
-        dependencies=tuple(by_name[name] for name in directly),
-        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params),
-        outputs=(Slot(name="result", type=contract.returns),),
-        contract=contract,
-    )
+    top = root_node(contract, tuple(by_name[name] for name in directly))
     graph = checked(TaskGraph(nodes=(top, *nodes), order=ordered((top, *nodes))))
     return Plan(
         brief=brief_for(
@@ -193,7 +165,7 @@ def _generated(task: Task, sketch: Sketch) -> list[Example]:
 def _as_stdio(example: CallExample) -> StdioExample | None:
     try:
         given, made = ast.literal_eval(example.arguments), ast.literal_eval(example.result)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except LITERAL_ERRORS:
         return None
     if not isinstance(given, str) or not isinstance(made, str):
         return None

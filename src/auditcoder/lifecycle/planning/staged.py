@@ -16,8 +16,9 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import encode
 from auditcoder.lifecycle.asking import why
 from auditcoder.lifecycle.forms import Root, root_of
-from auditcoder.lifecycle.planning.drafting import Draft, drafted, names_around
+from auditcoder.lifecycle.planning.outlining import Outline, names_around, outlined
 from auditcoder.lifecycle.planning.plan import Plan, single
+from auditcoder.lifecycle.planning.promises import read_kind
 from auditcoder.lifecycle.planning.review import (
     Finding,
     Objection,
@@ -43,7 +44,6 @@ from auditcoder.lifecycle.planning.roles import (
     has_data,
     staged_brief,
 )
-from auditcoder.lifecycle.planning.stubs import read_kind
 from auditcoder.lifecycle.shapes import Shape, Structured
 from auditcoder.lifecycle.workshop import Workshop
 
@@ -79,7 +79,7 @@ class _Round(NamedTuple):
     """A plan as it came to review, and what the review held against it."""
 
     notes: Notes
-    draft: Draft
+    outline: Outline
     objected: Objection
 
 
@@ -94,12 +94,12 @@ def plan(workshop: Workshop) -> Plan:
         except _NoAnswer as none:
             reason = f"one node, because no plan could be used: {none}"
             return _one_node(workshop, root, staged_brief(workshop.task, none.notes), reason)
-        draft = drafted(root, made, wanted, notes.cost)
-        findings = _findings(workshop, notes, draft)
+        outline = outlined(root, made, wanted, notes.cost)
+        findings = _findings(workshop, notes, outline)
         objected = objection(findings, _opinion(workshop, notes, findings))
         # A plan that was sent back for little must not be lost to one that cannot be used.
-        if best is None or draft.usable or not best.draft.usable:
-            best = _Round(notes, draft, objected)
+        if best is None or outline.usable or not best.outline.usable:
+            best = _Round(notes, outline, objected)
         if objected.target is None:
             break
     assert best is not None
@@ -158,12 +158,11 @@ def _variables(
     if role is Role.THINKER:
         return values
     values["feedback"] = _feedback(getattr(notes, role.value), told.get(role, ()))
-    header = root.contract.header() if root.fixed else root.contract.name
     match role:
         case Role.TASK_DECOMPOSER:
-            values["root"] = header
+            values["root"] = root.asked
         case Role.INTERFACE_DESIGNER:
-            also = "" if root.fixed else f", and one labelled `root` for `{header}` itself"
+            also = "" if root.fixed else f", and one labelled `root` for `{root.asked}` itself"
             taken = sorted({root.contract.name, *names_around(root)})
             values |= {"root": also, "taken": ", ".join(taken)}
         case Role.TEST_CASE_ANALYZER:
@@ -216,14 +215,14 @@ def _how_to_test(form: Form) -> str:
             return "`input` is what the input files hold; `expected_output` is what is left."
 
 
-def _findings(workshop: Workshop, notes: Notes, draft: Draft) -> tuple[Finding, ...]:
-    """Make the nine checks; five of them were made while the draft was put together."""
+def _findings(workshop: Workshop, notes: Notes, outline: Outline) -> tuple[Finding, ...]:
+    """Make the nine checks; five of them were made while the outline was put together."""
     task, tests = workshop.task, notes.test_case_analyzer
     brief = staged_brief(task, notes)
     found = [
         *problem_findings(brief.parsed),
-        *draft.findings,
-        *cost_findings(notes.cost, draft.costs),
+        *outline.findings,
+        *cost_findings(notes.cost, outline.costs),
         *reasoning_findings(notes.algorithm_selector.reasoning),
     ]
     if has_data(task.form):
@@ -253,26 +252,26 @@ def _opinion(workshop: Workshop, notes: Notes, findings: tuple[Finding, ...]) ->
 
 def _settled(workshop: Workshop, root: Root, best: _Round) -> Plan:
     """Return the plan if it can be committed, whatever is still held against it; else one node."""
-    notes, draft, objected = best
+    notes, outline, objected = best
     brief = staged_brief(workshop.task, notes)
     said = notes.task_decomposer
     why = (said.why.strip() if said else "") or "so the decomposer has it"
     still = f"; the reviewer still objected: {'; '.join(objected.texts)}" if objected.texts else ""
-    if draft.only is not None:
-        return _one_node(workshop, root, brief, f"one node: {why}{still}", draft)
-    if draft.graph is None:
+    if outline.only is not None:
+        return _one_node(workshop, root, brief, f"one node: {why}{still}", outline)
+    if outline.graph is None:
         reason = f"one node, because no plan could be used: {'; '.join(objected.texts)}"
-        return _one_node(workshop, root, brief, reason, draft)
-    granularity = f"{len(draft.parts)} nodes: {why}{still}"
-    return Plan(brief, draft.graph, PLANNER, granularity, given={})
+        return _one_node(workshop, root, brief, reason, outline)
+    granularity = f"{len(outline.parts)} nodes: {why}{still}"
+    return Plan(brief, outline.graph, PLANNER, granularity, given={})
 
 
 def _one_node(
-    workshop: Workshop, root: Root, brief: Brief, reason: str, draft: Draft | None = None
+    workshop: Workshop, root: Root, brief: Brief, reason: str, outline: Outline | None = None
 ) -> Plan:
     """Plan one node under the root's contract, with what is known of the one part, if it is one."""
-    alone = single(workshop.task, root, reason, PLANNER, draft.root if draft else None)
-    part = draft.only if draft else None
+    alone = single(workshop.task, root, reason, PLANNER, outline.root if outline else None)
+    part = outline.only if outline else None
     if part is None:
         return alone._replace(brief=brief)
     top, node = alone.graph.nodes

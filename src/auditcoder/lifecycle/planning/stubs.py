@@ -3,39 +3,36 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
-from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, on_a_fresh_stack, parse
-from auditcoder.domain.contract import Clause, Contract, Cost
-from auditcoder.domain.graph import (
-    FromLocal,
-    FromNode,
-    FromTask,
-    Kind,
-    Node,
-    Slot,
-    Source,
-    TaskGraph,
-    graph_faults,
-    order_faults,
+from auditcoder.domain.binding import (
+    BUILTINS,
+    PARSE_ERRORS,
+    Function,
+    bound_by,
+    imported_by,
+    on_a_fresh_stack,
+    parse,
 )
+from auditcoder.domain.contract import RESULT, Clause, Contract
+from auditcoder.domain.graph import FromLocal, FromNode, FromTask, Kind, Node, Slot, Source
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import CallExample
 from auditcoder.domain.values import whole
 from auditcoder.lifecycle.forms import contract_of, is_stub
-from auditcoder.lifecycle.planning.plan import PlanRefused
-from auditcoder.lifecycle.samples import expression
+from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
+from auditcoder.lifecycle.planning.promises import (
+    call_example,
+    read_clause,
+    read_cost,
+    read_kind,
+    validation_of,
+)
 
 _LINE = re.compile(
     r"^\s*(kind|requires|ensures|cost|example|examples|uses|invariant)\s*:\s*(.+)$", re.IGNORECASE
 )
 _PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
-MOST_CHILDREN = 5
-MOST_DEPTH = 3
-RESULT = "result"
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Stub(NamedTuple):
@@ -158,39 +155,6 @@ def _goal(prose: list[str]) -> str:
     return " ".join(text.split())[:300]
 
 
-def read_kind(said: Iterable[str]) -> Kind:
-    for text in said:
-        word = text.lower().strip(" `.").replace(" ", "_").replace("-", "_")
-        word = {"bfs": "graph_bfs", "dfs": "graph_dfs", "two_pointers": "two_pointer"}.get(
-            word, word
-        )
-        if word in {kind.value for kind in Kind} - {Kind.ORCHESTRATION.value}:
-            return Kind(word)
-    return Kind.GENERAL
-
-
-def read_cost(said: Iterable[str]) -> Cost:
-    found = [m[0] for text in said if (m := re.search(r"O\([^()]*(?:\([^()]*\)[^()]*)*\)", text))]
-    return Cost(time=found[0] if found else "")
-
-
-def read_clause(text: str, names: set[str]) -> Clause:
-    """Read an obligation: executable if it is an expression over what is known, else a sentence."""
-    text = text.strip().strip("`").strip()
-    tree = _expression(text)
-    if tree is None:
-        return Clause(text=text)
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    local = {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    } | {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args}
-    about_something = bool(used & names)
-    if not about_something or used - names - local - BUILTINS:
-        return Clause(text=text)
-    # A comment would swallow the code that is put around the expression.
-    return Clause(expression=ast.unparse(tree) if "#" in text else text)
-
-
 def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallExample]:
     lines = facts.get("example", []) + facts.get("examples", [])
     seen = set()
@@ -201,47 +165,13 @@ def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallE
             yield example
 
 
-def _expression(text: str) -> ast.expr | None:
-    try:
-        return expression(text)
-    except PARSE_ERRORS:
-        return None
-
-
-def call_example(text: str, name: str) -> CallExample | None:
-    """Read `f(1, 2) == 3`, also with an arrow; None unless both sides are plain values."""
-    tree = _expression(text) or _expression(re.sub(r"\)\s*(?:->|=>|➞)\s*", ") == ", text, count=1))
-    match tree:
-        case ast.Compare(
-            left=ast.Call(func=ast.Name(id=called), args=args, keywords=[]),
-            ops=[ast.Eq() | ast.Is()],
-            comparators=[result],
-        ) if called == name:
-            try:
-                for value in (*args, result):
-                    ast.literal_eval(value)
-                return CallExample(
-                    arguments=", ".join(ast.unparse(a) for a in args), result=ast.unparse(result)
-                )
-            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                return None
-        case _:
-            return None
-
-
 def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
     """The root calls what the sketch names, what Python has, and nothing else."""
-    imported = {
-        (alias.asname or alias.name).partition(".")[0]
-        for s in ast.walk(module)
-        if isinstance(s, ast.Import | ast.ImportFrom)
-        for alias in s.names
-    }
     local = bound_by(top.body) | {a.arg for a in ast.walk(top) if isinstance(a, ast.arg)}
     local |= {
         n.id for n in ast.walk(top) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
-    known = set(functions) | imported | local | BUILTINS
+    known = set(functions) | imported_by(module) | local | BUILTINS
     called = {
         n.func.id for n in ast.walk(top) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     }
@@ -293,16 +223,11 @@ def _made(top: Function, stubs: Iterable[str]) -> dict[str, str]:
     }
 
 
-class _Shape(NamedTuple):
-    """Who is under whom, and who needs whom."""
+def _parents(sketch: Sketch) -> dict[str, str]:
+    """Arrange the stubs: what exactly one other stub calls is that one's child.
 
-    parents: dict[str, str]
-    """Each stub's parent; the root's name is empty."""
-    needs: dict[str, frozenset[str]]
-
-
-def _shape(sketch: Sketch) -> _Shape:
-    """Arrange the stubs: what exactly one other stub calls is that one's child."""
+    The root's name is empty.
+    """
     called_by_root = sketch.root.uses if sketch.body else frozenset()
     callers = {
         name: {n for n, s in sketch.stubs.items() if name in s.uses} for name in sketch.stubs
@@ -311,7 +236,7 @@ def _shape(sketch: Sketch) -> _Shape:
     for name, by in callers.items():
         alone = len(by) == 1 and name not in called_by_root
         parents[name] = next(iter(by)) if alone else ""
-    return _Shape(parents, {name: s.uses for name, s in sketch.stubs.items()})
+    return parents
 
 
 def reached(sketch: Sketch) -> set[str]:
@@ -332,12 +257,12 @@ def nodes_of(
     sketch: Sketch, top: NodeId, allocated: Iterable[NodeId]
 ) -> tuple[tuple[Node, ...], tuple[str, ...]]:
     """Return a node for every stub under `top`, and the stubs that were called from its body."""
-    shape = _shape(sketch)
+    parents = _parents(sketch)
     ids: dict[str, NodeId] = {}
     taken = set(allocated)
 
     def allocate(parent: str, under: NodeId, depth: int) -> None:
-        children = [n for n in sketch.stubs if shape.parents[n] == parent]
+        children = [n for n in sketch.stubs if parents[n] == parent]
         if len(children) > MOST_CHILDREN:
             raise PlanRefused(
                 f"{len(children)} functions on one level; use at most {MOST_CHILDREN}"
@@ -352,18 +277,18 @@ def nodes_of(
     allocate("", top, len(top.split("_")) + (top != ROOT))
     if missing := set(sketch.stubs) - set(ids):
         raise PlanRefused(f"{', '.join(sorted(missing))} call each other in a circle")
-    directly = tuple(n for n in sketch.stubs if shape.parents[n] == "")
+    directly = tuple(n for n in sketch.stubs if parents[n] == "")
     nodes = []
     for name, stub in sketch.stubs.items():
         inputs = _inputs(stub, sketch.flow.get(name, {}), ids)
         makers = {s.source.node for s in inputs if isinstance(s.source, FromNode)}
-        needed = {ids[n] for n in shape.needs[name] if n in ids}
+        needed = {ids[n] for n in stub.uses if n in ids}
         nodes.append(
             Node(
                 id=ids[name],
                 goal=stub.goal,
                 kind=stub.kind,
-                parent=ids[shape.parents[name]] if shape.parents[name] else top,
+                parent=ids[parents[name]] if parents[name] else top,
                 dependencies=tuple(sorted((makers | needed) - {ids[name]})),
                 inputs=inputs,
                 outputs=(Slot(name=RESULT, type=stub.contract.returns),),
@@ -372,17 +297,6 @@ def nodes_of(
             )
         )
     return tuple(nodes), directly
-
-
-def validation_of(contract: Contract) -> tuple[str, ...]:
-    wanted = ["it compiles", "its signature is the contract's"]
-    if contract.examples:
-        wanted.append("its examples come out right")
-    if any(c.expression for c in (*contract.requires, *contract.ensures)):
-        wanted.append("its promises hold for generated inputs")
-    if contract.cost.time:
-        wanted.append(f"its cost grows no faster than {contract.cost.time}")
-    return tuple(wanted)
 
 
 def _inputs(stub: Stub, given: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:
@@ -395,25 +309,3 @@ def _inputs(stub: Stub, given: dict[str, Source | str], ids: dict[str, NodeId]) 
             found = FromLocal() if own or maker is None else FromNode(node=maker, slot=RESULT)
         slots.append(Slot(name=param.name, type=param.type, source=found))
     return tuple(slots)
-
-
-def ordered(nodes: tuple[Node, ...]) -> tuple[NodeId, ...]:
-    """Return the leaves in an order that their dependencies allow; raise PlanRefused if none."""
-    parents = {n.parent for n in nodes}
-    try:
-        order = TopologicalSorter(
-            {
-                n.id: sorted({*n.dependencies, *(k.id for k in nodes if k.parent == n.id)})
-                for n in nodes
-            }
-        ).static_order()
-        return tuple(n for n in order if n not in parents and n != ROOT)
-    except CycleError as error:
-        raise PlanRefused("functions need each other in a circle") from error
-
-
-def checked(graph: TaskGraph) -> TaskGraph:
-    """Return the graph, or refuse it with every reason there is."""
-    if faults := graph_faults(graph) + order_faults(graph):
-        raise PlanRefused("; ".join(faults))
-    return graph

@@ -2,9 +2,10 @@
 
 import ast
 
+from auditcoder.domain.binding import PARSE_ERRORS
 from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import CallFunction, Execution, Returned
+from auditcoder.domain.execution import Returned
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.observed import read
@@ -13,6 +14,7 @@ from auditcoder.domain.task import CallExample, Example, FunctionForm, StdioExam
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.validating.comparing import same_output
 from auditcoder.lifecycle.validating.program import bounds, checks
+from auditcoder.lifecycle.validating.running import run_calls
 from auditcoder.lifecycle.workshop import Workshop
 
 
@@ -51,7 +53,7 @@ def _same_answer(a: Example, b: Example) -> bool:
 def _tree(text: str) -> str:
     try:
         return ast.dump(ast.parse(f"f({text})", mode="eval"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except PARSE_ERRORS:
         return text
 
 
@@ -96,26 +98,19 @@ def _broken(
 ) -> dict[CheckId, int]:
     """Run the passing examples with the suspects watching; return which failed, and where."""
     ledger = workshop.recorder.ledger
-    assert ledger.working.assembly is not None
-    program = workshop.recorder.text(ledger.working.assembly.program)
     watchers = []
     for number, evidence in enumerate(suspects):
         assert isinstance(evidence.subject, AtNode)
         node = ledger.graph.by_id[evidence.subject.node]
         watchers.append(_watcher(number, node, evidence))
-    source = "\n\n".join([program, _WATCH, *watchers])
+    source = "\n\n".join([workshop.program, _WATCH, *watchers])
     found: dict[CheckId, int] = {}
     for number, example in passed:
         call = _call(workshop, example)
         if call is None:
             continue
-        outcome = workshop.sandbox.run(
-            Execution(
-                source=source,
-                action=CallFunction(calls=(call, "sorted(_audit_broken)")),
-                bounds=bounds(workshop.task),
-            )
-        )
+        calls = (call, "sorted(_audit_broken)")
+        outcome = run_calls(workshop, source, calls, bounds(workshop.task))
         if len(outcome.calls) == 2 and isinstance(last := outcome.calls[1], Returned):
             for index in _indices(last.value, len(suspects)):
                 found.setdefault(suspects[index].check, number)

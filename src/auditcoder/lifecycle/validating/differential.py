@@ -1,22 +1,20 @@
 """Differential checks: a slow reference that another role wrote, on small inputs of its own."""
 
-from auditcoder.domain.binding import PARSE_ERRORS, on_a_fresh_stack
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import Bounds, CallFunction, Execution, Outcome, Raised, Returned
+from auditcoder.domain.execution import Bounds, Raised, Returned
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.observed import read
 from auditcoder.domain.places import AtNode
-from auditcoder.domain.request import Reply
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId, digest
-from auditcoder.lifecycle.drafts import completing
+from auditcoder.lifecycle.imports import completing
 from auditcoder.lifecycle.planning.rendering import described
-from auditcoder.lifecycle.shapes import Block, Unfit
+from auditcoder.lifecycle.shapes import Code, Unfit
 from auditcoder.lifecycle.validating.comparing import same_value, shown
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
 from auditcoder.lifecycle.validating.node import surroundings
+from auditcoder.lifecycle.validating.running import run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
 
 _COUNT = 20
@@ -24,35 +22,19 @@ _BOUNDS = Bounds(seconds=10.0)
 _MAX_TOKENS = 600
 
 
-class ReferenceShape:
-    """A block with the function, and with `small_input`."""
+def reference_shape(contract: Contract) -> Code[str]:
+    """Ask for a block with the function, and with `small_input`."""
+    found = Contract(name=contract.name, params=contract.params)
+    wanted = Contract(name="small_input", params=())
 
-    schema = ""
-
-    def __init__(self, contract: Contract) -> None:
-        self._contract = contract
-        self._block = Block()
-
-    def instruction(self) -> str:
-        """Ask for a block."""
-        return self._block.instruction()
-
-    def read(self, reply: Reply) -> str:
-        """Return the module, or say what is missing."""
-        text = self._block.read(reply)
-        try:
-            return on_a_fresh_stack(lambda: self._module(text))
-        except PARSE_ERRORS as error:
-            raise Unfit(f"the code cannot be read: {type(error).__name__}") from error
-
-    def _module(self, text: str) -> str:
-        wanted = Contract(name="small_input", params=())
-        found = Contract(name=self._contract.name, params=self._contract.params)
+    def module(text: str) -> str:
         if faults := signature_faults(found, text):
             raise Unfit(faults[0])
         if "0 functions" in " ".join(signature_faults(wanted, text)):
             raise Unfit("there is no function small_input in it")
         return "\n".join([*completing(text, set()), text])
+
+    return Code(module)
 
 
 def validate_differential(workshop: Workshop, node: NodeId) -> list[Evidence]:
@@ -71,7 +53,7 @@ def validate_differential(workshop: Workshop, node: NodeId) -> list[Evidence]:
     try:
         answer = workshop.ask(
             "brute_force",
-            ReferenceShape(contract),
+            reference_shape(contract),
             Phase.VERIFICATION,
             _MAX_TOKENS,
             role="brute force",
@@ -109,17 +91,18 @@ def _audit(seed):
         arguments = (arguments,)
     return repr(arguments), {contract.name}(*copy.deepcopy(arguments))
 """
-    made = _run(workshop, harness, tuple(f"_audit({seed})" for seed in range(_COUNT)))
+    seeds = tuple(f"_audit({seed})" for seed in range(_COUNT))
+    made = run_calls(workshop, harness, seeds, _BOUNDS)
     cases = [case for call in made.calls if isinstance(call, Returned) and (case := _case(call))]
     if not cases:
         return Seen(Verdict.PASSED, "the reference made no usable case", outcome=made)
     calls = tuple(f"{contract.name}(*{arguments})" for arguments, _ in cases)
-    outcome = _run(workshop, program, calls)
+    outcome = run_calls(workshop, program, calls, _BOUNDS)
     for (arguments, expected), call in zip(cases, outcome.calls, strict=False):
         if isinstance(call, Raised):
             said = f"{arguments} raises {call.exception}: {call.message}"
             return Seen(Verdict.CRASH, said, outcome=outcome)
-        value = _value(call)
+        value = value_of(call.value)
         if not same_value(expected, value):
             said = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
             return Seen(Verdict.FAILED, said[:500], outcome=outcome)
@@ -128,21 +111,8 @@ def _audit(seed):
     return Seen(Verdict.PASSED, f"they agree on {len(cases)} inputs", outcome=outcome)
 
 
-def _run(workshop: Workshop, source: str, calls: tuple[str, ...]) -> Outcome:
-    return workshop.sandbox.run(
-        Execution(source=source, action=CallFunction(calls=calls), bounds=_BOUNDS)
-    )
-
-
 def _case(call: Returned) -> tuple[str, object] | None:
-    value = _value(call)
+    value = value_of(call.value)
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
         return value[0], value[1]
     return None
-
-
-def _value(call: Returned) -> object:
-    try:
-        return read(call.value)
-    except ValueError:
-        return call.value

@@ -10,8 +10,8 @@ from auditcoder.domain.execution import PROGRAM_FILE, Ending, Outcome, Raised
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.law.common import present
 from auditcoder.domain.ledger import Working
-from auditcoder.domain.places import Subject
-from auditcoder.domain.values import CheckId, Digest, whole
+from auditcoder.domain.places import AtNode, Subject
+from auditcoder.domain.values import CheckId, Digest, digest, whole
 from auditcoder.lifecycle.workshop import Workshop
 
 _MESSAGE = 2000
@@ -29,6 +29,30 @@ class Check(NamedTuple):
     requirement: str = ""
     input: str | None = None
     expected: str | None = None
+
+
+def node_check(
+    node: NodeId,
+    name: str,
+    kind: CheckKind,
+    trust: Trust = Trust.DERIVED,
+    *,
+    requirement: str = "",
+    given: str | None = None,
+    expected: str | None = None,
+) -> Check:
+    """Name a check of a node; one that demands something else is another check."""
+    demanded = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
+    mark = f"-{demanded}" if requirement else ""
+    return Check(
+        CheckId(f"{node}.{name}{mark}"),
+        AtNode(node=node),
+        kind,
+        trust,
+        requirement,
+        given,
+        expected,
+    )
 
 
 class Seen(NamedTuple):

@@ -1,53 +1,23 @@
 """The checks of one responsibility: what can be said about it before the whole is there."""
 
 import ast
-import math
 from collections.abc import Callable
 from functools import cache, partial
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
-from auditcoder.domain.contract import Contract, signature_faults
+from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS
+from auditcoder.domain.contract import RESULT, Contract, signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import (
-    Bounds,
-    CallFunction,
-    Ending,
-    Execution,
-    Outcome,
-    Raised,
-    Returned,
-)
+from auditcoder.domain.execution import Ending, Outcome, Raised, Returned
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.observed import read
-from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import CallExample, StdioExample
-from auditcoder.domain.values import CheckId, digest
-from auditcoder.lifecycle.planning.stubs import RESULT
 from auditcoder.lifecycle.validating.comparing import same_output, same_value, shown
-from auditcoder.lifecycle.validating.evidence import VERDICTS, Check, Seen, record
-from auditcoder.lifecycle.validating.inputs import inputs_for, sized
+from auditcoder.lifecycle.validating.evidence import VERDICTS, Seen, node_check, record
+from auditcoder.lifecycle.validating.growth import validate_growth
+from auditcoder.lifecycle.validating.inputs import inputs_for
+from auditcoder.lifecycle.validating.running import NODE_BOUNDS, ended, run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
-
-_BOUNDS = Bounds(seconds=3.0)
-_SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
-_GROWTH = {
-    "O(1)": 0.0,
-    "O(logn)": 0.3,
-    "O(n)": 1.0,
-    "O(nlogn)": 1.25,
-    "O(n^2)": 2.0,
-    "O(n**2)": 2.0,
-    "O(n^3)": 3.0,
-    "O(n**3)": 3.0,
-}
-_SLACK = 0.7
-_ENOUGH = 0.15
-"""Seconds: what takes less is measured again, since a busy machine only ever adds time; after
-what takes longer, nothing larger is tried."""
-_DOUBLINGS = 2
-_TELLING = 0.001
-"""Seconds: what takes less says nothing about growth on a busy machine."""
 
 
 def validate_node(workshop: Workshop, node: NodeId) -> list[Evidence]:
@@ -57,11 +27,12 @@ def validate_node(workshop: Workshop, node: NodeId) -> list[Evidence]:
     if code is None:
         return []
     source = workshop.recorder.text(code.digest)
-    seen = [record(workshop, _check(node, "compile", CheckKind.COMPILE), lambda: _compile(source))]
+    compiles = node_check(node, "compile", CheckKind.COMPILE)
+    seen = [record(workshop, compiles, lambda: _compile(source))]
     contract = chosen.contract
     if contract is None or seen[0].verdict is not Verdict.PASSED:
         return seen
-    signature = _check(node, "signature", CheckKind.SIGNATURE, requirement=contract.header())
+    signature = node_check(node, "signature", CheckKind.SIGNATURE, requirement=contract.header())
     seen.append(record(workshop, signature, lambda: _signature(contract, source)))
     if code.scope or node == ROOT or seen[1].verdict is not Verdict.PASSED:
         return seen  # methods need their object and the root its whole program
@@ -72,32 +43,8 @@ def validate_node(workshop: Workshop, node: NodeId) -> list[Evidence]:
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
     seen += [_example(workshop, chosen, contract, e, program) for e in calls]
     seen += _promises(workshop, chosen, contract, program)
-    seen += _growth(workshop, chosen, contract, program)
+    seen += validate_growth(workshop, chosen, contract, program)
     return seen
-
-
-def _check(
-    node: NodeId,
-    name: str,
-    kind: CheckKind,
-    trust: Trust = Trust.DERIVED,
-    *,
-    requirement: str = "",
-    given: str | None = None,
-    expected: str | None = None,
-) -> Check:
-    """Name a check of a node; one that demands something else is another check."""
-    demanded = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
-    mark = f"-{demanded}" if requirement else ""
-    return Check(
-        CheckId(f"{node}.{name}{mark}"),
-        AtNode(node=node),
-        kind,
-        trust,
-        requirement,
-        given,
-        expected,
-    )
 
 
 def surroundings(workshop: Workshop, node: NodeId) -> str | None:
@@ -120,7 +67,7 @@ def surroundings(workshop: Workshop, node: NodeId) -> str | None:
 def _compile(source: str) -> Seen:
     try:
         compile(source, "bundle", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except PARSE_ERRORS as error:
         return Seen(Verdict.FAILED, f"it does not compile: {error}", judge="parser")
     return Seen(Verdict.PASSED, judge="parser")
 
@@ -135,7 +82,7 @@ def _example(
     workshop: Workshop, node: Node, contract: Contract, example: CallExample, program: str
 ) -> Evidence:
     call = f"{contract.name}({example.arguments})"
-    check = _check(
+    check = node_check(
         node.id,
         "example",
         CheckKind.EXAMPLE,
@@ -150,8 +97,7 @@ def _example(
 
 def _given(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
     """Put the task's own examples to the one node that is all there is: they are about it."""
-    graph = workshop.recorder.ledger.graph
-    if graph.by_id[ROOT].contract is not None or len(graph.order) != 1:
+    if workshop.recorder.ledger.graph.sole is None:
         return []
     seen = []
     for number, example in enumerate(workshop.task.examples, start=1):
@@ -164,7 +110,7 @@ def _given(workshop: Workshop, node: Node, contract: Contract, program: str) -> 
                 expected = example.result
             case _:
                 continue
-        check = _check(
+        check = node_check(
             node.id,
             f"given-{number}",
             CheckKind.EXAMPLE,
@@ -180,10 +126,10 @@ def _given(workshop: Workshop, node: Node, contract: Contract, program: str) -> 
 def _answer(
     workshop: Workshop, program: str, call: str, example: StdioExample | CallExample
 ) -> Seen:
-    outcome = _run(workshop, program, (call,))
+    outcome = run_calls(workshop, program, (call,), NODE_BOUNDS)
     match outcome.calls:
         case (Returned(value=text), *_):
-            value = _read(text)
+            value = value_of(text)
             if isinstance(example, StdioExample):
                 right = same_output(example.output, _printed(value))
             else:
@@ -194,7 +140,7 @@ def _answer(
         case (Raised() as raised, *_):
             return Seen(Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome)
         case _:
-            return Seen(_ended(outcome), outcome.note, outcome=outcome)
+            return Seen(ended(outcome), outcome.note, outcome=outcome)
 
 
 def _printed(value: object) -> str:
@@ -207,25 +153,8 @@ def _printed(value: object) -> str:
 def _literal(text: str) -> object:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except LITERAL_ERRORS:
         return text
-
-
-def _run(workshop: Workshop, source: str, calls: tuple[str, ...]) -> Outcome:
-    return workshop.sandbox.run(
-        Execution(source=source, action=CallFunction(calls=calls), bounds=_BOUNDS)
-    )
-
-
-def _read(text: str) -> object:
-    try:
-        return read(text)
-    except ValueError:
-        return text
-
-
-def _ended(outcome: Outcome) -> Verdict:
-    return Verdict.CRASH if outcome.ending is Ending.OK else VERDICTS[outcome.ending]
 
 
 def _promises(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
@@ -242,11 +171,11 @@ def _promises(workshop: Workshop, node: Node, contract: Contract, program: str) 
 
     @cache
     def outcome() -> Outcome:
-        return _run(workshop, harness, calls)
+        return run_calls(workshop, harness, calls, NODE_BOUNDS)
 
     seen = []
     for number, expression in enumerate(promised):
-        check = _check(
+        check = node_check(
             node.id,
             "ensures",
             CheckKind.CONTRACT,
@@ -299,76 +228,15 @@ def _kept(
                     said = f"({row}) raises {call.exception}: {call.message}"
                     return Seen(Verdict.CRASH, said, outcome=seen)
                 continue
-            kept = _read(call.value)
+            kept = value_of(call.value)
             if isinstance(kept, list) and len(kept) > number:
                 if kept[number] is False:
                     return Seen(Verdict.FAILED, f"it does not hold for ({row})", outcome=seen)
                 held += kept[number] is True
         if not seen.calls and seen.ending is not Ending.OK:
-            return Seen(_ended(seen), "it cannot be loaded", outcome=seen)
+            return Seen(ended(seen), "it cannot be loaded", outcome=seen)
         if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:
             return Seen(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
         return Seen(Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen)
 
     return run
-
-
-def _growth(workshop: Workshop, node: Node, contract: Contract, program: str) -> list[Evidence]:
-    """Time the node on inputs of growing size, against the cost that it was given."""
-    allowed = _GROWTH.get(contract.cost.time.replace(" ", "").lower().replace("o(", "O("))
-    arguments = sized(contract)
-    if allowed is None or not arguments:
-        return []
-    harness = f"""{program}
-
-
-_audit_last = 0.0
-
-
-def _audit_time(n):
-    import time
-    global _audit_last
-    if _audit_last > {_ENOUGH}:
-        return None
-    times = []
-    while len(times) < 3 and sum(times) < {_ENOUGH}:
-        arguments = ({arguments},)
-        start = time.perf_counter()
-        {contract.name}(*arguments)
-        times.append(time.perf_counter() - start)
-    _audit_last = min(times)
-    return _audit_last
-"""
-    check = _check(
-        node.id,
-        "growth",
-        CheckKind.PROBE,
-        Trust.GENERATED,
-        requirement=f"its cost grows no faster than {contract.cost.time}",
-        given=arguments,
-    )
-
-    def run() -> Seen:
-        outcome = _run(workshop, harness, tuple(f"_audit_time({n})" for n in _SIZES))
-        times = [_read(c.value) for c in outcome.calls if isinstance(c, Returned)]
-        return _grown([t for t in times if isinstance(t, float)], allowed, outcome)
-
-    return [record(workshop, check, run)]
-
-
-def _grown(times: list[float], allowed: float, outcome: Outcome) -> Seen:
-    told = ", ".join(f"{n}: {t * 1000:.1f} ms" for n, t in zip(_SIZES, times, strict=False))
-    if outcome.ending is Ending.TIMEOUT:
-        return Seen(
-            Verdict.TIMEOUT,
-            f"too slow for {_SIZES[min(len(times), len(_SIZES) - 1)]} items ({told})",
-            outcome=outcome,
-        )
-    telling = [i for i, t in enumerate(times) if t >= _TELLING]
-    doublings = telling[-1] - telling[0] if telling else 0
-    if doublings >= _DOUBLINGS:
-        # Over all of them: one measurement that a busy machine disturbed decides nothing.
-        slope = math.log2(times[telling[-1]] / times[telling[0]]) / doublings
-        if slope > allowed + _SLACK:
-            return Seen(Verdict.FAILED, f"it grows as n^{slope:.1f} ({told})", told, outcome)
-    return Seen(Verdict.PASSED, told or "it could not be measured", outcome=outcome)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import (
     PROGRAM_FILE,
@@ -44,6 +45,7 @@ from auditcoder.lifecycle.validating.evidence import (
     record,
     who_ran,
 )
+from auditcoder.lifecycle.validating.running import ended, run_calls
 from auditcoder.lifecycle.workshop import Workshop
 
 LOADS = CheckId("loads")
@@ -52,18 +54,12 @@ _SECONDS = 5.0
 
 def validate_program(workshop: Workshop) -> list[Evidence]:
     """Run every program-level check on the assembled program."""
-    program = _program(workshop)
+    program = workshop.program
     seen = [record(workshop, _loads(), lambda: _load(workshop, program))]
     for check, example in checks(workshop):
         run = partial(run_example, workshop, program, example)
         seen.append(record(workshop, check, run))
     return seen
-
-
-def _program(workshop: Workshop) -> str:
-    assembly = workshop.recorder.ledger.working.assembly
-    assert assembly is not None
-    return workshop.recorder.text(assembly.program)
 
 
 def checks(workshop: Workshop) -> Iterator[tuple[Check, Example]]:
@@ -108,10 +104,8 @@ def _load(workshop: Workshop, program: str) -> Seen:
     """Load the program without running it, and see that its entry is there."""
     form = workshop.task.form
     entry = form.entry if isinstance(form, FunctionForm) else ""
-    call = (f"callable({entry})",) if entry else ()
-    outcome = workshop.sandbox.run(
-        Execution(source=program, action=CallFunction(calls=call), bounds=bounds(workshop.task))
-    )
+    calls = (f"callable({entry})",) if entry else ()
+    outcome = run_calls(workshop, program, calls, bounds(workshop.task))
     verdict = VERDICTS[outcome.ending]
     if verdict is Verdict.PASSED and any(isinstance(c, Raised) for c in outcome.calls):
         verdict = Verdict.FAILED
@@ -201,17 +195,14 @@ def _judge_call(workshop: Workshop, expected: str, outcome: Outcome) -> Seen:
             said = f"{raised.exception}: {raised.message}"
             return Seen(Verdict.CRASH, said, frames=owned_frames(raised, working))
         case _:
-            verdict = VERDICTS[outcome.ending]
-            if verdict is Verdict.PASSED:
-                verdict = Verdict.CRASH
-            return Seen(verdict, _said(outcome))
+            return Seen(ended(outcome), _said(outcome))
 
 
 def _expected(workshop: Workshop, text: str) -> object:
     """Return the value that an example's text stands for; what is no literal is run, apart."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except LITERAL_ERRORS:
         pass
     outcome = workshop.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
     match outcome.calls:

@@ -35,7 +35,6 @@ def review(workshop: Workshop, failing: Evidence) -> list[Evidence]:
     if not workshop.options.review or len(suspects) < 2:
         return []  # where only one took part, an opinion adds nothing
     names = {c.name: n for n in suspects if (c := ledger.graph.by_id[n].contract)}
-    assert ledger.working.assembly is not None
     try:
         answer = workshop.ask(
             "verdict",
@@ -44,7 +43,7 @@ def review(workshop: Workshop, failing: Evidence) -> list[Evidence]:
             _MAX_TOKENS,
             role="verifier",
             statement=workshop.statement,
-            program=workshop.recorder.text(ledger.working.assembly.program).strip(),
+            program=workshop.program.strip(),
             failure=failure_text(workshop, failing),
             functions=", ".join(f"`{name}`" for name in names),
         )

@@ -1,7 +1,7 @@
 """From parts and interfaces, as models name them, to a graph whose ids we allocate.
 
 Five of the nine checks need nothing but a look while the graph is put together: they are made
-here. Whatever keeps it from being put together at all leaves the draft without a graph.
+here. Whatever keeps it from being put together at all leaves the outline without a graph.
 """
 
 import ast
@@ -10,8 +10,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from auditcoder.domain.binding import BUILTINS, PARSE_ERRORS, bound_by, imports_of, parse
-from auditcoder.domain.contract import Contract, Cost, Param
+from auditcoder.domain.binding import (
+    BUILTINS,
+    PARSE_ERRORS,
+    bound_by,
+    expression,
+    imported_by,
+    parse,
+)
+from auditcoder.domain.contract import RESULT, Contract, Cost, Param
 from auditcoder.domain.graph import (
     FromLocal,
     FromNode,
@@ -23,24 +30,24 @@ from auditcoder.domain.graph import (
     TaskGraph,
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
-from auditcoder.domain.task import CallExample
 from auditcoder.lifecycle.forms import Root
-from auditcoder.lifecycle.planning.plan import PlanRefused
-from auditcoder.lifecycle.planning.review import Check, Finding, finding
-from auditcoder.lifecycle.planning.roles import Decomposition, Interface, Interfaces, Part, Role
-from auditcoder.lifecycle.planning.stubs import (
+from auditcoder.lifecycle.planning.plan import (
     MOST_CHILDREN,
     MOST_DEPTH,
-    RESULT,
-    call_example,
+    PlanRefused,
     checked,
     ordered,
+    root_node,
+)
+from auditcoder.lifecycle.planning.promises import (
+    call_example,
     read_clause,
     read_cost,
     read_kind,
     validation_of,
 )
-from auditcoder.lifecycle.samples import expression
+from auditcoder.lifecycle.planning.review import Check, Finding, finding
+from auditcoder.lifecycle.planning.roles import Decomposition, Interface, Interfaces, Part, Role
 
 _NOTHING = {"", "none", "null", "s0", "root"}
 """What models write where they mean the root, or nothing."""
@@ -61,7 +68,7 @@ _TYPE_PARTS = (
 )
 
 
-class Draft(NamedTuple):
+class Outline(NamedTuple):
     """A plan as far as it could be put together, and what does not hold of it."""
 
     root: Contract | None
@@ -90,18 +97,20 @@ class Draft(NamedTuple):
         }
 
 
-def drafted(root: Root, decomposition: Decomposition, interfaces: Interfaces, cost: Cost) -> Draft:
+def outlined(
+    root: Root, decomposition: Decomposition, interfaces: Interfaces, cost: Cost
+) -> Outline:
     """Put a plan together from what the decomposer and the interface designer said."""
-    drafting = _Drafting(root, interfaces, cost)
-    tree = drafting.arrange(decomposition)
+    outlining = _Outlining(root, interfaces, cost)
+    tree = outlining.arrange(decomposition)
     only = next(iter(tree.ids)) if len(tree.ids) == 1 else ""
-    top = drafting.root_contract(only)
+    top = outlining.root_contract(only)
     graph = None
     if tree.ids and not only:
-        nodes = drafting.nodes(tree)
+        nodes = outlining.nodes(tree)
         if top is not None and all(node.contract for node in nodes):
-            graph = drafting.graph(_root_node(top, tree), nodes)
-    return Draft(top, tree.parts, graph, tuple(drafting.findings))
+            graph = outlining.graph(root_node(top, tuple(tree.below(ROOT))), nodes)
+    return Outline(top, tree.parts, graph, tuple(outlining.findings))
 
 
 class _Tree(NamedTuple):
@@ -120,20 +129,8 @@ class _Tree(NamedTuple):
         return found
 
 
-def _root_node(contract: Contract, tree: _Tree) -> Node:
-    return Node(
-        id=ROOT,
-        goal="Answer the task",
-        kind=Kind.ORCHESTRATION,
-        dependencies=tuple(tree.below(ROOT)),
-        inputs=tuple(Slot(name=p.name, type=p.type, source=FromTask()) for p in contract.params),
-        outputs=(Slot(name=RESULT, type=contract.returns),),
-        contract=contract,
-    )
-
-
-class _Drafting:
-    """Puts one draft together and keeps what does not hold."""
+class _Outlining:
+    """Puts one outline together and keeps what does not hold."""
 
     def __init__(self, root: Root, interfaces: Interfaces, cost: Cost) -> None:
         self.findings: list[Finding] = []
@@ -333,7 +330,7 @@ class _Drafting:
             returns_description=said.returns_description,
             requires=tuple(read_clause(t, known) for t in said.requires if t.strip()),
             ensures=tuple(read_clause(t, known | {RESULT}) for t in said.ensures if t.strip()),
-            examples=tuple(e for t in said.examples if (e := _example(t, name))),
+            examples=tuple(e for t in said.examples if (e := call_example(t.strip("` "), name))),
         )
 
     def _type(self, text: str) -> str:
@@ -365,8 +362,7 @@ class _Drafting:
 def names_around(root: Root) -> set[str]:
     """Return the names that stand around the root: what came with the task, and the main block."""
     around = parse(root.given + root.main)
-    imports = [s for s in ast.walk(around) if isinstance(s, ast.Import | ast.ImportFrom)]
-    return bound_by(around.body) | {i.name for s in imports for i in imports_of(s)}
+    return bound_by(around.body) | imported_by(around)
 
 
 def _is_name(text: str) -> bool:
@@ -392,10 +388,3 @@ def _passed(contract: Contract, declared: list[Slot]) -> tuple[Slot, ...]:
         )
         for at, param in enumerate(contract.params)
     )
-
-
-def _example(text: str, name: str) -> CallExample | None:
-    try:
-        return call_example(text.strip("` "), name)
-    except PARSE_ERRORS:  # what can be read cannot always be written
-        return None

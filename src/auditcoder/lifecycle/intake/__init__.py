@@ -1,0 +1,241 @@
+"""From what a user wrote to a task: its form, its title, its limits and public examples."""
+
+import re
+from collections.abc import Mapping
+from keyword import iskeyword
+
+from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.task import (
+    ClassForm,
+    Example,
+    FilesExample,
+    FilesForm,
+    Form,
+    FunctionForm,
+    Limits,
+    ProgramForm,
+    Task,
+)
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle.intake.examples import examples_of, fitting, found_in, merged
+from auditcoder.lifecycle.intake.headers import (
+    class_in,
+    find_class,
+    find_function,
+    find_open,
+    header,
+    open_code,
+)
+from auditcoder.lifecycle.intake.matter import (
+    FrontMatter,
+    bad_front_matter,
+    is_file_name,
+    split_front_matter,
+)
+from auditcoder.lifecycle.intake.samples import names_a_part, split_fences
+
+FORMS = ("program", "function", "class", "files")
+
+_LONGEST_TITLE = 80
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n[ \t]*\n")
+
+
+class TaskOptions(Value):
+    """What the user said beside the text; it wins over what the text's front matter says."""
+
+    form: str | None = None
+    entry: str | None = None
+    signature: str | None = None
+    title: str | None = None
+    seconds: float | None = None
+    memory_mb: int | None = None
+    source: str = ""
+    artefacts: tuple[str, ...] = ()
+
+
+NOTHING_SAID = TaskOptions()
+
+
+def make_task(
+    text: str,
+    options: TaskOptions = NOTHING_SAID,
+    examples: tuple[Example, ...] = (),
+    inputs: Mapping[str, str] | None = None,
+) -> Task:
+    """Make a task of a text; `inputs` are the texts of the folder that its front matter names."""
+    matter, statement = split_front_matter(text)
+    form = _form(statement, options, matter, inputs)
+    given = examples_of(matter.examples, form, "the front matter") + fitting(examples, form)
+    if inputs and not any(isinstance(example, FilesExample) for example in given):
+        given += (FilesExample(inputs=dict(inputs), artefacts={}),)
+    form = _with_names(form, given)
+    return Task(
+        title=_title(options.title or matter.title, statement, form),
+        statement=statement,
+        form=form,
+        examples=merged(given, found_in(statement, form)),
+        limits=_limits(options, matter),
+        source=options.source or matter.source,
+    )
+
+
+def _limits(options: TaskOptions, matter: FrontMatter) -> Limits:
+    seconds = matter.seconds if options.seconds is None else options.seconds
+    memory = matter.memory_mb if options.memory_mb is None else options.memory_mb
+    fair = (seconds is None or 0 < seconds <= 86_400) and (memory is None or 0 < memory <= 1 << 20)
+    if not fair:
+        raise TaskInvalid(
+            "task.limits",
+            f"the task's limits of {seconds} seconds and {memory} MB are out of range",
+            "give seconds above 0 and up to 86400, and memory_mb from 1 to 1048576, or neither",
+        )
+    return Limits(seconds=seconds, memory_mb=memory)
+
+
+def _title(given: str, statement: str, form: Form) -> str:
+    """Return the title that was given, or else the first heading, or else what is said first."""
+    title = " ".join(given.split())
+    if not title and (code := open_code(statement)):
+        title = form.entry if isinstance(form, FunctionForm) else code.name
+    if not title:
+        prose = split_fences(statement)[0]
+        headings = (h[1] for h in _HEADING.finditer(prose) if not names_a_part(h[1]))
+        title = next(headings, "") or _SENTENCE_END.split(prose.strip(), maxsplit=1)[0]
+        title = " ".join(title.split()).strip("#*_= ") or " ".join(statement.split())
+    if len(title) <= _LONGEST_TITLE:
+        return title
+    cut = title[: _LONGEST_TITLE - 1]
+    return f"{cut[: cut.rfind(' ', _LONGEST_TITLE // 2)].rstrip()}…"
+
+
+def _form(
+    statement: str,
+    options: TaskOptions,
+    matter: FrontMatter,
+    inputs: Mapping[str, str] | None,
+) -> Form:
+    """Settle the form: as the user said, as the front matter says, as the statement looks."""
+    owned = {
+        "function": matter.signature,
+        "class": matter.class_name or matter.skeleton,
+        "files": matter.inputs or matter.artefacts or matter.expected,
+    }
+    kind = _kind(matter.form, matter.entry, owned)
+    mine = {"function": options.signature, "files": options.artefacts, "class": kind == "class"}
+    if options.form or options.signature or options.artefacts:
+        mine["class"] = None
+    said = _kind(options.form, options.entry, mine)
+    if said is not None and said != kind:
+        # What the front matter says of another form is overruled along with it.
+        matter = FrontMatter()
+    match said or kind or ("files" if inputs else None):
+        case None:
+            found = find_open(statement)
+            return ProgramForm() if found is None else found.form()
+        case "function":
+            return _function(statement, options, matter)
+        case "class":
+            return _class(statement, matter, options.entry or matter.class_name or matter.entry)
+        case "files":
+            return _files(options, matter, inputs)
+        case _:
+            return ProgramForm()
+
+
+def _kind(form: str | None, entry: str | None, owned: Mapping[str, object]) -> str | None:
+    """Return the form that is named, or that what else is said belongs to, if they agree."""
+    if form is not None and form not in FORMS:
+        raise TaskInvalid(
+            "task.form", f"there is no form {form!r}", f"the forms are {', '.join(FORMS)}"
+        )
+    implied = [kind for kind, value in owned.items() if value]
+    if entry and form != "class" and "class" not in implied:
+        implied.append("function")
+    settled = form or next(iter(implied), None)
+    if foreign := set(implied) - {settled}:
+        raise TaskInvalid(
+            "task.form",
+            f"the task is said to be of form {settled}, and what else is said of it"
+            f" belongs to form {min(foreign)}",
+            "entry is of a function or class; signature of a function; class and skeleton of a"
+            " class; inputs, artefacts and expected of files: leave out what does not belong",
+        )
+    return settled
+
+
+def _function(statement: str, options: TaskOptions, matter: FrontMatter) -> FunctionForm:
+    entry = options.entry or (None if options.signature else matter.entry)
+    given = options.signature or matter.signature
+    if entry is not None and (not entry.isidentifier() or iskeyword(entry)):
+        raise _bad_signature(f"{entry!r} cannot be the name of a function")
+    found = None if given is None else header(given)
+    if given is not None and found is None:
+        raise _bad_signature(f"{given!r} is no function's header")
+    if found is not None and entry not in {None, found.name}:
+        if options.signature or not options.entry:
+            raise _bad_signature(f"the signature is of {found.name}, and the entry is {entry}")
+        found = None  # the front matter's signature is overruled
+    found = found or find_function(statement, entry)
+    if found is not None:
+        return found.form()
+    if entry is None:
+        raise _bad_signature("it asks for a function, and does not say which")
+    return FunctionForm(entry=entry)
+
+
+def _bad_signature(why: str) -> TaskInvalid:
+    return TaskInvalid(
+        "task.signature",
+        f"the task's function is unclear: {why}",
+        "give its name as entry, or its header as signature: def f(xs: list[int]) -> int",
+    )
+
+
+def _class(statement: str, matter: FrontMatter, name: str | None) -> ClassForm:
+    if matter.skeleton is None:
+        found = find_class(statement, name)
+    else:
+        found = class_in(matter.skeleton, name)
+    if found is None:
+        wanted = f"the class {name}" if name else "a class"
+        where = "statement" if matter.skeleton is None else "front matter's skeleton"
+        raise TaskInvalid(
+            "task.skeleton",
+            f"the {where} holds no Python that parses and defines {wanted}",
+            "put the class, with the headers of its methods, into a ```python block",
+        )
+    return found.form()
+
+
+def _files(
+    options: TaskOptions, matter: FrontMatter, inputs: Mapping[str, str] | None
+) -> FilesForm:
+    folders = [key for key in ("inputs", "expected") if isinstance(getattr(matter, key), str)]
+    if folders and inputs is None:
+        raise TaskInvalid(
+            "task.unreadable",
+            f"the front matter's {folders[0]} names a folder, and there is none beside this text",
+            "save the task as a file next to the folder, and name that file",
+        )
+    if matter.expected is not None and not isinstance(matter.inputs, str):
+        raise bad_front_matter("expected names a folder, and inputs does not")
+    listed = () if matter.inputs is None or isinstance(matter.inputs, str) else matter.inputs
+    names = tuple(inputs) if inputs is not None else listed
+    artefacts = options.artefacts or matter.artefacts
+    for name in (*names, *artefacts):
+        if not is_file_name(name):
+            raise bad_front_matter(f"{name!r} cannot be the name of a file in a folder")
+    return FilesForm(inputs=names, artefacts=artefacts)
+
+
+def _with_names(form: Form, examples: tuple[Example, ...]) -> Form:
+    """Let a files task's examples name its files where nothing else does."""
+    if not isinstance(form, FilesForm):
+        return form
+    files = [example for example in examples if isinstance(example, FilesExample)]
+    inputs = dict.fromkeys(name for example in files for name in example.inputs)
+    artefacts = dict.fromkeys(name for example in files for name in example.artefacts)
+    return FilesForm(
+        inputs=form.inputs or tuple(inputs), artefacts=form.artefacts or tuple(artefacts)
+    )

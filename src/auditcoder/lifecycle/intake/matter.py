@@ -1,0 +1,108 @@
+"""What a task's text says about itself, before its statement."""
+
+import re
+import tomllib
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+
+from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.values import Value
+
+LONGEST = 200_000
+"""The most characters that a task may have."""
+
+
+class FrontMatter(Value):
+    """What a task's text says about itself, between two lines of `+++`."""
+
+    title: str = ""
+    form: str | None = None
+    entry: str | None = None
+    signature: str | None = None
+    class_name: str | None = msgspec.field(name="class", default=None)
+    skeleton: str | None = None
+    seconds: float | None = None
+    memory_mb: int | None = None
+    source: str = ""
+    inputs: str | tuple[str, ...] | None = None
+    """A folder beside the task's file, or the names of the files that will be given."""
+    expected: str | None = None
+    """A folder beside the task's file, with the artefacts that those inputs must leave."""
+    artefacts: tuple[str, ...] = ()
+    examples: tuple[dict[str, Any], ...] = ()
+
+
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
+    """Return what a text says about itself, and its statement, after checking that it is text."""
+    if len(text) > LONGEST:
+        raise TaskInvalid(
+            "task.too-large",
+            f"the task has {len(text):,} characters; at most {LONGEST:,} are read",
+            "shorten the statement, and give large examples with --tests",
+        )
+    _check_characters(text)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
+    lines = text.split("\n")
+    matter = FrontMatter()
+    if lines[0].rstrip() == "+++":
+        end = next((n for n, line in enumerate(lines) if n and line.rstrip() == "+++"), None)
+        if end is None:
+            raise bad_front_matter("it begins with a line +++ and no second one ends it")
+        matter = _front_matter("\n".join(lines[1:end]))
+        text = "\n".join(lines[end + 1 :]).strip()
+    elif lines[0].rstrip() == "---" and _looks_like_yaml(lines):
+        raise bad_front_matter("it is YAML between lines ---")
+    if not text:
+        raise TaskInvalid(
+            "task.empty",
+            "the task has no statement",
+            "say in words what the program is to do, after the front matter if there is one",
+        )
+    return matter, text
+
+
+def _check_characters(text: str) -> None:
+    found = "a NUL character" if "\0" in text else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = f"half of a character at position {error.start}"
+    if found:
+        raise TaskInvalid(
+            "task.encoding",
+            f"the task holds {found}, so it is not text",
+            "save it as plain text in UTF-8",
+        )
+
+
+def _looks_like_yaml(lines: list[str]) -> bool:
+    """Whether a block between two `---` holds keys; a statement may begin with a rule as well."""
+    ends = [n for n, line in enumerate(lines) if line.rstrip() == "---"]
+    block = [line for line in lines[1 : ends[1]] if line.strip()] if len(ends) > 1 else []
+    return bool(block) and re.match(r"[A-Za-z_][\w-]*+:(?:\s|$)", block[0]) is not None
+
+
+def _front_matter(source: str) -> FrontMatter:
+    try:
+        return msgspec.convert(tomllib.loads(source), FrontMatter)
+    except (ValueError, RecursionError) as error:
+        raise bad_front_matter(str(error)) from error
+
+
+def bad_front_matter(why: str) -> TaskInvalid:
+    """Say why front matter cannot be used, and what may stand in it."""
+    known = ", ".join(FrontMatter.__struct_encode_fields__)
+    return TaskInvalid(
+        "task.front-matter",
+        f"the task's front matter cannot be used: {why}",
+        f"write it as TOML between two lines +++ at the very start; it may set {known}",
+    )
+
+
+def is_file_name(name: str) -> bool:
+    """Whether `name` stays inside the folder that it is taken in, and has one spelling."""
+    path = PurePosixPath(name)
+    plain = name.isprintable() and "\\" not in name and str(path) == name and len(name) <= 255
+    return plain and name != "." and not path.is_absolute() and ".." not in path.parts
