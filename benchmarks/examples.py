@@ -22,10 +22,10 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.opening import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import Tools, finished, replay, resume, solution, start
 from auditcoder.interfaces.tasks import read_task_source
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Tools, finished, replay, resume, solution, start
 from auditcoder.metrics import records
 
 HERE = Path(__file__).parent

@@ -18,9 +18,9 @@ from timed import TimedModel, TimedSandbox
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.interfaces.opening import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import Tools, start
 from auditcoder.interfaces.tasks import read_task_source
 from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Tools, start
 
 HERE = Path(__file__).parent
 TASKS = ("running_balance", "room_bookings", "inventory")

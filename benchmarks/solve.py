@@ -29,7 +29,12 @@ from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.opening import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import (
+from auditcoder.lifecycle.intake import TaskOptions, make_task
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.validating.comparing import same_output
+from auditcoder.lifecycle.workshop import Build, Options
+from auditcoder.methods.solving import (
     Solution,
     Tools,
     finished,
@@ -38,11 +43,6 @@ from auditcoder.interfaces.solving import (
     solution,
     start,
 )
-from auditcoder.lifecycle.intake import TaskOptions, make_task
-from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.validating.comparing import same_output
-from auditcoder.lifecycle.workshop import Build, Options
 from auditcoder.metrics import records
 
 APPS = (

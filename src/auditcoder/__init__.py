@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from auditcoder.interfaces.api import solve
-    from auditcoder.interfaces.solving import Solution
+    from auditcoder.methods.solving import Solution
 
 __all__ = ["Solution", "__version__", "solve"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "solve": "auditcoder.interfaces.api",
-    "Solution": "auditcoder.interfaces.solving",
+    "Solution": "auditcoder.methods.solving",
 }
 
 

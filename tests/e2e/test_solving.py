@@ -22,13 +22,13 @@ from auditcoder.domain.task import Task
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.opening import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import Solution, Tools, replay, start
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.drafts import split
 from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.lifecycle.workshop import Build, Options, Planner
+from auditcoder.methods.solving import Solution, Tools, replay, start
 from auditcoder.metrics import records
 from tests.support.solvers import (
     CODES,

@@ -32,10 +32,8 @@ from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.request import FREE, Reply, Request, Traits
 from auditcoder.domain.task import Limits, Task
 from auditcoder.domain.values import Digest, RunId, digest_of
-from auditcoder.interfaces import solving
 from auditcoder.interfaces.opening import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import Solution, Tools, replay, resume, start
 from auditcoder.lifecycle import recorder, workshop
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.patience import Patience
@@ -43,6 +41,8 @@ from auditcoder.lifecycle.ports import Sandbox, TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Watch
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.lifecycle.workshop import Build, Options
+from auditcoder.methods import solving
+from auditcoder.methods.solving import Solution, Tools, replay, resume, start
 from auditcoder.prompts import Prompt, load
 from tests.support import solvers
 

@@ -44,6 +44,11 @@ def question(shape: object, text: str = "Plan it.") -> Question[object]:
     )
 
 
+def asked(text: str) -> Request:
+    message = Message(speaker=Speaker.USER, text=text)
+    return Request(messages=(message,), max_tokens=50, temperature=0.0)
+
+
 class Desk:
     """A scripted model, a record, and someone who asks."""
 
@@ -303,9 +308,19 @@ class TestBudget:
 
     def test_what_was_spent_before_counts(self) -> None:
         purse = Purse(Budget(tokens=1000), None)
-        purse.charge(900, 0.0)
+        purse.charge(asked("short"), Usage(calls=1, prompt_tokens=900))
         with pytest.raises(BudgetExceeded):
             purse.reserve(101, 0)
+
+    def test_what_nobody_measured_before_counts_at_its_most_in_money_too(self) -> None:
+        price = Price(prompt=1.0, completion=2.0)
+        lost = Usage(calls=1, unmeasured=1, unpriced=1)
+        request = asked("short")
+        most = price.most(request.at_most_tokens(), request.max_tokens)
+        purse = Purse(Budget(usd=1.5 * most), price)
+        purse.charge(request, lost)
+        with pytest.raises(BudgetExceeded, match="usd"):
+            purse.reserve(request.at_most_tokens(), request.max_tokens)
 
     @given(
         st.integers(0, 2000),

@@ -28,11 +28,13 @@ def test_what_most_requests_share_comes_first(role: str) -> None:
     assert load(role).user.startswith("# Task\n{{statement}}")
 
 
-def test_roles_that_build_and_mend_share_one_handbook() -> None:
-    shared = {load(role).system for role in ROLES if "handbook" in _text(role)}
-    planning = {load(role).system for role in ROLES if "handbook" not in _text(role)}
-    assert len(shared) == 1
-    assert len(planning) == 1, "the eight planning roles share a beginning of their own"
+def test_roles_that_work_together_share_their_beginning() -> None:
+    methods = [role for role in ROLES if role.startswith("methods/")]
+    mending = [role for role in ROLES if "handbook" in _text(role)]
+    planning = [role for role in ROLES if role not in {*methods, *mending}]
+    assert len(planning) == 8
+    for together in (methods, mending, planning):
+        assert len({load(role).system for role in together}) == 1
 
 
 def test_a_missing_variable_is_an_error() -> None:

@@ -33,10 +33,10 @@ from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, digest
 from auditcoder.interfaces.opening import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import Solution, Tools, replay, resume, start
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Solution, Tools, replay, resume, start
 from auditcoder.prompts import load
 from tests.support.records import Raw, take
 from tests.support.worlds import RUN
@@ -193,12 +193,13 @@ def run(
     options: Options | None = None,
     *,
     parallel: int = 1,
+    method: str = "auditcoder",
 ) -> Told:
     """Solve a task by script. The record verifies, and replays to the same head."""
     store = SqliteStore(":memory:")
     script = Script(said)
     model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel))
-    solution = start(Tools(store, model, sandbox), task, options or Options(), RUN)
+    solution = start(Tools(store, model, sandbox), task, options or Options(), RUN, named=method)
     told = Told(solution, take(store, RUN), tuple(script.asked))
     retold(store, sandbox)
     store.close()

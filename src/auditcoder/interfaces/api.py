@@ -9,7 +9,6 @@ from auditcoder.domain.task import Task
 from auditcoder.domain.values import RunId, is_run_id
 from auditcoder.interfaces.opening import Say, open_model, open_sandbox
 from auditcoder.interfaces.settings import ProviderSettings, Settings, read_settings
-from auditcoder.interfaces.solving import Solution, Tools, new_run_id, start
 from auditcoder.interfaces.sources import open_store
 from auditcoder.interfaces.tasks import read_task_source
 from auditcoder.lifecycle.budget import Budget
@@ -18,6 +17,7 @@ from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.recorder import Watch
 from auditcoder.lifecycle.workshop import Build, Options, Planner
+from auditcoder.methods.solving import Solution, Tools, new_run_id, start
 
 
 def solve(

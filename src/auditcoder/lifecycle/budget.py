@@ -3,7 +3,7 @@
 import threading
 
 from auditcoder.domain.errors import BudgetExceeded
-from auditcoder.domain.request import Price
+from auditcoder.domain.request import Price, Request
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Value
 
@@ -40,8 +40,7 @@ class Purse:
 
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
         """Set aside what a call can cost at most, or raise BudgetExceeded."""
-        usd = self._price.most(prompt_tokens, completion_tokens) if self._price else 0.0
-        most = Reserved(tokens=prompt_tokens + completion_tokens, usd=usd)
+        most = self._most(prompt_tokens, completion_tokens)
         with self._lock:
             self._refuse("tokens", self._budget.tokens, self._tokens, most.tokens)
             self._refuse("usd", self._budget.usd, self._usd, most.usd)
@@ -59,16 +58,21 @@ class Purse:
                 "the record is whole; resume it with a larger budget",
             )
 
-    def charge(self, tokens: int, usd: float) -> None:
-        """Count what was spent elsewhere, such as before a resumption."""
-        with self._lock:
-            self._tokens += tokens
-            self._usd += usd
+    def charge(self, request: Request, usage: Usage) -> None:
+        """Count what a call cost for which nothing was set aside, such as before a resumption."""
+        most = self._most(request.at_most_tokens(), request.max_tokens)
+        self._count(most, usage, Reserved(tokens=0, usd=0.0))
 
     def settle(self, most: Reserved, usage: Usage) -> None:
-        """Put back what a call did not cost. What nobody measured counts at its most."""
-        tokens = usage.tokens + usage.unmeasured * most.tokens
-        usd = usage.usd + usage.unpriced * most.usd
+        """Put back what a call did not cost."""
+        self._count(most, usage, most)
+
+    def _most(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
+        usd = self._price.most(prompt_tokens, completion_tokens) if self._price else 0.0
+        return Reserved(tokens=prompt_tokens + completion_tokens, usd=usd)
+
+    def _count(self, most: Reserved, usage: Usage, set_aside: Reserved) -> None:
+        """Count a call. What nobody measured counts at its most."""
         with self._lock:
-            self._tokens += tokens - most.tokens
-            self._usd += usd - most.usd
+            self._tokens += usage.tokens + usage.unmeasured * most.tokens - set_aside.tokens
+            self._usd += usage.usd + usage.unpriced * most.usd - set_aside.usd

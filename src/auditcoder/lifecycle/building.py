@@ -7,7 +7,7 @@ from contextlib import suppress
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised
-from auditcoder.domain.graph import Node, TaskGraph
+from auditcoder.domain.graph import Kind, Node, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.repair import IntegrationException
 from auditcoder.domain.task import ClassForm
@@ -69,12 +69,17 @@ def ask_for(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> None:
     else:
         drafts = [alone(workshop, node, lesson) for node in nodes]
     for node, draft in zip(nodes, drafts, strict=True):
-        write(workshop, [node], draft, specialist(workshop.recorder.ledger.graph.by_id[node]))
+        write(
+            workshop,
+            [node],
+            draft,
+            specialist(workshop, workshop.recorder.ledger.graph.by_id[node]),
+        )
 
 
-def specialist(node: Node) -> str:
+def specialist(workshop: Workshop, node: Node) -> str:
     """Name the agent that a node's kind routes to."""
-    return f"agent_{node.kind.value}"
+    return f"agent_{(node.kind if workshop.options.specialists else Kind.GENERAL).value}"
 
 
 def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[Draft] | None:
@@ -109,12 +114,12 @@ def alone(workshop: Workshop, node: NodeId, lesson: str = "") -> Answer[Draft] |
             draft_shape(workshop, [node]),
             Phase.GENERATION,
             _FIRST + _EACH,
-            role=specialist(chosen),
+            role=specialist(workshop, chosen),
             node=node,
             statement=workshop.statement,
             header=chosen.contract.header(),
             hints="".join(f"\n- {hint}" for hint in hints),
-            advice=advice_for(chosen),
+            advice=advice_for(workshop, chosen),
             **_around(workshop, [node]),
         )
     except ReplyUnusable:
@@ -138,9 +143,10 @@ def draft_shape(workshop: Workshop, nodes: list[NodeId]) -> DraftShape:
     )
 
 
-def advice_for(node: Node) -> str:
+def advice_for(workshop: Workshop, node: Node) -> str:
     """Return what the specialist of a node's kind knows."""
-    return advice("general" if node.id == ROOT else node.kind.value)
+    plain = node.id == ROOT or not workshop.options.specialists
+    return advice("general" if plain else node.kind.value)
 
 
 def contracts(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[NodeId, Contract]:

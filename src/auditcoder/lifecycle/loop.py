@@ -1,5 +1,8 @@
 """The life of a run, on one page: plan, build, assemble, validate, locate, repair."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from auditcoder.domain.assembly import AssemblyConflict
 from auditcoder.domain.errors import BudgetExceeded, RecordRefused
 from auditcoder.domain.events import (
@@ -26,11 +29,14 @@ from auditcoder.lifecycle.validating.contradictions import (
 )
 from auditcoder.lifecycle.workshop import Planner, Workshop
 
+Life: TypeAlias = Callable[[Workshop], tuple[Outcome, str]]
+"""A way from a task to a program: how it ended, and why."""
 
-def live(workshop: Workshop, locator: Locator | None = None) -> Outcome:
+
+def live(workshop: Workshop, life: Life) -> Outcome:
     """Take a run from its task to its end. A spent budget ends it; what stands is kept."""
     try:
-        outcome, reason = _live(workshop, locator or PaperRules())
+        outcome, reason = life(workshop)
     except BudgetExceeded as spent:
         if workshop.recorder.ledger.transaction is not None:
             workshop.recorder.decide("the budget was spent before the candidate was complete")
@@ -41,7 +47,8 @@ def live(workshop: Workshop, locator: Locator | None = None) -> Outcome:
     return outcome
 
 
-def _live(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:
+def audited(workshop: Workshop, locator: Locator | None = None) -> tuple[Outcome, str]:
+    """Live as this page says: responsibilities first, then code, then bounded repair."""
     plan = make_plan(workshop)
     workshop.recorder.record(BriefCommitted(brief=plan.brief))
     workshop.recorder.record(
@@ -53,7 +60,7 @@ def _live(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:
     assemble(workshop)
     validate_program(workshop)
     drop_contradicted_promises(workshop, local)
-    return _mend(workshop, locator)
+    return _mend(workshop, locator or PaperRules())
 
 
 def _mend(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:

@@ -45,6 +45,7 @@ from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
 from auditcoder.domain.request import Finish, Reply, Request
 from auditcoder.domain.task import Task
+from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, digest, whole
 from auditcoder.lifecycle.past import Past, brought_nothing
 from auditcoder.lifecycle.ports import TraceStore
@@ -53,8 +54,8 @@ Clock: TypeAlias = Callable[[], datetime]
 Watch: TypeAlias = Callable[[int, Event], None]
 """Is told of every event once it stands; an interface shows it."""
 
-Charge: TypeAlias = Callable[[int, float], None]
-"""Is told what calls that brought no answer may have cost, tokens and US dollars."""
+Charge: TypeAlias = Callable[[Request, Usage], None]
+"""Is told of calls that brought no answer, and may have cost something all the same."""
 
 _KEPT = 4096
 _PATIENCE = 20.0
@@ -78,7 +79,7 @@ class Recorder:
         self._resuming: Manifest | None = None
         self._ends_with_past = False
         self.watch: Watch = lambda _seq, _event: None
-        self._charged: Charge = lambda _tokens, _usd: None
+        self._charged: Charge = lambda _request, _usage: None
         self._staged: dict[Digest, bytes] = {}
         self._kept: OrderedDict[Digest, None] = OrderedDict()
         self._reader = Reader()
@@ -223,14 +224,9 @@ class Recorder:
         """Pass by what is no step of the life: a resumption, a call that brought nothing."""
         while (entry := self._past.next()) is not None and brought_nothing(entry.event):
             if isinstance(entry.event, ReplyRecorded):
-                self._charge(entry.event)
+                request = msgspec.json.decode(self.read(entry.event.request), type=Request)
+                self._charged(request, entry.event.usage)
             self._retraced()
-
-    def _charge(self, event: ReplyRecorded) -> None:
-        """Count what a call may have cost: what nobody measured, at its most."""
-        request = msgspec.json.decode(self.read(event.request), type=Request)
-        most = request.at_most_tokens() + request.max_tokens
-        self._charged(event.usage.tokens + event.usage.unmeasured * most, event.usage.usd)
 
     def pass_by(self) -> None:
         """While retracing: pass by calls that brought nothing, before the next one is made."""
@@ -242,9 +238,9 @@ class Recorder:
         self._ledger = self._judge(entry.event)
         seq, self._head = self._head.entries, self._after(entry)
         self._settle({n: None for n in entry.event.blobs() if n in self._staged})
+        self.watch(seq, entry.event)
         self._step_over()
         self._turn.notify_all()
-        self.watch(seq, entry.event)
         return seq
 
     def _diverged(self, event: Event) -> AuditCoderError:

@@ -169,7 +169,7 @@ def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
             building.draft_shape(workshop, [node]),
             Phase.GENERATION,
             _CODE_TOKENS,
-            role=building.specialist(described_node),
+            role=building.specialist(workshop, described_node),
             node=node,
             statement=workshop.statement,
             sketch=_around(workshop, node),
@@ -177,11 +177,11 @@ def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
             failure=failure_text(workshop, chosen.failing),
             reason=f"{chosen.finding.explanation}{hints}",
             header=contract.header(),
-            advice=building.advice_for(described_node),
+            advice=building.advice_for(workshop, described_node),
         )
     except ReplyUnusable:
         return  # both answers are on record; without a candidate the state is restored
-    building.write(workshop, [node], answer, building.specialist(described_node))
+    building.write(workshop, [node], answer, building.specialist(workshop, described_node))
 
 
 def _around(workshop: Workshop, node: NodeId) -> str:

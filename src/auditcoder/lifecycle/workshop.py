@@ -48,6 +48,8 @@ class Options(Value):
     """Whether a slow reference is asked for, to compare every function with."""
     review: bool = True
     """Whether a model's verdict on each function is asked for when the program is wrong."""
+    specialists: bool = True
+    """Whether code that is asked for node by node goes to the specialist of the node's kind."""
     budget: Budget = Budget()
     seed: int | None = None
     temperature: str = "0"

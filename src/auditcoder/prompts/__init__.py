@@ -64,20 +64,18 @@ def advice(name: str) -> str:
 
 
 def roles() -> tuple[str, ...]:
-    """Return every role that has a prompt."""
-    folder = resources.files(__name__)
-    names = (entry.name for entry in folder.iterdir())
-    return tuple(sorted(n.removesuffix(".md") for n in names if n.endswith(".md")))
+    """Return every role that has a prompt: those of the lifecycle, then those of other methods."""
+    return _names("") + _names("methods/")
 
 
 def digests() -> dict[str, Digest]:
     """Return the digest of every prompt file, specialists too."""
-    known = {role: digest(_text(role).encode()) for role in roles()}
-    folder = resources.files(__name__) / "specialists"
-    for entry in sorted(folder.iterdir(), key=lambda e: e.name):
-        if entry.name.endswith(".md"):
-            known[f"specialists/{entry.name.removesuffix('.md')}"] = digest(entry.read_bytes())
-    return known
+    return {name: digest(_text(name).encode()) for name in (*roles(), *_names("specialists/"))}
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    found = (entry.name for entry in (resources.files(__name__) / folder).iterdir())
+    return tuple(sorted(folder + n.removesuffix(".md") for n in found if n.endswith(".md")))
 
 
 def _text(name: str) -> str:

@@ -14,8 +14,8 @@ from auditcoder.domain.values import RunId, encode
 from auditcoder.interfaces.cli.board import Watching
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, count, emit, paint, say
-from auditcoder.interfaces.solving import Solution
 from auditcoder.lifecycle.recorder import Watch
+from auditcoder.methods.solving import Solution
 
 _STYLES = {Outcome.PASSED: "green", Outcome.FAILED: "red"}
 STDOUT = "-"

@@ -7,8 +7,8 @@ from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, count, emit_json, paint, say
 from auditcoder.interfaces.opening import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.solving import replay
 from auditcoder.interfaces.sources import opened_run
+from auditcoder.methods.solving import replay
 
 
 def run(options: Namespace) -> int:

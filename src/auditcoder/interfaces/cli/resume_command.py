@@ -6,8 +6,8 @@ from contextlib import closing
 from auditcoder.interfaces.api import tools
 from auditcoder.interfaces.cli.outcome import shown
 from auditcoder.interfaces.cli.text import aside
-from auditcoder.interfaces.solving import finished, resume, solution, started
 from auditcoder.interfaces.sources import open_store, resolve
+from auditcoder.methods.solving import finished, resume, solution, started
 
 
 def run(options: Namespace) -> int:

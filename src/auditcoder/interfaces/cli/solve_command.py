@@ -6,11 +6,11 @@ from pathlib import Path
 from auditcoder.interfaces.api import run_id, tools
 from auditcoder.interfaces.cli.outcome import shown
 from auditcoder.interfaces.cli.text import aside
-from auditcoder.interfaces.solving import start
 from auditcoder.interfaces.tasks import read_task_source
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.intake import TaskOptions
 from auditcoder.lifecycle.workshop import Build, Options, Planner
+from auditcoder.methods.solving import start
 
 
 def run(options: Namespace) -> int:

@@ -23,7 +23,7 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 from auditcoder.domain.observed import read
-from auditcoder.domain.places import AtProgram
+from auditcoder.domain.places import AtProgram, Subject
 from auditcoder.domain.task import (
     CallExample,
     CodeExample,
@@ -66,17 +66,25 @@ def checks(workshop: Workshop) -> Iterator[tuple[Check, Example]]:
     """Yield the task's examples and the plan's checks, but for dropped ones."""
     ledger = workshop.recorder.ledger
     for number, example in enumerate(workshop.task.examples, start=1):
-        yield _check(example_check(number), Trust.GIVEN, example, example.explanation), example
+        check = check_for(
+            example_check(number), AtProgram(), Trust.GIVEN, example, example.explanation
+        )
+        yield check, example
     brief = ledger.working.brief
     for planned in brief.requirements.checks if brief else ():
         if planned.id not in ledger.dropped:
             yield (
-                _check(planned.id, planned.trust, planned.example, planned.description),
+                check_for(
+                    planned.id, AtProgram(), planned.trust, planned.example, planned.description
+                ),
                 planned.example,
             )
 
 
-def _check(name: CheckId, trust: Trust, example: Example, requirement: str) -> Check:
+def check_for(
+    name: CheckId, subject: Subject, trust: Trust, example: Example, requirement: str = ""
+) -> Check:
+    """Return what putting an example to the program, or to what stands for it, is as a check."""
     kind = CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY
     given: str | None = None
     expected: str | None = None
@@ -89,7 +97,7 @@ def _check(name: CheckId, trust: Trust, example: Example, requirement: str) -> C
             given, kind = example.code, CheckKind.TEST
         case FilesExample(inputs=inputs, artefacts=artefacts):
             given, expected = _folder(inputs), _folder(artefacts)
-    return Check(name, AtProgram(), kind, trust, requirement, given, expected)
+    return Check(name, subject, kind, trust, requirement, given, expected)
 
 
 def _folder(files: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Starting a run, going on with one, and going through one again: where everything is wired."""
+"""Starting a run, going on with one, and going through one again, whatever its method is."""
 
 import platform
 import re
@@ -32,8 +32,9 @@ from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Model, Sandbox, TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Recorder, Watch
 from auditcoder.lifecycle.workshop import Build, Options, Planner, Workshop
+from auditcoder.methods import method
 
-METHOD = "auditcoder"
+DEFAULT = "auditcoder"
 
 
 class Tools(NamedTuple):
@@ -88,7 +89,9 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def manifest_for(options: Options, model: Model, sandbox: Sandbox) -> Manifest:
+def manifest_for(
+    options: Options, model: Model, sandbox: Sandbox, named: str = DEFAULT
+) -> Manifest:
     """Say what a run is made with: what would have to be the same again."""
     price = model.traits.price
     versions = {"auditcoder": __version__, "python": platform.python_version()}
@@ -104,12 +107,13 @@ def manifest_for(options: Options, model: Model, sandbox: Sandbox) -> Manifest:
         "fallback": str(options.fallback).lower(),
         "differential": str(options.differential).lower(),
         "review": str(options.review).lower(),
+        "specialists": str(options.specialists).lower(),
         "budget": msgspec.json.encode(options.budget).decode(),
         "price": msgspec.json.encode(price).decode(),
         "parallel": str(model.traits.parallel),
     }
     return Manifest(
-        method=METHOD,
+        method=named,
         model=model.name,
         weights=model.traits.weights,
         decoding={
@@ -135,6 +139,7 @@ def options_of(manifest: Manifest) -> Options:
             fallback=settings["fallback"] == "true",
             differential=settings["differential"] == "true",
             review=settings["review"] == "true",
+            specialists=settings.get("specialists", "true") == "true",
             budget=msgspec.json.decode(settings["budget"], type=Budget),
             seed=manifest.seed,
             temperature=manifest.decoding["temperature"],
@@ -158,9 +163,12 @@ def start(
     options: Options,
     run: RunId | None = None,
     watch: Watch | None = None,
+    named: str = DEFAULT,
 ) -> Solution:
-    """Solve a task; the record is durable at every step."""
+    """Solve a task by a method; the record is durable at every step."""
     run = run or new_run_id(task)
+    chosen = method(named)
+    options = chosen.settle(options)
     if tools.store.head(run) != EMPTY:
         raise RecordRefused(
             "run.exists",
@@ -168,14 +176,14 @@ def start(
             f"choose another id, or go on with it: `auditcoder resume {run}`",
         )
     purse = Purse(options.budget, tools.model.traits.price)
-    manifest = manifest_for(options, tools.model, tools.sandbox)
+    manifest = manifest_for(options, tools.model, tools.sandbox, named)
     recorder = Recorder.start(tools.store, run, task, _now, manifest)
     if watch is not None:
         watch(0, started(tools.store, run))
         recorder.watch = watch
     asker = Asker(tools.model, recorder, purse, tools.patience)
     parallel = tools.model.traits.parallel
-    live(Workshop(task, options, recorder, asker, tools.sandbox, parallel))
+    live(Workshop(task, options, recorder, asker, tools.sandbox, parallel), chosen.life)
     return solution(tools.store, run)
 
 
@@ -185,14 +193,15 @@ def resume(tools: Tools, run: RunId, watch: Watch | None = None) -> Solution:
     if finished(tools.store, run):
         return solution(tools.store, run)
     options = options_of(begun.manifest)
-    manifest = manifest_for(options, tools.model, tools.sandbox)
+    manifest = manifest_for(options, tools.model, tools.sandbox, begun.manifest.method)
     purse = Purse(options.budget, _price_of(begun.manifest))
     recorder = Recorder.retrace(tools.store, run, _now, manifest, purse.charge)
     if watch is not None:
         watch(0, begun)
         recorder.watch = watch
     asker = Asker(tools.model, recorder, purse, tools.patience)
-    live(_workshop(begun, options, recorder, asker, tools.sandbox))
+    life = method(begun.manifest.method).life
+    live(_workshop(begun, options, recorder, asker, tools.sandbox), life)
     return solution(tools.store, run)
 
 
@@ -230,7 +239,7 @@ def replay(reader: TraceReader, run: RunId, sandbox: Sandbox | None) -> Replayed
     )
     ended = finished(reader, run)
     try:
-        live(workshop)
+        live(workshop, method(begun.manifest.method).life)
     except EndOfRecord:
         if ended:
             raise
