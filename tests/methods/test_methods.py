@@ -130,6 +130,23 @@ class TestDirect:
         assert told.outcome is Outcome.PASSED
         assert wanted in told.request("methods/direct")
 
+    def test_what_the_task_gives_is_there(self, sandbox: Sandbox) -> None:
+        statement = (
+            "from typing import List\n\ndef twice(x):\n    return 2 * x\n\n"
+            'def double(x: List[int]) -> List[int]:\n    """Twice each."""\n'
+        )
+        task = Task(
+            title="Double",
+            statement=statement,
+            form=FunctionForm(entry="double", signature="def double(x: List[int]) -> List[int]"),
+            examples=(CallExample(arguments="[2]", result="[4]"),),
+        )
+        code = "def double(x: List[int]) -> List[int]:\n    return [twice(y) for y in x]"
+        said: Said = {"methods/direct": python(code)}
+        told = run(sandbox, task, said, method="direct-retry")
+        assert told.outcome is Outcome.PASSED
+        assert told.prompts == names("direct")
+
 
 class TestRetry:
     def test_is_not_needed_where_the_examples_pass(self, sandbox: Sandbox) -> None:

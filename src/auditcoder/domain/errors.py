@@ -135,6 +135,14 @@ class WeightsUnavailable(ModelError):
     """The embedded model's weights are not here and cannot be had."""
 
 
+class DataUnavailable(AuditCoderError):
+    """A suite's data is not here, and cannot be had."""
+
+
+class EngineUnavailable(AuditCoderError):
+    """Jobs cannot be done where they were to be done."""
+
+
 class BudgetExceeded(AuditCoderError):
     """The next call would cost more than was allowed, so it was not made."""
 

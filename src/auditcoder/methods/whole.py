@@ -20,7 +20,7 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.asking import Answer
 from auditcoder.lifecycle.failures import failure_text
-from auditcoder.lifecycle.forms import shown_examples
+from auditcoder.lifecycle.forms import root_of, shown_examples
 from auditcoder.lifecycle.imports import without_stars
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.shapes import Block, Shape, T
@@ -54,6 +54,10 @@ class Piece:
                 granularity="one node: the method writes the program as a whole",
             )
         )
+        # Where the task is itself code, what stands before the function stays the task's.
+        self._given = "" if isinstance(task.form, ClassForm) else root_of(task).given
+        if self._given:
+            workshop.recorder.write_code(ROOT, self._given, agent="form")
 
     @property
     def code(self) -> str:
@@ -114,7 +118,7 @@ class Piece:
 
     def check(self, cases: Iterable[tuple[str, Example, Trust]]) -> Evidence | None:
         """Put cases to the code; return the first that it fails. All of them run."""
-        workshop, code = self._workshop, self.code
+        workshop, code = self._workshop, f"{self._given}{self.code}"
         failing = None
         for name, example, trust in cases:
             check = check_for(CheckId(name), AtNode(node=WHOLE), trust, example)

@@ -3,6 +3,9 @@
 runs    one line a run: how many entries it has and the digest of the last
 events  the entries, byte for byte, numbered within their run
 blobs   content by digest, shared between runs
+
+Beside them, made when first needed: judgements, which say how programs did in tests that their
+runs never saw. They are no part of any record.
 """
 
 import threading
@@ -10,11 +13,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar
 
+import msgspec
+
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict, StoreForeign
+from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.values import Digest, RunId
 
 _PAGE = 512
+_JUDGEMENTS = """
+CREATE TABLE IF NOT EXISTS judgements (
+    run  TEXT NOT NULL,
+    suite TEXT NOT NULL,
+    head TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (run, suite, head)
+)
+"""
 
 
 Statement: TypeAlias = tuple[str, tuple[Any, ...], bool]
@@ -131,6 +146,31 @@ class SqlStore(ABC):
                 yield self._add_first_events, (seq, body, run), False
             else:
                 yield self._add_event, (number, seq, body), False
+
+    def keep_judgement(self, judgement: Judgement) -> None:
+        """Keep what a judge found, once for each suite and head of a record."""
+        body = msgspec.json.encode(judgement).decode()
+        with self._lock:
+            self.write(
+                (
+                    (_JUDGEMENTS, (), False),
+                    (
+                        self.sql(
+                            "INSERT INTO judgements (run, suite, head, body) VALUES (?, ?, ?, ?)"
+                            " ON CONFLICT (run, suite, head) DO NOTHING"
+                        ),
+                        (judgement.run, judgement.suite, judgement.head, body),
+                        False,
+                    ),
+                )
+            )
+
+    def judgements(self, run: RunId) -> list[Judgement]:
+        """Return what judges found about a run."""
+        with self._lock:
+            self.write(((_JUDGEMENTS, (), False),))
+        rows = self.fetch("SELECT body FROM judgements WHERE run = ? ORDER BY suite, head", (run,))
+        return [msgspec.json.decode(_is(str, body), type=Judgement) for (body,) in rows]
 
     def _number_of(self, run: RunId) -> int | None:
         """Return the number under which a run is kept; it never changes."""

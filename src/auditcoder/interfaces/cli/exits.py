@@ -6,6 +6,8 @@ from auditcoder.domain.errors import (
     AuditCoderError,
     BudgetExceeded,
     BundleUnreadable,
+    DataUnavailable,
+    EngineUnavailable,
     ModelError,
     NotFound,
     RecordRefused,
@@ -45,6 +47,8 @@ class Exit(IntEnum):
     """The task cannot be understood as it is given."""
     UNSOLVED = 11
     """A program was made, and it does not pass its checks; the record says how far it came."""
+    UNAVAILABLE = 12
+    """A suite's data, or the machines for it, cannot be had."""
     INTERNAL = 70
     """A fault of our own. Nothing was altered."""
     INTERRUPTED = 130
@@ -64,6 +68,8 @@ def exit_for(error: AuditCoderError) -> Exit:
             return Exit.STORE
         case ModelError():
             return Exit.MODEL
+        case DataUnavailable() | EngineUnavailable():
+            return Exit.UNAVAILABLE
         case SandboxError():
             return Exit.SANDBOX
         case BudgetExceeded():

@@ -27,7 +27,8 @@ _EPILOG = """\
 RUN is a run's id, the beginning of one, or the path of a bundle.
 Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
 5 store trouble, 6 refused, 7 model trouble, 8 sandbox trouble, 9 over budget,
-10 the task cannot be understood, 11 the program does not pass its checks.
+10 the task cannot be understood, 11 the program does not pass its checks,
+12 data or machines cannot be had.
 See docs/reference/exit-codes.md.
 """
 
@@ -94,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
     take = command("import", "take a bundle's run into the store, if it verifies", run=False)
     take.add_argument("bundle", metavar="BUNDLE", help="the bundle file")
+    _add_bench(commands)
     _add_models(commands)
     doctor = "say what this machine has, what is missing, and how to get it"
     commands.add_parser(
@@ -207,6 +209,46 @@ def _add_models(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         type=_positive,
         default=500,
         help="the longest answer (default: 500)",
+    )
+
+
+def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    summary = "compare methods on suites: run them, recorded, judged and resumable"
+    bench = commands.add_parser(
+        "bench", help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    bench.add_argument("--json", action="store_true", help="write JSON instead of text")
+    actions = bench.add_subparsers(dest="action", metavar="ACTION")
+    actions.add_parser("list", help="say which suites and methods there are (the default)")
+    run = actions.add_parser(
+        "run",
+        help="run methods on a suite; what is done already is not done again",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("suite", metavar="SUITE", help="a suite's name; `bench list` has them")
+    run.add_argument(
+        "--methods", metavar="A,B", help="the methods, with commas (default: auditcoder)"
+    )
+    run.add_argument("--ids", metavar="A,B", help="problems (default: the suite's own choice)")
+    run.add_argument("--first", metavar="N", type=_positive, help="only the first N of them")
+    run.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
+    run.add_argument(
+        "--data", metavar="FOLDER", help="a local copy of the data (default: fetched from its home)"
+    )
+    run.add_argument("--max-repairs", metavar="K", type=_whole, default=3, help="default: 3")
+    run.add_argument(
+        "--budget-tokens", metavar="N", type=_positive, help="the most tokens for each run"
+    )
+    run.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
+    run.add_argument(
+        "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
+    )
+    run.add_argument("--engine", choices=["local", "dask"], default="local")
+    run.add_argument("--address", metavar="ADDRESS", help="of the Dask scheduler")
+    run.add_argument("--store", metavar="STORE", help=_STORE_HELP)
+    run.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="write JSON instead of text"
     )
 
 

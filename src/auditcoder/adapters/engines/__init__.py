@@ -1,0 +1,1 @@
+"""Where many jobs are done: on this machine, or on many."""

@@ -1,0 +1,1 @@
+"""Suites, judges and the runner; hidden tests live here and nowhere else."""

@@ -1,0 +1,1 @@
+"""AeroComm-Small8: eight small engineering functions, each grounded in public sources."""

@@ -1,0 +1,115 @@
+"""The judge: hidden tests on a finished program. What it finds never reaches a run."""
+
+import ast
+from typing import assert_never
+
+import msgspec
+
+from auditcoder.bench.over_files import OVER_FILES, TESTS, VERDICTS
+from auditcoder.bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
+from auditcoder.domain.binding import LITERAL_ERRORS
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.execution import (
+    CallFunction,
+    Ending,
+    Execution,
+    Returned,
+    RunFiles,
+    RunProgram,
+    RunTests,
+    TestVerdict,
+)
+from auditcoder.domain.observed import read
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.validating.comparing import same_output, same_value
+
+_WHOLE = "program"
+"""Names the result where no single test came to be run."""
+
+
+def judge(sandbox: Sandbox, problem: Problem, program: str) -> dict[str, bool]:
+    """Return every hidden test and whether the program passes it."""
+    match problem.hidden:
+        case StdioTests():
+            return _stdio(sandbox, problem, problem.hidden, program)
+        case CallTests():
+            return _calls(sandbox, problem, problem.hidden, program)
+        case CodeTests():
+            return _tests(sandbox, problem, problem.hidden, program)
+        case FileTests():
+            return _files(sandbox, problem, problem.hidden, program)
+        case _:
+            assert_never(problem.hidden)
+
+
+def resolved(results: dict[str, bool]) -> bool:
+    """Whether a program passes everything that there is to pass."""
+    return bool(results) and all(results.values())
+
+
+def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
+    results = {}
+    for number, case in enumerate(hidden.cases, start=1):
+        action = RunProgram(stdin=case.input)
+        outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+        printed = outcome.stdout.decode("utf-8", "replace")
+        results[f"case-{number}"] = outcome.ending is Ending.OK and same_output(
+            case.output, printed
+        )
+    return results
+
+
+def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
+    results = {}
+    for number, case in enumerate(hidden.cases, start=1):
+        action = CallFunction(calls=(case.expression,))
+        outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+        match outcome.calls:
+            case (Returned(value=text), *_) if outcome.ending is Ending.OK:
+                results[f"case-{number}"] = _is(case.result, text)
+            case _:
+                results[f"case-{number}"] = False
+    return results
+
+
+def _is(expected: str, text: str) -> bool:
+    try:
+        value = read(text)
+    except LITERAL_ERRORS:
+        return False
+    return same_value(ast.literal_eval(expected), value)
+
+
+def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) -> dict[str, bool]:
+    action = RunTests(code=hidden.code)
+    outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+    passed = outcome.ending is Ending.OK
+    named = {t.name: t.verdict is TestVerdict.PASSED for t in outcome.tests if t.name}
+    if not named:
+        quiet = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
+        return {_WHOLE: passed and quiet}
+    if outcome.planned is None or len(outcome.tests) < outcome.planned or not passed:
+        named[_WHOLE] = passed and outcome.planned == len(outcome.tests)
+    return named
+
+
+def _files(sandbox: Sandbox, problem: Problem, hidden: FileTests, program: str) -> dict[str, bool]:
+    action = RunFiles(inputs=hidden.inputs, artefacts=hidden.artefacts)
+    outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+    left = {a.name: a.content for a in outcome.artefacts if a.content is not None}
+    results = {_WHOLE: outcome.ending is Ending.OK and len(left) == len(hidden.artefacts)}
+    if not results[_WHOLE]:
+        return results
+    for code in hidden.code:
+        files = hidden.inputs | left | {TESTS: code.encode()}
+        over = RunFiles(inputs=files, artefacts=(VERDICTS,))
+        seen = sandbox.run(Execution(source=OVER_FILES, action=over, bounds=problem.bounds))
+        (verdicts,) = seen.artefacts
+        if seen.ending is not Ending.OK or verdicts.content is None:
+            raise SandboxError(
+                "judge.tests",
+                f"the hidden tests of {problem.id} do not run: {seen.ending.value} {seen.note}",
+                "check that the packages which they import are installed",
+            )
+        results |= msgspec.json.decode(verdicts.content, type=dict[str, bool])
+    return results

@@ -1,0 +1,26 @@
+"""The suites, by name."""
+
+from auditcoder.bench.suite import Suite
+from auditcoder.bench.suites import aerocomm, apps, classeval, humaneval
+from auditcoder.domain.errors import NotFound
+
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (
+        apps.SUITE,
+        classeval.SUITE,
+        humaneval.HUMANEVAL,
+        humaneval.HUMANEVAL_PLUS,
+        aerocomm.SUITE,
+    )
+}
+
+
+def suite(name: str) -> Suite:
+    """Return a suite by its name."""
+    try:
+        return SUITES[name]
+    except KeyError:
+        raise NotFound(
+            "suite.unknown", f"there is no suite {name}", f"the suites are {', '.join(SUITES)}"
+        ) from None

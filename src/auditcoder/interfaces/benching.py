@@ -1,0 +1,152 @@
+"""Experiments: a suite's data found or fetched, and jobs done wherever an engine does them."""
+
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from auditcoder.adapters import datasets
+from auditcoder.bench.problem import Problem
+from auditcoder.bench.runner import Done, Job, Ledger, choose, perform
+from auditcoder.bench.suite import Source, Suite
+from auditcoder.bench.suites import suite
+from auditcoder.domain.errors import DataUnavailable
+from auditcoder.domain.values import Value
+from auditcoder.interfaces.api import patience_for
+from auditcoder.interfaces.opening import Say, open_model, open_sandbox
+from auditcoder.interfaces.settings import read_settings
+from auditcoder.interfaces.sources import open_store
+from auditcoder.lifecycle.budget import Budget
+from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Tools
+
+
+class Experiment(Value):
+    """What is compared, and with what: everything that whoever does a job has to know."""
+
+    suite: str
+    store: str | None = None
+    model: str | None = None
+    data: str | None = None
+    max_repairs: int = 3
+    budget_tokens: int | None = None
+    seed: int | None = None
+
+    @property
+    def options(self) -> Options:
+        """How each run works."""
+        return Options(
+            max_repairs=self.max_repairs,
+            budget=Budget(tokens=self.budget_tokens),
+            seed=self.seed,
+        )
+
+
+def problems_of(chosen: Suite, data: Path | None) -> list[Problem]:
+    """Read a suite's problems, but for those that are of no use."""
+    problems = chosen.read(files_of(chosen, data))
+    return [problem for problem in problems if problem.id not in chosen.unusable]
+
+
+def files_of(chosen: Suite, data: Path | None) -> dict[str, Path]:
+    """Return a suite's files: from a local copy if one is named, else from their home."""
+    return {source.path: _file(chosen, source, data) for source in chosen.sources}
+
+
+def _file(chosen: Suite, source: Source, data: Path | None) -> Path:
+    if data is not None:
+        for path in (source.path, *source.instead):
+            if (data / path).is_file():
+                return data / path
+    if not source.url:
+        raise DataUnavailable(
+            "data.missing",
+            f"{chosen.title} needs {source.path}, which cannot be fetched",
+            source.advice or f"put it at {source.path} in a folder, and name that with --data",
+        )
+    return datasets.obtain(source.url, source.sha256, cache_folder() / source.path)
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where fetched data is kept."""
+    home = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "auditcoder" / "suites"
+
+
+class _Place(NamedTuple):
+    """What a process needs to do jobs of one experiment, opened once."""
+
+    tools: Tools
+    ledger: Ledger
+    problems: dict[str, Problem]
+    held: ExitStack
+
+
+class Worker:
+    """Does jobs of one experiment. It can be sent to another process, and opens its own tools."""
+
+    def __init__(self, experiment: Experiment, say: Say | None = None) -> None:
+        self._experiment = experiment
+        self._say = say
+
+    def __getstate__(self) -> Experiment:
+        """Send only what the experiment is."""
+        return self._experiment
+
+    def __setstate__(self, experiment: Experiment) -> None:
+        """Arrive."""
+        self._experiment = experiment
+        self._say = None
+
+    def __call__(self, job: Job) -> Done:
+        """Do one job as far as it is not done."""
+        place = self._place()
+        problem = place.problems[job.problem]
+        return perform(place.tools, place.ledger, job, problem, self._experiment.options)
+
+    def _place(self) -> _Place:
+        key = msgspec.json.encode(self._experiment)
+        with _opening:
+            if key not in _places:
+                _places[key] = _open(self._experiment, self._say or (lambda _line: None))
+            return _places[key]
+
+    def close(self) -> None:
+        """Close what this process opened for the experiment."""
+        with _opening:
+            place = _places.pop(msgspec.json.encode(self._experiment), None)
+        if place is not None:
+            place.held.close()
+
+
+_opening = threading.Lock()
+_places: dict[bytes, _Place] = {}
+"""One for each experiment that this process works for."""
+
+
+def _open(experiment: Experiment, say: Say) -> _Place:
+    chosen = suite(experiment.suite)
+    settings = read_settings()
+    packages = tuple(dict.fromkeys((*settings.packages, *chosen.packages)))
+    address = experiment.model or settings.model
+    with ExitStack() as held:
+        ledger = held.enter_context(closing(open_store(experiment.store, create=True)))
+        sandbox = open_sandbox(replace(settings, packages=packages), say)
+        held.callback(sandbox.close)
+        model = held.enter_context(closing(open_model(address, settings, say)))
+        tools = Tools(ledger, model, sandbox, patience_for(address, settings))
+        data = Path(experiment.data) if experiment.data else None
+        problems = {p.id: p for p in problems_of(chosen, data)}
+        return _Place(tools, ledger, problems, held.pop_all())
+
+
+def chosen_ids(experiment: Experiment, ids: tuple[str, ...]) -> list[str]:
+    """Return the ids that an experiment is about: those asked for, else the suite's own choice."""
+    known = suite(experiment.suite)
+    problems = problems_of(known, Path(experiment.data) if experiment.data else None)
+    return [problem.id for problem in choose(problems, ids or known.ids)]

@@ -1,0 +1,107 @@
+"""`bench`: suites, methods, and runs of one on the other."""
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterable
+
+from auditcoder.bench.engine import Engine
+from auditcoder.bench.runner import Done, Job, jobs
+from auditcoder.bench.suites import SUITES
+from auditcoder.interfaces.benching import Experiment, Worker, chosen_ids
+from auditcoder.interfaces.cli.exits import Exit
+from auditcoder.interfaces.cli.text import aside, encode_json, paint, say
+from auditcoder.methods import METHODS, method
+
+
+def run(options: Namespace) -> int:
+    """Do what was asked about benchmarks."""
+    if options.action == "run":
+        return _run(options)
+    return _list(options)
+
+
+def _list(options: Namespace) -> int:
+    if options.json:
+        suites = [
+            {"name": s.name, "title": s.title, "licence": s.licence, "packages": s.packages}
+            for s in SUITES.values()
+        ]
+        say(encode_json({"suites": suites, "methods": list(METHODS)}))
+        return Exit.OK
+    say(paint("Suites", "bold"))
+    for suite in SUITES.values():
+        say(f"  {suite.name:12}{suite.title}  ({suite.licence})")
+    say(paint("Methods", "bold"))
+    for name in METHODS:
+        say(f"  {name}")
+    return Exit.OK
+
+
+def _run(options: Namespace) -> int:
+    experiment = Experiment(
+        suite=options.suite,
+        store=options.store,
+        model=options.model,
+        data=options.data,
+        max_repairs=options.max_repairs,
+        budget_tokens=options.budget_tokens,
+        seed=options.seed,
+    )
+    methods = _split(options.methods) or ("auditcoder",)
+    for name in methods:
+        method(name)
+    todo = jobs(options.suite, methods, chosen_ids(experiment, _split(options.ids)))
+    if options.first is not None:
+        todo = todo[: options.first * len(methods)]
+    worker = Worker(experiment, aside)
+    engine = _engine(options)
+    try:
+        done = list(_told(engine.each(worker, todo), todo, as_json=options.json))
+    finally:
+        engine.close()
+        worker.close()
+    for name in methods:
+        own = [d for d in done if d.job.method == name]
+        if not options.json:
+            passed = sum(d.resolved for d in own)
+            tokens = sum(d.tokens for d in own) // max(1, len(own))
+            say(f"{name:18}{passed:4} of {len(own)} resolved, {tokens:,} tokens each")
+    return Exit.OK
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _engine(options: Namespace) -> Engine:
+    if options.engine == "dask":
+        from auditcoder.adapters.engines.dask import DaskEngine
+
+        return DaskEngine(options.address)
+    from auditcoder.adapters.engines.local import LocalEngine
+
+    return LocalEngine(options.jobs)
+
+
+def _told(done: Iterable[Done], todo: list[Job], *, as_json: bool) -> Iterable[Done]:
+    """Say how far it is, and how long the rest may take, as each job is done."""
+    began = time.monotonic()
+    worked = 0.0
+    for number, each in enumerate(done, start=1):
+        worked += each.seconds
+        left = (time.monotonic() - began) / number * (len(todo) - number)
+        if as_json:
+            say(encode_json({**each._asdict(), "job": each.job._asdict()}))
+        else:
+            verdict = "resolved" if each.resolved else "not resolved"
+            aside(
+                f"{number}/{len(todo)} {each.job.run}: {each.outcome}, {verdict},"
+                f" {each.tokens:,} tokens; about {_minutes(left)} left"
+            )
+        sys.stdout.flush()
+        yield each
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"

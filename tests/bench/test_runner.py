@@ -1,0 +1,108 @@
+"""The runner: each job once, whatever happens in between, and every word of the judge kept."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.adapters.engines.local import LocalEngine
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.problem import Problem, StdioTests
+from auditcoder.bench.runner import Done, Job, choose, jobs, judged, perform
+from auditcoder.domain.errors import NotFound
+from auditcoder.domain.task import ProgramForm, StdioExample, Task
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Tools
+from tests.support.scripts import python, sandboxed
+
+TASK = Task(
+    title="Add",
+    statement="Add.",
+    form=ProgramForm(),
+    examples=(StdioExample(input="1 2\n", output="3\n"),),
+)
+PROBLEM = Problem("7", TASK, StdioTests(cases=(StdioExample(input="2 2\n", output="4\n"),)))
+RIGHT = python("print(sum(map(int, input().split())))")
+NEARLY = python("print(3)")
+JOB = Job("toys+", "direct", "7")
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def does(store: SqliteStore, sandbox: Sandbox, *lines: str) -> Done:
+    model = ScriptedModel(list(lines))
+    return perform(Tools(store, model, sandbox), store, JOB, PROBLEM, Options())
+
+
+def test_methods_stay_paired() -> None:
+    assert [(j.problem, j.method) for j in jobs("s", ("a", "b"), ("1", "2"))] == [
+        ("1", "a"),
+        ("1", "b"),
+        ("2", "a"),
+        ("2", "b"),
+    ]
+
+
+def test_a_job_has_one_run_whoever_does_it() -> None:
+    assert JOB.run == "toys-plus.7.direct"
+
+
+def test_unknown_problems_are_named() -> None:
+    assert choose([PROBLEM], ()) == [PROBLEM]
+    with pytest.raises(NotFound, match="no problem 8, 9"):
+        choose([PROBLEM], ("8", "7", "9"))
+
+
+def test_a_program_that_passes_what_it_sees_is_judged_by_what_it_does_not(
+    store: SqliteStore, sandbox: Sandbox
+) -> None:
+    done = does(store, sandbox, NEARLY)
+    assert (done.outcome, done.resolved) == ("passed", False)
+    assert verify_run(store, JOB.run).holds
+
+
+def test_what_is_done_is_not_done_again(store: SqliteStore, sandbox: Sandbox) -> None:
+    first = does(store, sandbox, RIGHT)
+    again = does(store, sandbox)  # nobody would answer
+    assert first.resolved
+    assert again._replace(seconds=0) == first._replace(seconds=0)
+
+
+def test_what_is_done_and_not_judged_is_judged(store: SqliteStore, sandbox: Sandbox) -> None:
+    does(store, sandbox, RIGHT)
+    store._db.execute("DELETE FROM judgements")
+    judgement = judged(store, sandbox, JOB, PROBLEM)
+    assert [*judgement.results.values()] == [{"case-1": True}]
+    assert store.judgements(JOB.run) == [judgement]
+    assert judgement.head == store.head(JOB.run).digest
+
+
+def test_a_judge_says_a_thing_once(store: SqliteStore, sandbox: Sandbox) -> None:
+    does(store, sandbox, RIGHT)
+    (word,) = store.judgements(JOB.run)
+    store.keep_judgement(word)
+    assert store.judgements(JOB.run) == [word]
+
+
+class TestLocalEngine:
+    def test_does_everything_once(self) -> None:
+        assert sorted(LocalEngine(3).each(lambda x: x * x, range(20))) == [n * n for n in range(20)]
+
+    def test_a_fault_ends_it_and_what_has_not_begun_is_not_begun(self) -> None:
+        begun = []
+
+        def work(number: int) -> int:
+            begun.append(number)
+            if number > 2:
+                time.sleep(0.1)  # long enough for the fault to be heard of
+            return 1 // (number - 2)
+
+        with pytest.raises(ZeroDivisionError):
+            list(LocalEngine(1).each(work, range(50)))
+        assert len(begun) < 50
