@@ -1,27 +1,30 @@
 """How whole a record is, how its faults were located, and what it cost: numbers about one trace.
 
 The definitions are those of the paper's appendices D and H. Over several runs, the sum of
-their shares is the micro average, and the mean of their rates the macro average.
+their shares is the micro average, and the mean of their rates the macro average; `audit` and
+`cost` add up many.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from enum import Enum
 
 from auditcoder.domain.contract import sig_match
 from auditcoder.domain.diagnosis import Level, Localised
-from auditcoder.domain.events import ReplyRecorded
-from auditcoder.domain.graph import Node, graph_faults
+from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.graph import Node, TaskGraph, graph_faults
 from auditcoder.domain.ids import NodeId, allocated_under
 from auditcoder.domain.law import ReadBlob
-from auditcoder.domain.places import AtNode
-from auditcoder.domain.repair import Transaction, TransactionKind
-from auditcoder.domain.trace import Trace, Witness
+from auditcoder.domain.places import AtNode, AtProgram, Target
+from auditcoder.domain.repair import Transaction, TransactionKind, rank
+from auditcoder.domain.task import example_check
+from auditcoder.domain.trace import Answer, Trace, Witness
 from auditcoder.domain.usage import Count, Phase, Scope, Usage, total
-from auditcoder.domain.values import Digest, Value
+from auditcoder.domain.values import CheckId, Digest, Value
 
 
 class Share(Value):
-    """So many of so many."""
+    """So many of so many; or so many for so many, where one counts changes."""
 
     part: Count = 0
     whole: Count = 0
@@ -115,19 +118,41 @@ def signature_consistency(trace: Trace, read: ReadBlob) -> Share:
         node.contract is not None
         and node.id in code
         and sig_match(node.contract, read(code[node.id].digest).decode())
-        for node in graph.nodes
-        if (node.id in code or node.id in graph.leaves)
-        and (node.id != graph.root or node.contract is not None)
+        for node in _implementing(trace, graph)
+        if not _is_functionless_root(node, graph)
     )
+
+
+def functionless_roots(trace: Trace) -> int:
+    """How many nodes CSCR leaves out: one, if the root owns code and promises no function."""
+    graph = trace.working.graph
+    if graph is None:
+        return 0
+    return sum(_is_functionless_root(node, graph) for node in _implementing(trace, graph))
+
+
+def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
+    """U: the leaves, and the inner nodes that own code."""
+    leaves = set(graph.leaves)
+    return [n for n in graph.nodes if n.id in trace.working.code or n.id in leaves]
+
+
+def _is_functionless_root(node: Node, graph: TaskGraph) -> bool:
+    return node.id == graph.root and node.contract is None
 
 
 def frozen_intact(trace: Trace) -> Share:
     """Decided repairs that left what they froze as it was; fallbacks freeze nothing, nor count."""
     return _share(
-        _touched(repair).isdisjoint({f.node for f in repair.frozen} - set(repair.region))
-        for repair in trace.history
-        if repair.decision is not None and repair.kind is TransactionKind.BOUNDED
+        intact for repair in trace.history if (intact := keeps_frozen(repair)) is not None
     )
+
+
+def keeps_frozen(repair: Transaction) -> bool | None:
+    """Whether what a repair froze is as it was; None for a fallback, or while it is open."""
+    if repair.decision is None or repair.kind is TransactionKind.FALLBACK:
+        return None
+    return _touched(repair).isdisjoint({f.node for f in repair.frozen} - set(repair.region))
 
 
 def _touched(repair: Transaction) -> set[NodeId]:
@@ -137,16 +162,85 @@ def _touched(repair: Transaction) -> set[NodeId]:
     return touched | (repair.graph_delta.touched if repair.graph_delta else set())
 
 
+def failed_at_first(trace: Trace) -> bool | None:
+    """Whether the first program did not pass every check that decides, before any diagnosis.
+
+    A check that did not run is no pass, as in a rank. None if there is no program, or if nobody
+    asked for a diagnosis and what ran neither passes in full nor fails.
+    """
+    if not trace.programs:
+        return None
+    until = trace.diagnoses[0].when.seq if trace.diagnoses else trace.last.seq + 1
+    decisive, seen = _first_checks(trace, until)
+    if rank(seen, decisive).full:
+        return False
+    failed = any(v is not Verdict.PASSED for c, v in seen.items() if c in decisive)
+    return True if failed or trace.diagnoses else None
+
+
+def _first_checks(trace: Trace, until: int) -> tuple[dict[CheckId, Trust], dict[CheckId, Verdict]]:
+    """The checks that a program must pass, and what the first one made of them."""
+    ran = [
+        w.evidence
+        for w in trace.evidence
+        if w.when.seq < until
+        and isinstance(w.evidence.subject, AtProgram)
+        and w.evidence.against == trace.programs[0].program
+    ]
+    checks = {example_check(n): Trust.GIVEN for n, _ in enumerate(trace.task.examples, start=1)}
+    checks |= {e.check: e.trust for e in ran}
+    decides = Trust.GIVEN if Trust.GIVEN in checks.values() else Trust.DERIVED
+    return {c: t for c, t in checks.items() if t is decides}, {e.check: e.verdict for e in ran}
+
+
+def admitted(trace: Trace) -> bool:
+    """Whether the run failed at first and its locator was asked: F_repair."""
+    return bool(trace.diagnoses) and failed_at_first(trace) is True
+
+
+class Boundary(Value):
+    """What a diagnosis names, and how it came by it."""
+
+    rule: str
+    level: Level
+    target: str
+    """`node`, `nodes`, `branch` or `interface`."""
+
+
+def boundary_of(diagnosis: Localised) -> Boundary:
+    """Leave out all of a diagnosis that cannot be counted."""
+    return Boundary(rule=diagnosis.rule, level=diagnosis.level, target=_kind_of(diagnosis.target))
+
+
+def _kind_of(target: Target) -> str:
+    return str(target.__struct_config__.tag)
+
+
+def recorded_boundary(trace: Trace) -> Boundary | None:
+    """RecordedLocate: the boundary that the run counts under; None if it was never localised.
+
+    It is the last one that a repair acted on; else the locator's last word, if that names one. A
+    boundary that was taken back before a repair began, as too narrow or as wrong, does not count.
+    """
+    acted = [answer for answer in trace.diagnoses if answer.transaction is not None]
+    for answer in (*reversed(acted), *trace.diagnoses[-1:]):
+        if isinstance(answer.diagnosis, Localised):
+            return boundary_of(answer.diagnosis)
+    return None
+
+
 class Localisation(Value):
-    """What the locator answered over a run."""
+    """What the locator answered over a run: every answer, also one that another replaced."""
 
     localised: dict[str, dict[str, int]]
     """How often each rule answered, at each level."""
     abstained: int
+    targets: dict[str, int] = {}
+    """How often a node, nodes, a branch, an interface was named."""
 
     @property
     def coverage(self) -> Share:
-        """Diagnoses that name a boundary, of all."""
+        """Diagnoses that name a boundary, of all. LocCov counts runs, and is in `audit`."""
         found = sum(sum(levels.values()) for levels in self.localised.values())
         return Share(part=found, whole=found + self.abstained)
 
@@ -154,13 +248,90 @@ class Localisation(Value):
 def localisation(trace: Trace) -> Localisation:
     """Count the diagnoses by rule and level; an abstention has neither."""
     answers = [answer.diagnosis for answer in trace.diagnoses]
-    found = Counter((a.rule, a.level) for a in answers if isinstance(a, Localised))
+    found = [boundary_of(answer) for answer in answers if isinstance(answer, Localised)]
     return Localisation(
-        localised={
-            rule: {level.value: found[rule, level] for level in Level if (rule, level) in found}
-            for rule in sorted({rule for rule, _ in found})
-        },
-        abstained=len(answers) - found.total(),
+        localised=by_rule_and_level(Counter((b.rule, b.level) for b in found)),
+        abstained=len(answers) - len(found),
+        targets=dict(sorted(Counter(b.target for b in found).items())),
+    )
+
+
+def by_rule_and_level(found: Mapping[tuple[str, Level], int]) -> dict[str, dict[str, int]]:
+    """Write counts as a table: rules by name, levels from high to low."""
+    return {
+        rule: {level.value: found[rule, level] for level in Level if (rule, level) in found}
+        for rule in sorted({rule for rule, _ in found})
+    }
+
+
+class Path(Enum):
+    """What came of an attempt to repair."""
+
+    LOCALISED = "localised"
+    """A boundary, and a repair within it."""
+    FALLBACK = "fallback"
+    """An abstention, and a graph-wide repair after it."""
+    ABSTAINED = "abstained"
+    """An abstention, and nothing after it."""
+    UNDIAGNOSED = "undiagnosed"
+    """The record ends before a diagnosis."""
+
+
+def attempts(trace: Trace) -> list[tuple[Path, int | None]]:
+    """Every attempt to repair, in order: its path, and the event that ended it, if one did.
+
+    An attempt is a transaction and what led to it since the one before. What led to none is one as
+    well, if it came to a diagnosis or to a call.
+    """
+    found: list[tuple[Path, int | None]] = [
+        (Path.FALLBACK if t.kind is TransactionKind.FALLBACK else Path.LOCALISED, t.closed)
+        for t in trace.history
+    ]
+    ended = found[-1][1] if found else 0
+    if ended is None:
+        return found
+    answers = [answer for answer in trace.diagnoses if answer.when.seq > ended]
+    asked = any(b.reply.scope is Scope.REPAIR and b.when.seq > ended for b in trace.replies)
+    if answers or asked:
+        found.append((_path_of(answers), None))
+    return found
+
+
+def _path_of(answers: list[Answer]) -> Path:
+    if not answers:
+        return Path.UNDIAGNOSED
+    return Path.LOCALISED if isinstance(answers[-1].diagnosis, Localised) else Path.ABSTAINED
+
+
+class Line(Value):
+    """What calls of one kind cost."""
+
+    scope: Scope
+    phase: Phase
+    role: str
+    usage: Usage
+    path: Path | None = None
+    """The attempt that a repair's call was made for; None for the first program's."""
+
+
+def lines(trace: Trace) -> tuple[Line, ...]:
+    """Divide what a run's calls cost, refused ones too, as finely as anyone asks.
+
+    Every reply names its scope, phase and role, so none is left over. A call belongs to the first
+    attempt that was not over when it was made: what was asked before a transaction, to find out
+    what was wrong, was asked for it.
+    """
+    tried = attempts(trace)
+    parts: dict[tuple[Scope, Phase, str, Path | None], list[Usage]] = {}
+    for billed in trace.replies:
+        reply = billed.reply
+        path = None
+        if reply.scope is Scope.REPAIR:
+            path = next(p for p, ended in tried if ended is None or billed.when.seq < ended)
+        parts.setdefault((reply.scope, reply.phase, reply.role, path), []).append(reply.usage)
+    return tuple(
+        Line(scope=scope, phase=phase, role=role, path=path, usage=total(usages))
+        for (scope, phase, role, path), usages in parts.items()
     )
 
 
@@ -179,17 +350,17 @@ def spent(trace: Trace) -> Spent:
     Calls and tokens of each division close exactly to the total; money, being a float, to the
     last rounding.
     """
-    replies = [billed.reply for billed in trace.replies]
+    bill = lines(trace)
     return Spent(
-        total=_cost(replies),
-        by_scope={scope.value: _cost(r for r in replies if r.scope is scope) for scope in Scope},
-        by_phase={phase.value: _cost(r for r in replies if r.phase is phase) for phase in Phase},
+        total=_cost(bill),
+        by_scope={scope.value: _cost(x for x in bill if x.scope is scope) for scope in Scope},
+        by_phase={phase.value: _cost(x for x in bill if x.phase is phase) for phase in Phase},
         by_role={
-            role: _cost(r for r in replies if r.role == role)
-            for role in sorted({r.role for r in replies})
+            role: _cost(x for x in bill if x.role == role)
+            for role in sorted({x.role for x in bill})
         },
     )
 
 
-def _cost(replies: Iterable[ReplyRecorded]) -> Usage:
-    return total(reply.usage for reply in replies)
+def _cost(bill: Iterable[Line]) -> Usage:
+    return total(line.usage for line in bill)
