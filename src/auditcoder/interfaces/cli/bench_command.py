@@ -4,13 +4,18 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterable
+from contextlib import closing
+
+import msgspec
 
 from auditcoder.bench.engine import Engine
 from auditcoder.bench.runner import Done, Job, jobs
 from auditcoder.bench.suites import SUITES
 from auditcoder.interfaces.benching import Experiment, Worker, chosen_ids
+from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import aside, encode_json, paint, say
+from auditcoder.interfaces.cli.text import aside, emit, emit_json, paint, say
+from auditcoder.interfaces.sources import open_store
 from auditcoder.methods import METHODS, method
 
 
@@ -18,6 +23,8 @@ def run(options: Namespace) -> int:
     """Do what was asked about benchmarks."""
     if options.action == "run":
         return _run(options)
+    if options.action == "report":
+        return _report(options)
     return _list(options)
 
 
@@ -27,7 +34,7 @@ def _list(options: Namespace) -> int:
             {"name": s.name, "title": s.title, "licence": s.licence, "packages": s.packages}
             for s in SUITES.values()
         ]
-        say(encode_json({"suites": suites, "methods": list(METHODS)}))
+        emit_json({"suites": suites, "methods": list(METHODS)})
         return Exit.OK
     say(paint("Suites", "bold"))
     for suite in SUITES.values():
@@ -35,6 +42,15 @@ def _list(options: Namespace) -> int:
     say(paint("Methods", "bold"))
     for name in METHODS:
         say(f"  {name}")
+    return Exit.OK
+
+
+def _report(options: Namespace) -> int:
+    from auditcoder.interfaces.reporting import bench_report
+
+    with closing(open_store(options.store)) as store:
+        form = "json" if options.json else options.form
+        deliver(bench_report(store, form), options.out)
     return Exit.OK
 
 
@@ -92,7 +108,8 @@ def _told(done: Iterable[Done], todo: list[Job], *, as_json: bool) -> Iterable[D
         worked += each.seconds
         left = (time.monotonic() - began) / number * (len(todo) - number)
         if as_json:
-            say(encode_json({**each._asdict(), "job": each.job._asdict()}))
+            line = {**each._asdict(), "job": each.job._asdict(), "run": each.job.run}
+            emit(msgspec.json.encode(line).decode() + "\n")
         else:
             verdict = "resolved" if each.resolved else "not resolved"
             aside(

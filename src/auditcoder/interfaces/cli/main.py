@@ -95,6 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
     take = command("import", "take a bundle's run into the store, if it verifies", run=False)
     take.add_argument("bundle", metavar="BUNDLE", help="the bundle file")
+    audit = command("audit", "say what records show of structure, repair and cost", run=False)
+    audit.add_argument(
+        "runs", metavar="RUN", nargs="*", help="the runs (default: every run that is kept)"
+    )
+    _add_form(audit)
     _add_bench(commands)
     _add_models(commands)
     doctor = "say what this machine has, what is missing, and how to get it"
@@ -212,6 +217,17 @@ def _add_models(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
 
 
+def _add_form(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--as",
+        dest="form",
+        choices=["text", "markdown", "csv", "json", "html"],
+        default="text",
+        help="how to write the tables (default: text); html is one page with charts",
+    )
+    command.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
+
+
 def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     summary = "compare methods on suites: run them, recorded, judged and resumable"
     bench = commands.add_parser(
@@ -220,6 +236,12 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     bench.add_argument("--json", action="store_true", help="write JSON instead of text")
     actions = bench.add_subparsers(dest="action", metavar="ACTION")
     actions.add_parser("list", help="say which suites and methods there are (the default)")
+    report = actions.add_parser("report", help="compare everything that was run and judged")
+    _add_form(report)
+    report.add_argument("--store", metavar="STORE", help=_STORE_HELP)
+    report.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="write JSON instead of text"
+    )
     run = actions.add_parser(
         "run",
         help="run methods on a suite; what is done already is not done again",

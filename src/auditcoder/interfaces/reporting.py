@@ -1,0 +1,156 @@
+"""From stored runs to tables and pages."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from auditcoder.bench.report import (
+    REFERENCE,
+    Result,
+    audit_tables,
+    cost_tables,
+    result_of,
+    results_tables,
+)
+from auditcoder.bench.runner import Ledger
+from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.tables import Table
+from auditcoder.domain.trace import fold
+from auditcoder.domain.values import RunId
+from auditcoder.exports import tables as written
+from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.methods import METHODS
+from auditcoder.metrics.audit import Audit, Tally, facts
+from auditcoder.metrics.cost import Cost, CostTally, bill
+from auditcoder.metrics.statistics import median, wilson
+from auditcoder.viewer import charts
+from auditcoder.viewer.report import page
+
+
+class Found(NamedTuple):
+    """What a set of runs shows."""
+
+    runs: int
+    results: list[Result]
+    audit: Audit
+    cost: Cost
+
+
+def look_at(ledger: Ledger, runs: Iterable[RunId]) -> Found:
+    """Go through runs once: verify, count, add up, and take in what the judge said."""
+    tally, spent, results, number = Tally(), CostTally(), [], 0
+    for run in runs:
+        trace = fold(ledger.read(run), ledger.blob)
+        judgement = _word_on(ledger, run, trace.head.digest)
+        intact = verify_run(ledger, run).holds
+        tally.add(facts(trace, ledger.blob, intact=intact, judgement=judgement))
+        spent.add(bill(trace))
+        number += 1
+        if judgement is not None:
+            results.append(result_of(trace, judgement))
+    return Found(number, results, tally.audit(), spent.cost())
+
+
+def _word_on(ledger: Ledger, run: RunId, head: str) -> Judgement | None:
+    return next((j for j in ledger.judgements(run) if j.head == head), None)
+
+
+def audit_report(ledger: Ledger, runs: Iterable[RunId], form: str) -> str:
+    """Write the audit and the cost of some runs."""
+    found = look_at(ledger, runs)
+    tables = [*audit_tables(found.audit), *cost_tables(found.cost)]
+    return _write(
+        form, "Audit", f"{found.runs} runs", tables, [*_flow("", found), *_costs("", found)]
+    )
+
+
+def bench_report(ledger: Ledger, form: str) -> str:
+    """Write what all judged runs show: every suite apart, every method beside the others."""
+    by_suite: dict[str, dict[str, list[RunId]]] = {}
+    for run in ledger.runs():
+        for judgement in ledger.judgements(run)[:1]:
+            method = run.rpartition(".")[2]
+            by_suite.setdefault(judgement.suite, {}).setdefault(method, []).append(run)
+    tables: list[Table] = []
+    drawn: list[tuple[str, str]] = []
+    total = 0
+    for suite, methods in sorted(by_suite.items()):
+        found = {method: look_at(ledger, runs) for method, runs in methods.items()}
+        total += sum(f.runs for f in found.values())
+        results = [r for f in found.values() for r in f.results]
+        tables += results_tables(results, METHODS)
+        drawn.append((f"Accuracy and tokens, {suite}", _accuracy(suite, results)))
+        if REFERENCE in found:
+            own = found[REFERENCE]
+            tables += [
+                replace(t, name=f"{t.name}-{suite}", title=f"{t.title}: {REFERENCE} on {suite}")
+                for t in (*audit_tables(own.audit), *cost_tables(own.cost))
+            ]
+            drawn += [*_flow(suite, own), *_costs(suite, own)]
+    return _write(form, "Methods compared", f"{total} judged runs", tables, drawn)
+
+
+def _accuracy(suite: str, results: list[Result]) -> str:
+    points = []
+    for method in dict.fromkeys((*METHODS, *(r.method for r in results))):
+        done = [r for r in results if r.method == method]
+        if not done:
+            continue
+        passed = sum(r.final for r in done)
+        interval, tokens = wilson(passed, len(done)), median(r.usage.tokens for r in done)
+        assert interval is not None
+        assert tokens is not None
+        points.append(charts.Point(method, tokens, passed / len(done), interval.low, interval.high))
+    return charts.scatter(
+        f"Accuracy and tokens, {suite}", "median tokens a task", "resolved", points
+    )
+
+
+def _flow(suite: str, found: Found) -> list[tuple[str, str]]:
+    audit = found.audit
+    failed = audit.localisation_coverage.counted
+    repaired = audit.localised_repair_success.counted
+    lines = [
+        charts.Bar(
+            "located",
+            (("a boundary", float(failed.part)), ("abstained", float(failed.whole - failed.part))),
+        ),
+        charts.Bar(
+            "repaired",
+            (
+                ("passes hidden tests", float(repaired.part)),
+                ("does not", float(repaired.whole - repaired.part)),
+            ),
+        ),
+    ]
+    return [(_titled("Locating and repair", suite), charts.bars("Locating and repair", lines))]
+
+
+def _costs(suite: str, found: Found) -> list[tuple[str, str]]:
+    lines = [
+        charts.Bar(scope, tuple((name, float(u.tokens)) for name, u in phases.items()))
+        for scope, phases in found.cost.phases.items()
+    ]
+    return [(_titled("Tokens by phase", suite), charts.bars("Tokens by phase", lines))]
+
+
+def _titled(title: str, suite: str) -> str:
+    return f"{title}, {suite}" if suite else title
+
+
+def _write(
+    form: str, title: str, about: str, tables: list[Table], drawn: list[tuple[str, str]]
+) -> str:
+    if form == "html":
+        return page(title, about, tables, drawn)
+    return FORMS[form](tables)
+
+
+FORMS: dict[str, Callable[[Iterable[Table]], str]] = {
+    "text": written.as_text,
+    "markdown": written.as_markdown,
+    "csv": written.as_csv,
+    "json": written.as_json,
+}
+"""How tables can be written, beside a page."""
