@@ -70,7 +70,7 @@ def parse(source: str) -> ast.Module:
 
 def expression(text: str) -> ast.expr:
     """Parse a Python expression; raise one of PARSE_ERRORS otherwise."""
-    with warnings.catch_warnings():
+    with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
 

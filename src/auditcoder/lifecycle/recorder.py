@@ -58,7 +58,7 @@ Charge: TypeAlias = Callable[[Request, Usage], None]
 """Is told of calls that brought no answer, and may have cost something all the same."""
 
 _KEPT = 4096
-_PATIENCE = 20.0
+_PATIENCE = 120.0
 """Seconds to wait, while retracing, for another thread to do what came first."""
 
 
