@@ -12,6 +12,7 @@ def result(method: str, problem: int, final: bool, suite: str = "toys", tokens: 
     return Result(
         run=RunId(f"{suite}.{problem}.{method}"),
         suite=suite,
+        model="m",
         method=method,
         problem=f"{suite}/{problem}",
         outcome="passed",

@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from auditcoder.adapters.engines.local import LocalEngine
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.bench.problem import Problem, StdioTests
 from auditcoder.bench.runner import Done, Job, choose, jobs, judged, perform
-from auditcoder.domain.errors import NotFound
+from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.transfer import verify_run
@@ -27,7 +28,7 @@ TASK = Task(
 PROBLEM = Problem("7", TASK, StdioTests(cases=(StdioExample(input="2 2\n", output="4\n"),)))
 RIGHT = python("print(sum(map(int, input().split())))")
 NEARLY = python("print(3)")
-JOB = Job("toys+", "direct", "7")
+JOB = Job("toys+", "direct", "7", "server:a/b")
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -41,7 +42,7 @@ def does(store: SqliteStore, sandbox: Sandbox, *lines: str) -> Done:
 
 
 def test_methods_stay_paired() -> None:
-    assert [(j.problem, j.method) for j in jobs("s", ("a", "b"), ("1", "2"))] == [
+    assert [(j.problem, j.method) for j in jobs("s", ("a", "b"), ("1", "2"), "m")] == [
         ("1", "a"),
         ("1", "b"),
         ("2", "a"),
@@ -50,7 +51,7 @@ def test_methods_stay_paired() -> None:
 
 
 def test_a_job_has_one_run_whoever_does_it() -> None:
-    assert JOB.run == "toys-plus.7.direct"
+    assert JOB.run == "toys-plus.7.direct.server-a-b"
 
 
 def test_unknown_problems_are_named() -> None:
@@ -88,6 +89,18 @@ def test_a_judge_says_a_thing_once(store: SqliteStore, sandbox: Sandbox) -> None
     (word,) = store.judgements(JOB.run)
     store.keep_judgement(word)
     assert store.judgements(JOB.run) == [word]
+
+
+def test_a_run_that_was_made_otherwise_is_not_taken_for_this_one(
+    store: SqliteStore, sandbox: Sandbox
+) -> None:
+    does(store, sandbox, RIGHT)
+    tools = Tools(store, ScriptedModel([]), sandbox)
+    with pytest.raises(RecordRefused, match="made otherwise: settings"):
+        perform(tools, store, JOB, PROBLEM, Options(max_repairs=1))
+    other = PROBLEM._replace(task=replace(TASK, statement="Subtract."))
+    with pytest.raises(RecordRefused, match="made otherwise: task"):
+        perform(tools, store, JOB, other, Options())
 
 
 class TestLocalEngine:

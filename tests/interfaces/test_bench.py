@@ -70,16 +70,19 @@ def test_runs_are_recorded_judged_reported_and_not_done_twice(
     said = run(*asked)
     assert said.code == Exit.OK, said.err
     assert "1 of 2 resolved" in said.out
-    assert "aerocomm.crc16.direct: passed, resolved" in said.err
+    assert "aerocomm.crc16.direct.server-modest: passed, resolved" in said.err
     calls = len(server.asked)
     again = run(*asked)
     assert "1 of 2 resolved" in again.out
     assert len(server.asked) == calls
-    assert run("verify", "aerocomm.crc16.direct").code == Exit.OK
+    assert run("verify", "aerocomm.crc16.direct.server-modest").code == Exit.OK
 
     (table, *_) = run("bench", "report", "--json").json["tables"]
     assert table["rows"][0]["cells"][:3] == ["direct", 1, 2]
-    assert table["rows"][0]["runs"] == ["aerocomm.crc16.direct", "aerocomm.qpsk.direct"]
+    assert table["rows"][0]["runs"] == [
+        "aerocomm.crc16.direct.server-modest",
+        "aerocomm.qpsk.direct.server-modest",
+    ]
     assert "| direct | 1 | 2 |" in run("bench", "report", "--as", "markdown").out
     assert run("bench", "report", "--as", "html", "--out", "report.html").code == Exit.OK
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -104,7 +107,7 @@ def test_an_audit_of_all_runs_and_of_some(run: Run, server: FaultServer) -> None
     run("bench", "run", "aerocomm", "--methods", "direct,cot", "--ids", "crc16")
     found = run("audit", "--json").json["tables"]
     assert found[0]["title"] == "Audit of 2 runs, 2 of them judged"
-    assert "Audit of 1 runs" in run("audit", "aerocomm.crc16.cot").out
+    assert "Audit of 1 runs" in run("audit", "aerocomm.crc16.cot.server-modest").out
     rows = {row["cells"][0]: row["cells"] for row in found[0]["rows"]}
     assert rows["chain integrity"][1] == "2/2"
     assert rows["trace coverage, leaves, final"][1] == "0/2"  # such methods promise nothing

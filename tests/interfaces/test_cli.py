@@ -326,7 +326,7 @@ class TestErrors:
         page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
         kinds = (
             "run|node|line|program|record|bundle|store|blob|chain|head|file|output"
-            "|model|reply|replay|weights|budget|sandbox|config|task|method|suite|problem|data|engine|judge"
+            "|model|reply|replay|weights|budget|sandbox|config|task|method|suite|problem|data|engine|judge|bench"
         )
         pattern = re.compile(rf'"((?:{kinds})\.(?!py|md|toml)[a-z-]+)"')
         used = {

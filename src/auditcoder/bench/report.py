@@ -26,6 +26,7 @@ class Result(Value):
 
     run: RunId
     suite: str
+    model: str
     method: str
     problem: str
     outcome: str
@@ -42,6 +43,7 @@ def result_of(trace: Trace, judgement: Judgement) -> Result:
     return Result(
         run=trace.run,
         suite=judgement.suite,
+        model=trace.manifest.model,
         method=trace.manifest.method,
         problem=trace.task.source or trace.task.title,
         outcome=trace.finish.outcome.value if trace.finish else "unfinished",
@@ -52,15 +54,18 @@ def result_of(trace: Trace, judgement: Judgement) -> Result:
 
 
 def results_tables(results: Iterable[Result], order: Iterable[str]) -> list[Table]:
-    """Return one table a suite: every method with its count, its interval and what it cost."""
+    """Return a table for each suite and model: every method, its interval and what it cost."""
     rank = {name: number for number, name in enumerate(order)}
-    ordered = sorted(results, key=lambda r: (r.suite, rank.get(r.method, len(rank)), r.problem))
+    ordered = sorted(
+        results, key=lambda r: (r.suite, r.model, rank.get(r.method, len(rank)), r.problem)
+    )
     return [
-        _results(suite, list(group)) for suite, group in groupby(ordered, key=lambda r: r.suite)
+        _results(suite, model, list(group))
+        for (suite, model), group in groupby(ordered, key=lambda r: (r.suite, r.model))
     ]
 
 
-def _results(suite: str, results: list[Result]) -> Table:
+def _results(suite: str, model: str, results: list[Result]) -> Table:
     by_method: dict[str, list[Result]] = {}
     for result in results:
         by_method.setdefault(result.method, []).append(result)
@@ -71,7 +76,7 @@ def _results(suite: str, results: list[Result]) -> Table:
     )
     return Table(
         name=f"results-{suite}",
-        title=f"Resolved@1, {suite}",
+        title=f"Resolved@1, {suite}, {model}",
         columns=columns,
         rows=tuple(_result(name, done, own) for name, done in by_method.items()),
         notes=(

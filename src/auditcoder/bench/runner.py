@@ -5,6 +5,7 @@ done and not judged is judged. So an interruption costs nothing but the time sin
 and it does not matter who does a job, or how often it is begun.
 """
 
+import re
 import time
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
@@ -12,13 +13,22 @@ from typing import NamedTuple, Protocol
 from auditcoder.bench.judging import judge, resolved
 from auditcoder.bench.problem import Problem
 from auditcoder.domain.chain import EMPTY
-from auditcoder.domain.errors import NotFound
+from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Digest, RunId
 from auditcoder.lifecycle.ports import Sandbox, TraceStore
 from auditcoder.lifecycle.workshop import Options
-from auditcoder.methods.solving import Tools, finished, resume, solution, start
+from auditcoder.methods import method
+from auditcoder.methods.solving import (
+    Solution,
+    Tools,
+    manifest_for,
+    resume,
+    solution,
+    start,
+    started,
+)
 from auditcoder.metrics.records import spent
 
 
@@ -44,12 +54,14 @@ class Job(NamedTuple):
     suite: str
     method: str
     problem: str
+    model: str
 
     @property
     def run(self) -> RunId:
         """The run's id: the same job is the same run, whoever does it."""
         suite = self.suite.replace("+", "-plus")
-        return RunId(f"{suite}.{self.problem}.{self.method}")
+        model = re.sub(r"[^\w.-]+", "-", self.model)
+        return RunId(f"{suite}.{self.problem}.{self.method}.{model}"[:128])
 
 
 class Done(NamedTuple):
@@ -62,10 +74,10 @@ class Done(NamedTuple):
     seconds: float
 
 
-def jobs(suite: str, methods: Iterable[str], problems: Iterable[str]) -> list[Job]:
+def jobs(suite: str, methods: Iterable[str], problems: Iterable[str], model: str) -> list[Job]:
     """Return every method on every problem, problem by problem: the methods stay paired."""
     chosen = tuple(methods)
-    return [Job(suite, method, problem) for problem in problems for method in chosen]
+    return [Job(suite, method, problem, model) for problem in problems for method in chosen]
 
 
 def choose(problems: list[Problem], ids: Iterable[str]) -> list[Problem]:
@@ -86,11 +98,35 @@ def perform(tools: Tools, ledger: Ledger, job: Job, problem: Problem, options: O
     began = time.monotonic()
     if ledger.head(job.run) == EMPTY:
         found = start(tools, problem.task, options, job.run, named=job.method)
-    elif not finished(ledger, job.run):
-        found = resume(tools, job.run)
     else:
-        found = solution(ledger, job.run)
-    judgement = judged(ledger, tools.sandbox, job, problem)
+        _refuse_another(tools, ledger, job, problem, options)
+        found = resume(tools, job.run)
+    return _done(job, found, judged(ledger, tools.sandbox, job, problem), began)
+
+
+def _refuse_another(
+    tools: Tools, ledger: Ledger, job: Job, problem: Problem, options: Options
+) -> None:
+    """Refuse to take a run for this job's that was made in another way, or for another text."""
+    begun = started(ledger, job.run)
+    chosen = method(job.method).settle(options)
+    now = manifest_for(chosen, tools.model, tools.sandbox, job.method)
+    differing = [
+        name
+        for name in ("model", "weights", "decoding", "prompts", "settings", "seed")
+        if getattr(begun.manifest, name) != getattr(now, name)
+    ]
+    if begun.task != problem.task:
+        differing.append("task")
+    if differing:
+        raise RecordRefused(
+            "bench.differs",
+            f"run {job.run} is there, but was made otherwise: {', '.join(differing)}",
+            "give an experiment with other settings a store of its own",
+        )
+
+
+def _done(job: Job, found: Solution, judgement: Judgement, began: float) -> Done:
     final = found.trace.working.assembly
     return Done(
         job,

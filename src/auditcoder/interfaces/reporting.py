@@ -21,6 +21,7 @@ from auditcoder.domain.values import RunId
 from auditcoder.exports import tables as written
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.methods import METHODS
+from auditcoder.methods.solving import started
 from auditcoder.metrics.audit import Audit, Tally, facts
 from auditcoder.metrics.cost import Cost, CostTally, bill
 from auditcoder.metrics.statistics import median, wilson
@@ -67,20 +68,21 @@ def audit_report(ledger: Ledger, runs: Iterable[RunId], form: str) -> str:
 
 def bench_report(ledger: Ledger, form: str) -> str:
     """Write what all judged runs show: every suite apart, every method beside the others."""
-    by_suite: dict[str, dict[str, list[RunId]]] = {}
+    experiments: dict[tuple[str, str], dict[str, list[RunId]]] = {}
     for run in ledger.runs():
         for judgement in ledger.judgements(run)[:1]:
-            method = run.rpartition(".")[2]
-            by_suite.setdefault(judgement.suite, {}).setdefault(method, []).append(run)
+            manifest = started(ledger, run).manifest
+            methods = experiments.setdefault((judgement.suite, manifest.model), {})
+            methods.setdefault(manifest.method, []).append(run)
     tables: list[Table] = []
     drawn: list[tuple[str, str]] = []
     total = 0
-    for suite, methods in sorted(by_suite.items()):
+    for (suite, model), methods in sorted(experiments.items()):
         found = {method: look_at(ledger, runs) for method, runs in methods.items()}
         total += sum(f.runs for f in found.values())
         results = [r for f in found.values() for r in f.results]
         tables += results_tables(results, METHODS)
-        drawn.append((f"Accuracy and tokens, {suite}", _accuracy(suite, results)))
+        drawn.append((f"Accuracy and tokens, {suite}, {model}", _accuracy(suite, results)))
         if REFERENCE in found:
             own = found[REFERENCE]
             tables += [

@@ -15,6 +15,7 @@ from auditcoder.interfaces.benching import Experiment, Worker, chosen_ids
 from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit, emit_json, paint, say
+from auditcoder.interfaces.settings import read_settings
 from auditcoder.interfaces.sources import open_store
 from auditcoder.methods import METHODS, method
 
@@ -67,7 +68,8 @@ def _run(options: Namespace) -> int:
     methods = _split(options.methods) or ("auditcoder",)
     for name in methods:
         method(name)
-    todo = jobs(options.suite, methods, chosen_ids(experiment, _split(options.ids)))
+    model = options.model or read_settings().model
+    todo = jobs(options.suite, methods, chosen_ids(experiment, _split(options.ids)), model)
     if options.first is not None:
         todo = todo[: options.first * len(methods)]
     worker = Worker(experiment, aside)
