@@ -39,12 +39,14 @@ class Handler(BaseHTTPRequestHandler):
     """Does with each request what the server was told to do next."""
 
     server: "FaultServer"
+    body: dict[str, Any]
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         """Read the request, then behave."""
         length = int(self.headers.get("Content-Length", 0))
-        self.server.asked.append(json.loads(self.rfile.read(length)))
+        self.body = json.loads(self.rfile.read(length))
+        self.server.asked.append(self.body)
         self.server.keys.append(self.headers.get("Authorization", ""))
         self.server.next_behaviour()(self)
 

@@ -43,7 +43,7 @@ class DaskEngine:
 
         futures = self._client.map(work, list(items), pure=False, retries=_RETRIES)
         try:
-            for done in as_completed(futures):
+            for done in as_completed(futures, loop=self._client.loop):
                 yield done.result()
         finally:
             self._client.cancel(futures)

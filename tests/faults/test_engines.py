@@ -1,0 +1,141 @@
+"""Jobs on many workers, one of which is killed: nothing is lost, nothing is done twice."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.engines.dask import DaskEngine
+from auditcoder.adapters.engines.local import LocalEngine
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.runner import Done, jobs
+from auditcoder.domain.errors import EngineUnavailable
+from auditcoder.interfaces.benching import Experiment, Worker
+from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.methods.solving import solution
+from tests.support.fault_server import FaultServer, Handler, completion, serving
+
+ORACLES = Path(__file__).parents[2] / "src" / "auditcoder" / "bench" / "aerocomm" / "oracles"
+ENTRIES = {
+    "crc16": "crc16_ccsds",
+    "path_loss": "free_space_path_loss",
+    "kepler": "eccentric_anomaly",
+}
+TODO = jobs("aerocomm", ("direct", "cot"), (*ENTRIES, "qpsk"), "server:modest")
+
+
+def answering(handler: Handler) -> None:
+    """Answer slowly enough for somebody to be killed meanwhile."""
+    time.sleep(0.3)
+    asked = handler.body["messages"][-1]["content"]
+    known = [name for name, entry in ENTRIES.items() if entry in asked]
+    code = (ORACLES / f"{known[0]}.py").read_text() if known else "x = 1\n"
+    handler.say(completion(f"```python\n{code}\n```"))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
+    with serving(*[answering] * 200) as running:
+        monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
+        yield running
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def cluster(
+    server: FaultServer, tmp_path: Path
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and three workers, each a process of its own."""
+    address = f"tcp://127.0.0.1:{_free_port()}"
+    python = (sys.executable, "-m", "distributed.cli")
+    log = (tmp_path / "log").open("wb")
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(arguments, stdout=log, stderr=log, cwd=tmp_path, env=os.environ)
+        started.append(process)
+        return process
+
+    scheduler = ("dask_scheduler", "--host", address, "--no-dashboard", "--no-show")
+    start(python[0], "-m", f"{python[2]}.{scheduler[0]}", *scheduler[1:])
+    workers = [
+        start(
+            python[0],
+            *("-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--nworkers", "1"),
+            *("--no-dashboard", "--no-nanny", "--local-directory", str(tmp_path / f"w{number}")),
+        )
+        for number in range(3)
+    ]
+    yield address, workers
+    for process in started:
+        process.kill()
+        process.wait()
+    log.close()
+
+
+def experiment(path: Path) -> Experiment:
+    return Experiment(suite="aerocomm", store=str(path), model="server:modest")
+
+
+def done_by(engine: DaskEngine | LocalEngine, path: Path) -> list[Done]:
+    worker = Worker(experiment(path))
+    try:
+        return list(engine.each(worker, TODO))
+    finally:
+        engine.close()
+        worker.close()
+
+
+def outcome(done: list[Done]) -> list[tuple[str, bool, int]]:
+    return sorted((d.job.run, d.resolved, d.tokens) for d in done)
+
+
+def test_a_killed_worker_loses_nothing_and_doubles_nothing(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], server: FaultServer, tmp_path: Path
+) -> None:
+    address, workers = cluster
+    here, there = tmp_path / "here.db", tmp_path / "there.db"
+    expected = done_by(LocalEngine(2), here)
+
+    def strike() -> None:
+        while not there.exists() or len(_runs(there)) < 2:
+            time.sleep(0.05)
+        workers[0].send_signal(signal.SIGKILL)
+
+    killer = threading.Thread(target=strike)
+    killer.start()
+    found = done_by(DaskEngine(address), there)
+    killer.join()
+    assert workers[0].wait() == -signal.SIGKILL
+    assert outcome(found) == outcome(expected)
+    with closing(SqliteStore(here)) as one, closing(SqliteStore(there)) as other:
+        assert sorted(one.runs()) == sorted(other.runs()) == sorted(job.run for job in TODO)
+        for job in TODO:
+            assert verify_run(other, job.run).holds
+            assert solution(other, job.run).program == solution(one, job.run).program
+            assert len(other.judgements(job.run)) == 1
+
+
+def _runs(path: Path) -> list[str]:
+    with closing(SqliteStore(path)) as store:
+        return list(store.runs())
+
+
+def test_nobody_at_that_address() -> None:
+    with pytest.raises(EngineUnavailable, match="no scheduler") as caught:
+        DaskEngine(f"tcp://127.0.0.1:{_free_port()}")
+    assert "dask scheduler" in caught.value.advice
