@@ -1,7 +1,7 @@
 """The suites, by name."""
 
 from auditcoder.bench.suite import Suite
-from auditcoder.bench.suites import aerocomm, apps, classeval, humaneval
+from auditcoder.bench.suites import aerocomm, apps, classeval, humaneval, qf, scicode
 from auditcoder.domain.errors import NotFound
 
 SUITES: dict[str, Suite] = {
@@ -12,6 +12,8 @@ SUITES: dict[str, Suite] = {
         humaneval.HUMANEVAL,
         humaneval.HUMANEVAL_PLUS,
         aerocomm.SUITE,
+        qf.SUITE,
+        scicode.SUITE,
     )
 }
 
