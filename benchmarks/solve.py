@@ -11,28 +11,29 @@ Hidden tests are used only here, after a run has ended, and nothing of them reac
 """
 
 import argparse
-import gzip
 import json
 import statistics
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.judging import judge, resolved
+from auditcoder.bench.problem import Problem
+from auditcoder.bench.runner import choose
+from auditcoder.bench.suites import suite
+from auditcoder.bench.suites.apps import INTRODUCTORY
 from auditcoder.domain.errors import AuditCoderError
-from auditcoder.domain.execution import Bounds, Ending, Execution, RunProgram, RunTests, TestVerdict
-from auditcoder.domain.task import Task
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import RunId
+from auditcoder.interfaces.benching import problems_of
 from auditcoder.interfaces.opening import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle.intake import TaskOptions, make_task
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.validating.comparing import same_output
 from auditcoder.lifecycle.workshop import Build, Options
 from auditcoder.methods.solving import (
     Solution,
@@ -45,79 +46,49 @@ from auditcoder.methods.solving import (
 )
 from auditcoder.metrics import records
 
-APPS = (
-    *(4014, 4027, 4030, 4032, 4034, 4049, 4098, 4104, 4121, 4233),
-    *(4341, 4393, 4405, 4416, 4421, 4448, 4457, 4731, 4735, 4749),
-)
-HUMANEVAL = tuple(range(0, 160, 8))
+HUMANEVAL = tuple(str(number) for number in range(0, 160, 8))
 RESULTS = Path(__file__).parent / "results"
 K = 1
-LIMITS = Bounds(seconds=10.0)
 
 
-class Problem:
-    """One problem: what a run may see, and what only the judge may."""
+class Asked(NamedTuple):
+    """A problem under the name of its runs."""
 
-    def __init__(self, name: str, task: Task, hidden: Any) -> None:
-        self.name = name
-        self.task = task
-        self.hidden = hidden
+    name: str
+    problem: Problem
 
 
-def problems(data: Path) -> list[Problem]:
+def problems(data: Path) -> list[Asked]:
     """Read the forty problems, the two suites by turns."""
-    apps = {}
-    for line in (data / "apps" / "apps_dev.jsonl").open(encoding="utf-8"):
-        row = json.loads(line)
-        if int(row["problem_id"]) in APPS:
-            number = int(row["problem_id"])
-            task = make_task(row["question"], TaskOptions(form="program", source=f"apps/{number}"))
-            apps[number] = Problem(f"apps-{number}", task, row["hidden"])
-    human = {}
-    with gzip.open(data / "humaneval" / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            number = int(row["task_id"].split("/")[1])
-            if number in HUMANEVAL:
-                task = make_task(row["prompt"], TaskOptions(source=f"humaneval/{number}"))
-                tests = f"{row['test']}\n\ncheck({row['entry_point']})\n"
-                human[number] = Problem(f"humaneval-{number}", task, tests)
-    return [p for a, h in zip(APPS, HUMANEVAL, strict=True) for p in (human[h], apps[a])]
+    human = choose(problems_of(suite("humaneval"), data), HUMANEVAL)
+    apps = choose(problems_of(suite("apps"), data), INTRODUCTORY)
+    return [
+        asked
+        for h, a in zip(human, apps, strict=True)
+        for asked in (Asked(f"humaneval-{h.id}", h), Asked(f"apps-{a.id}", a))
+    ]
 
 
-def judge(sandbox: Sandbox, problem: Problem, program: str | None) -> bool:
+def passes(sandbox: Sandbox, problem: Problem, program: str | None) -> bool:
     """Whether a program passes the hidden tests."""
-    if program is None:
-        return False
-    if isinstance(problem.hidden, str):
-        tests = RunTests(code=problem.hidden)
-        outcome = sandbox.run(Execution(source=program, action=tests, bounds=LIMITS))
-        bad = any(t.verdict is not TestVerdict.PASSED for t in outcome.tests)
-        return outcome.ending is Ending.OK and not bad
-    for case in problem.hidden:
-        action = RunProgram(stdin=case["input"])
-        outcome = sandbox.run(Execution(source=program, action=action, bounds=LIMITS))
-        printed = outcome.stdout.decode("utf-8", "replace")
-        if outcome.ending is not Ending.OK or not same_output(case["output"], printed):
-            return False
-    return True
+    return program is not None and resolved(judge(sandbox, problem, program))
 
 
-def run_all(tools: Tools, wanted: list[Problem]) -> None:
+def run_all(tools: Tools, wanted: list[Asked]) -> None:
     """Solve what is not solved yet."""
     known = set(tools.store.runs())
     todo = [(p, b) for b in Build for p in wanted]
     began = time.monotonic()
     done = 0
-    for number, (problem, build) in enumerate(todo, start=1):
-        run = RunId(f"{problem.name}-{build.value}")
+    for number, (asked, build) in enumerate(todo, start=1):
+        run = RunId(f"{asked.name}-{build.value}")
         if run in known and finished(tools.store, run):
             continue
         if run in known:
             found = resume(tools, run)
         else:
             options = Options(build=build, max_repairs=K)
-            found = start(tools, problem.task, options, run)
+            found = start(tools, asked.problem.task, options, run)
         done += 1
         spent = time.monotonic() - began
         left = spent / done * (len(todo) - number)
@@ -129,15 +100,15 @@ def run_all(tools: Tools, wanted: list[Problem]) -> None:
         )
 
 
-def measure(store: SqliteStore, sandbox: Sandbox, wanted: list[Problem]) -> dict[str, Any]:
+def measure(store: SqliteStore, sandbox: Sandbox, wanted: list[Asked]) -> dict[str, Any]:
     """Compute every figure from the records alone, and judge the programs."""
     rows = []
     known = set(store.runs())
     for build in Build:
-        for problem in wanted:
-            run = RunId(f"{problem.name}-{build.value}")
+        for asked in wanted:
+            run = RunId(f"{asked.name}-{build.value}")
             if run in known and finished(store, run):
-                rows.append(_row(store, sandbox, problem, build, run))
+                rows.append(_row(store, sandbox, asked, build, run))
     return {
         "rows": rows,
         "all": _summary(rows),
@@ -150,7 +121,7 @@ def measure(store: SqliteStore, sandbox: Sandbox, wanted: list[Problem]) -> dict
 
 
 def _row(
-    store: SqliteStore, sandbox: Sandbox, problem: Problem, build: Build, run: RunId
+    store: SqliteStore, sandbox: Sandbox, asked: Asked, build: Build, run: RunId
 ) -> dict[str, Any]:
     found: Solution = solution(store, run)
     trace: Trace = found.trace
@@ -166,7 +137,7 @@ def _row(
         replayed, differences = False, [f"{error.code}: {error}"]
     return {
         "run": run,
-        "suite": problem.name.split("-")[0],
+        "suite": asked.name.split("-")[0],
         "build": build.value,
         "outcome": found.outcome.value,
         "program": bool(trace.programs),
@@ -190,8 +161,10 @@ def _row(
         "graph_integrity": records.graph_integrity(trace),
         "signatures": [signatures.part, signatures.whole],
         "frozen_intact": [frozen.part, frozen.whole],
-        "hidden_first": judge(sandbox, problem, store.blob(first).decode() if first else None),
-        "hidden_final": judge(sandbox, problem, found.program),
+        "hidden_first": passes(
+            sandbox, asked.problem, store.blob(first).decode() if first else None
+        ),
+        "hidden_final": passes(sandbox, asked.problem, found.program),
         "head": trace.head.digest,
     }
 

@@ -52,14 +52,15 @@ class TestApps:
             "problem_id": "5",
             "difficulty": "introductory",
             "question": QUESTION,
-            "public": [],
+            "public": [{"input": "1 2\n", "output": "3\n"}],
             "hidden": [{"input": "7 8\n", "output": "15\n"}],
         }
         problem = apps(tmp_path, "apps_dev.jsonl", [row])
         assert (problem.id, problem.group) == ("5", "introductory")
         assert problem.task.form == ProgramForm()
         assert problem.task.examples == (StdioExample(input="1 2\n", output="3\n"),)
-        assert problem.hidden == StdioTests(cases=(StdioExample(input="7 8\n", output="15\n"),))
+        assert isinstance(problem.hidden, StdioTests)
+        assert [c.output for c in problem.hidden.cases] == ["3\n", "15\n"]
         assert b"15" not in encode(problem.task)
 
     def test_the_selection(self, tmp_path: Path) -> None:

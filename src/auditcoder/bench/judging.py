@@ -25,6 +25,8 @@ from auditcoder.lifecycle.validating.comparing import same_output, same_value
 
 _WHOLE = "program"
 """Names the result where no single test came to be run."""
+_TIMEOUTS = 3
+"""A program that was out of time so often is not run on further cases: it fails them."""
 
 
 def judge(sandbox: Sandbox, problem: Problem, program: str) -> dict[str, bool]:
@@ -49,9 +51,14 @@ def resolved(results: dict[str, bool]) -> bool:
 
 def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
     results = {}
+    late = 0
     for number, case in enumerate(hidden.cases, start=1):
+        if late == _TIMEOUTS:
+            results[f"case-{number}"] = False
+            continue
         action = RunProgram(stdin=case.input)
         outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+        late += outcome.ending is Ending.TIMEOUT
         printed = outcome.stdout.decode("utf-8", "replace")
         results[f"case-{number}"] = outcome.ending is Ending.OK and same_output(
             case.output, printed
@@ -61,9 +68,14 @@ def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str)
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
     results = {}
+    late = 0
     for number, case in enumerate(hidden.cases, start=1):
+        if late == _TIMEOUTS:
+            results[f"case-{number}"] = False
+            continue
         action = CallFunction(calls=(case.expression,))
         outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+        late += outcome.ending is Ending.TIMEOUT
         match outcome.calls:
             case (Returned(value=text), *_) if outcome.ending is Ending.OK:
                 results[f"case-{number}"] = _is(case.result, text)
