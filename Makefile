@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/sandbox.py
 	$(BIN)/python benchmarks/model.py
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/audit.py
 
 lock:              ## resolve the pinned versions anew (needs uv)
 	uv pip compile --universal --generate-hashes --no-emit-index-url --no-header \
