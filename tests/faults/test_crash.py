@@ -81,15 +81,33 @@ def kill_a_writer(
     return acknowledged
 
 
+def time_to_write(open_store: Callable[[str], TraceStore], place: str) -> float:
+    """Return how long a writer takes here and now before it has written anything."""
+    reading, writing = processes.Pipe(duplex=False)
+    arguments = (open_store, place, RunId("measured"), writing)
+    begun = time.monotonic()
+    process = processes.Process(target=write, args=arguments)
+    process.start()
+    writing.close()
+    os.read(reading.fileno(), 1)
+    taken = time.monotonic() - begun
+    process.kill()
+    process.join()
+    process.close()
+    reading.close()
+    return taken
+
+
 def kill_many(open_store: Callable[[str], TraceStore], place: str, kills: int) -> None:
     chance = random.Random(20260102)
     acknowledged_in_all = 0
     store = open_store(place)
+    longest = max(0.12, 3 * max(time_to_write(open_store, place) for _ in range(5)))
     for number in range(kills):
         run = RunId(f"run-{number // KILLS_A_RUN}")
         before = store.head(run)
         # From the first instant, before anything is opened, to deep in the middle of writing.
-        acknowledged = kill_a_writer(open_store, place, run, chance.uniform(0.0, 0.12))
+        acknowledged = kill_a_writer(open_store, place, run, chance.uniform(0.0, longest))
         after = store.head(run)
         assert after.entries >= before.entries + acknowledged
         acknowledged_in_all += acknowledged
