@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import median
 from typing import TypeVar
 
 import pytest
@@ -102,7 +103,7 @@ def kill_many(open_store: Callable[[str], TraceStore], place: str, kills: int) -
     chance = random.Random(20260102)
     acknowledged_in_all = 0
     store = open_store(place)
-    longest = max(0.12, 3 * max(time_to_write(open_store, place) for _ in range(5)))
+    longest = max(0.12, 1.6 * median(time_to_write(open_store, place) for _ in range(5)))
     for number in range(kills):
         run = RunId(f"run-{number // KILLS_A_RUN}")
         before = store.head(run)
