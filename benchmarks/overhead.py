@@ -23,7 +23,7 @@ from auditcoder.lifecycle.workshop import Options
 from auditcoder.methods.solving import Tools, start
 
 HERE = Path(__file__).parent
-TASKS = ("running_balance", "room_bookings", "inventory")
+TASKS = ("initials", "sold_out", "inventory")
 GOAL = 0.02
 
 
