@@ -1,18 +1,22 @@
 """The judge: hidden tests on a finished program. What it finds never reaches a run."""
 
 import ast
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import assert_never
 
 import msgspec
 
 from auditcoder.bench.over_files import OVER_FILES, TESTS, VERDICTS
-from auditcoder.bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
+from auditcoder.bench.problem import Call, CallTests, CodeTests, FileTests, Problem, StdioTests
 from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
+    Action,
     CallFunction,
     Ending,
     Execution,
+    Outcome,
     Returned,
     RunFiles,
     RunProgram,
@@ -20,6 +24,7 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 from auditcoder.domain.observed import read
+from auditcoder.domain.task import StdioExample
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.validating.comparing import same_output, same_value
 
@@ -50,37 +55,43 @@ def resolved(results: dict[str, bool]) -> bool:
 
 
 def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
-    results = {}
-    late = 0
-    for number, case in enumerate(hidden.cases, start=1):
-        if late == _TIMEOUTS:
-            results[f"case-{number}"] = False
-            continue
-        action = RunProgram(stdin=case.input)
-        outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
-        late += outcome.ending is Ending.TIMEOUT
-        printed = outcome.stdout.decode("utf-8", "replace")
-        results[f"case-{number}"] = outcome.ending is Ending.OK and same_output(
-            case.output, printed
-        )
-    return results
+    def right(case: StdioExample, outcome: Outcome) -> bool:
+        return same_output(case.output, outcome.stdout.decode("utf-8", "replace"))
+
+    cases = [(RunProgram(stdin=case.input), partial(right, case)) for case in hidden.cases]
+    return _one_by_one(sandbox, problem, program, cases)
 
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
+    def right(case: Call, outcome: Outcome) -> bool:
+        match outcome.calls:
+            case (Returned(value=text), *_):
+                return _is(case.result, text)
+            case _:
+                return False
+
+    cases = [
+        (CallFunction(calls=(case.expression,)), partial(right, case)) for case in hidden.cases
+    ]
+    return _one_by_one(sandbox, problem, program, cases)
+
+
+def _one_by_one(
+    sandbox: Sandbox,
+    problem: Problem,
+    program: str,
+    cases: Iterable[tuple[Action, Callable[[Outcome], bool]]],
+) -> dict[str, bool]:
+    """Put each case to the program in a run of its own."""
     results = {}
     late = 0
-    for number, case in enumerate(hidden.cases, start=1):
-        if late == _TIMEOUTS:
-            results[f"case-{number}"] = False
-            continue
-        action = CallFunction(calls=(case.expression,))
-        outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
-        late += outcome.ending is Ending.TIMEOUT
-        match outcome.calls:
-            case (Returned(value=text), *_) if outcome.ending is Ending.OK:
-                results[f"case-{number}"] = _is(case.result, text)
-            case _:
-                results[f"case-{number}"] = False
+    for number, (action, right) in enumerate(cases, start=1):
+        results[f"case-{number}"] = False
+        if late < _TIMEOUTS:
+            run = Execution(source=program, action=action, bounds=problem.bounds)
+            outcome = sandbox.run(run)
+            late += outcome.ending is Ending.TIMEOUT
+            results[f"case-{number}"] = outcome.ending is Ending.OK and right(outcome)
     return results
 
 

@@ -16,7 +16,13 @@ from auditcoder.domain.law import ReadBlob
 from auditcoder.domain.repair import Decision, RollbackStatus, Transaction, TransactionKind
 from auditcoder.domain.trace import Answer, Trace
 from auditcoder.domain.values import Digest
-from auditcoder.metrics.repair import changed_code, region_size, regressed, selected_size
+from auditcoder.metrics.repair import (
+    changed_code,
+    kept_program,
+    region_size,
+    regressed,
+    selected_size,
+)
 
 _SYMPTOMS = {
     Verdict.FAILED: "wrong_answer",
@@ -71,7 +77,7 @@ def _case(
 
 def _outcome(t: Transaction, read: ReadBlob, judgement: Judgement | None) -> dict[str, Any]:
     bounded = t.kind is TransactionKind.BOUNDED
-    final = t.program_after if t.decision is Decision.ACCEPTED else t.program_before
+    final = kept_program(t) or t.program_before
     before, after = _judged(judgement, t.program_before), _judged(judgement, final)
     lost = regressed(before, after) if before is not None and after is not None else None
     return {
