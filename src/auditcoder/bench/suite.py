@@ -39,3 +39,5 @@ class Suite(NamedTuple):
     """Problems that are left out, and why: their own references fail their own tests."""
     packages: tuple[str, ...] = ()
     """What programs may import beside the standard library."""
+    extra: str = ""
+    """The extra of this project that installs them."""

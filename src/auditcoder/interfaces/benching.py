@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,8 +130,18 @@ _places: dict[bytes, _Place] = {}
 """One for each experiment that this process works for."""
 
 
+def _need_packages(chosen: Suite) -> None:
+    if lacking := [name for name in chosen.packages if find_spec(name) is None]:
+        raise DataUnavailable(
+            "suite.extra",
+            f"programs for {chosen.title} may import {', '.join(lacking)}, not installed here",
+            f"pip install 'auditcoder[{chosen.extra}]'",
+        )
+
+
 def _open(experiment: Experiment, say: Say) -> _Place:
     chosen = suite(experiment.suite)
+    _need_packages(chosen)
     settings = read_settings()
     packages = tuple(dict.fromkeys((*settings.packages, *chosen.packages)))
     address = experiment.model or settings.model

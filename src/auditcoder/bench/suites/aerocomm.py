@@ -39,4 +39,5 @@ SUITE = Suite(
     sources=(),
     read=_read,
     packages=("numpy",),
+    extra="bench",
 )

@@ -17,6 +17,17 @@ PACKAGES = (
 )
 """What the reference solutions import."""
 
+TEN = ("0", "10", "20", "31", "40", "50", "60", "70", "80", "90")
+"""Of each ten the first that is usable without packages, fixed before the first run."""
+
+_MENDS = (
+    ("'''\n", ""),
+    ("“”“", '"""'),
+    ("”“”", '"""'),
+    ('["CS101", "CS102"]\n\n', '["CS101", "CS102"]\n        """\n\n'),
+)
+"""Slips of the pen that keep four skeletons from being Python: what is written, what was meant."""
+
 _DATA = "classeval/ClassEval_data.json"
 _BOUNDS = Bounds(seconds=30.0, memory_bytes=4 << 30)
 
@@ -27,7 +38,7 @@ def _read(files: Mapping[str, Path]) -> list[Problem]:
 
 def _problem(row: dict[str, Any]) -> Problem:
     task = make_task(
-        f"{row['class_description']}\n\n```python\n{row['skeleton']}\n```",
+        f"{row['class_description']}\n\n```python\n{_skeleton(row['skeleton'])}\n```",
         TaskOptions(form="class", entry=row["class_name"], source=row["task_id"]),
     )
     imports = "\n".join(row["import_statement"])
@@ -38,6 +49,12 @@ def _problem(row: dict[str, Any]) -> Problem:
         bounds=_BOUNDS,
         reference=f"{imports}\n{row['solution_code']}\n",
     )
+
+
+def _skeleton(written: str) -> str:
+    for slip, meant in _MENDS:
+        written = written.replace(slip, meant)
+    return written.removesuffix("'''")
 
 
 SUITE = Suite(
@@ -53,5 +70,13 @@ SUITE = Suite(
         ),
     ),
     read=_read,
+    ids=TEN,
+    unusable={
+        "17": "its tests take a day that has passed for one to come",
+        "48": "its tests want the name of the authors' machine",
+        "51": "its tests want the last digit of a number that libraries round in their own ways",
+        "52": "its tests need what NLTK would fetch from the network",
+    },
     packages=PACKAGES,
+    extra="classeval",
 )

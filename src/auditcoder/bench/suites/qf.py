@@ -144,4 +144,5 @@ SUITE = Suite(
     sources=tuple(_source(entry, file) for entry in _ENTRIES for file in entry.files),
     read=_read,
     packages=("numpy", "pandas", "scipy", "sklearn", "pytest"),
+    extra="qf",
 )

@@ -192,4 +192,5 @@ SUITE = Suite(
     ),
     read=_read,
     packages=("numpy", "scipy"),
+    extra="scicode",
 )

@@ -289,8 +289,14 @@ def _show(root: str, path: str, at: str = "") -> None:
 def _warm_up(packages: list[str], missing: dict[str, str]) -> None:
     """Import now what programs will want, so that they need not."""
     deep = ("numpy.random",) if "numpy" in packages else ()  # or its chance could not be fixed
+    os.environ["HOME"] = "/"  # some will not be imported without one
     for name in (*_WARM, *packages, *deep):
+        before = set(sys.modules)
         try:
             importlib.import_module(name)
         except Exception as error:
             missing[f"package {name}"] = f"{type(error).__name__}: {error}"
+            # Parts that are left of it would break a program's own import of it.
+            for part in set(sys.modules) - before:
+                del sys.modules[part]
+    del os.environ["HOME"]
