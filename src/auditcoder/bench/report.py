@@ -6,6 +6,8 @@ Suites are never pooled, and a method is compared with another only on problems 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from auditcoder.bench.judging import resolved
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.tables import Cell, Row, Table
@@ -113,6 +115,34 @@ def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
     )
 
 
+def with_runs(
+    tables: Iterable[Table], alone: Iterable[tuple[RunId, Iterable[Table]]]
+) -> list[Table]:
+    """Name behind every line the runs that count in it: those in whose own table it counts."""
+    behind: dict[tuple[Cell, ...], list[RunId]] = {}
+    for run, own in alone:
+        for table in own:
+            for row in table.rows:
+                if row.cells[table.labels] not in _NOTHING:
+                    behind.setdefault(_line(table, row), []).append(run)
+    return [
+        replace(
+            table,
+            rows=tuple(
+                replace(row, runs=tuple(behind.get(_line(table, row), ()))) for row in table.rows
+            ),
+        )
+        for table in tables
+    ]
+
+
+_NOTHING = (0, "0/0")
+
+
+def _line(table: Table, row: Row) -> tuple[Cell, ...]:
+    return (table.name, *row.cells[: table.labels])
+
+
 def audit_tables(audit: Audit) -> list[Table]:
     """Return the audit of a set of runs: structure, locating, repair, governance."""
     return [_structure(audit), _located(audit)]
@@ -178,19 +208,19 @@ def _left_out(audit: Audit) -> Iterable[str]:
 def _located(audit: Audit) -> Table:
     levels = ("high", "medium", "low")
     rows = [
-        Row(cells=(rule, *(found.get(level, 0) for level in levels), sum(found.values())))
+        Row(cells=(rule, sum(found.values()), *(found.get(level, 0) for level in levels)))
         for rule, found in sorted(audit.localised.items())
     ]
     return Table(
         name="located",
         title="What the evidence supported, by rule and level",
-        columns=("rule", *levels, "runs"),
+        columns=("rule", "runs", *levels),
         rows=tuple(rows),
         notes=(f"abstentions among all diagnoses: {audit.answers.abstained}",),
     )
 
 
-def cost_tables(cost: Cost, most: int = 10) -> list[Table]:
+def cost_tables(cost: Cost, most: int | None = 10) -> list[Table]:
     """Return what a set of runs cost: by scope, path, phase, family and role."""
     return [_scopes(cost), _paths(cost), _phases(cost), _families(cost), _roles(cost, most)]
 
@@ -241,6 +271,7 @@ def _phases(cost: Cost) -> Table:
             for scope, phases in cost.phases.items()
             for phase, usage in phases.items()
         ),
+        labels=2,
     )
 
 
@@ -256,10 +287,10 @@ def _families(cost: Cost) -> Table:
     )
 
 
-def _roles(cost: Cost, most: int) -> Table:
+def _roles(cost: Cost, most: int | None) -> Table:
     return Table(
         name="cost-role",
-        title=f"The {most} roles that cost most",
+        title="The roles that cost most",
         columns=("role", *_TOKENS, "a call", "share"),
         rows=tuple(
             Row(cells=(m.role, *_tokens(m.usage), m.per_call, m.share)) for m in cost.modules(most)

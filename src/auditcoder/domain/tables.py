@@ -23,5 +23,7 @@ class Table(Value):
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    labels: int = 1
+    """How many columns say what a line is about; the next says how much there was to count."""
     notes: tuple[str, ...] = ()
     """Denominators, exclusions, and whatever else must be read with it."""

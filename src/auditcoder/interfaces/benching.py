@@ -37,6 +37,8 @@ class Experiment(Value):
     max_repairs: int = 3
     budget_tokens: int | None = None
     seed: int | None = None
+    at_once: int = 1
+    """How many jobs one process does at the same time."""
 
     @property
     def options(self) -> Options:
@@ -149,7 +151,9 @@ def _open(experiment: Experiment, say: Say) -> _Place:
         ledger = held.enter_context(closing(open_store(experiment.store, create=True)))
         sandbox = open_sandbox(replace(settings, packages=packages), say)
         held.callback(sandbox.close)
-        model = held.enter_context(closing(open_model(address, settings, say)))
+        model = held.enter_context(
+            closing(open_model(address, settings, say, at_once=experiment.at_once))
+        )
         tools = Tools(ledger, model, sandbox, patience_for(address, settings))
         data = Path(experiment.data) if experiment.data else None
         problems = {p.id: p for p in problems_of(chosen, data)}

@@ -16,12 +16,20 @@ _KEY_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 
 
 def open_model(
-    address: str, settings: Settings, say: Say, environment: Mapping[str, str] = os.environ
+    address: str,
+    settings: Settings,
+    say: Say,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    at_once: int = 1,
 ) -> Model:
-    """Open the model that `address` names: `embedded`, `manual:FOLDER` or `provider:name`."""
+    """Open the model that `address` names: `embedded`, `manual:FOLDER` or `provider:name`.
+
+    `at_once` is how many runs will ask the embedded one at the same time.
+    """
     provider, _, name = address.partition(":")
     if provider == EMBEDDED:
-        return _embedded(name, say)
+        return _embedded(name, say, at_once)
     if not name:
         raise ModelMisconfigured(
             "model.unknown",
@@ -38,7 +46,7 @@ def open_model(
     )
 
 
-def _embedded(name: str, say: Say) -> Model:
+def _embedded(name: str, say: Say, at_once: int) -> Model:
     from auditcoder.adapters.models import weights
     from auditcoder.adapters.models.embedded import EmbeddedModel
     from auditcoder.interfaces.progress import pulling
@@ -55,7 +63,7 @@ def _embedded(name: str, say: Say) -> Model:
         say(f"the embedded model's weights are fetched once, {known.size / 1e9:.1f} GB")
     with pulling(say) as report:
         path = weights.pull(known, folder, report)
-    return EmbeddedModel(path)
+    return EmbeddedModel(path, at_once=at_once)
 
 
 def _provider(

@@ -12,6 +12,7 @@ from auditcoder.bench.report import (
     cost_tables,
     result_of,
     results_tables,
+    with_runs,
 )
 from auditcoder.bench.runner import Ledger
 from auditcoder.domain.judgement import Judgement
@@ -22,8 +23,8 @@ from auditcoder.exports import tables as written
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.methods import METHODS
 from auditcoder.methods.solving import started
-from auditcoder.metrics.audit import Audit, Tally, facts
-from auditcoder.metrics.cost import Cost, CostTally, bill
+from auditcoder.metrics.audit import Audit, Tally, facts, summarise
+from auditcoder.metrics.cost import Cost, CostTally, add_up, bill
 from auditcoder.metrics.statistics import median, wilson
 from auditcoder.viewer import charts
 from auditcoder.viewer.report import page
@@ -36,21 +37,32 @@ class Found(NamedTuple):
     results: list[Result]
     audit: Audit
     cost: Cost
+    tables: list[Table]
+    """The audit and the cost, each line with the runs behind it."""
 
 
 def look_at(ledger: Ledger, runs: Iterable[RunId]) -> Found:
     """Go through runs once: verify, count, add up, and take in what the judge said."""
-    tally, spent, results, number = Tally(), CostTally(), [], 0
+    tally, spent = Tally(), CostTally()
+    results: list[Result] = []
+    alone: list[tuple[RunId, list[Table]]] = []
     for run in runs:
         trace = fold(ledger.read(run), ledger.blob)
         judgement = _word_on(ledger, run, trace.head.digest)
         intact = verify_run(ledger, run).holds
-        tally.add(facts(trace, ledger.blob, intact=intact, judgement=judgement))
-        spent.add(bill(trace))
-        number += 1
+        counted = facts(trace, ledger.blob, intact=intact, judgement=judgement)
+        billed = bill(trace)
+        tally.add(counted)
+        spent.add(billed)
+        alone.append((run, _tables(summarise([counted]), add_up([billed]), most=None)))
         if judgement is not None:
             results.append(result_of(trace, judgement))
-    return Found(number, results, tally.audit(), spent.cost())
+    audit, cost = tally.audit(), spent.cost()
+    return Found(len(alone), results, audit, cost, with_runs(_tables(audit, cost), alone))
+
+
+def _tables(audit: Audit, cost: Cost, most: int | None = 10) -> list[Table]:
+    return [*audit_tables(audit), *cost_tables(cost, most)]
 
 
 def _word_on(ledger: Ledger, run: RunId, head: str) -> Judgement | None:
@@ -60,10 +72,8 @@ def _word_on(ledger: Ledger, run: RunId, head: str) -> Judgement | None:
 def audit_report(ledger: Ledger, runs: Iterable[RunId], form: str) -> str:
     """Write the audit and the cost of some runs."""
     found = look_at(ledger, runs)
-    tables = [*audit_tables(found.audit), *cost_tables(found.cost)]
-    return _write(
-        form, "Audit", f"{found.runs} runs", tables, [*_flow("", found), *_costs("", found)]
-    )
+    drawn = [*_flow("", found), *_costs("", found)]
+    return _write(form, "Audit", f"{found.runs} runs", found.tables, drawn)
 
 
 def bench_report(ledger: Ledger, form: str) -> str:
@@ -87,7 +97,7 @@ def bench_report(ledger: Ledger, form: str) -> str:
             own = found[REFERENCE]
             tables += [
                 replace(t, name=f"{t.name}-{suite}", title=f"{t.title}: {REFERENCE} on {suite}")
-                for t in (*audit_tables(own.audit), *cost_tables(own.cost))
+                for t in own.tables
             ]
             drawn += [*_flow(suite, own), *_costs(suite, own)]
     return _write(form, "Methods compared", f"{total} judged runs", tables, drawn)

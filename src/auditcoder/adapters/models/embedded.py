@@ -35,12 +35,19 @@ _LOOK_EVERY = 16
 class EmbeddedModel:
     """Qwen2.5-Coder-1.5B-Instruct, four bits a weight. Safe to share between threads."""
 
-    def __init__(self, path: Path, weights: Weights = QWEN, *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        weights: Weights = QWEN,
+        *,
+        threads: int | None = None,
+        at_once: int = 1,
+    ) -> None:
         self.name = f"embedded:{weights.name}"
         self.traits = Traits(price=FREE, weights=weights.digest)
         self.key = secrets.token_urlsafe(24)
         """What a client on the loopback must show."""
-        self._server: Any = _start(path, self.key, threads)
+        self._server: Any = _start(path, self.key, threads, at_once)
         self._closed = threading.Event()
         self._running: set[_Listener] = set()
         # The library must be gone before the interpreter is.
@@ -208,7 +215,7 @@ def _body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _start(path: Path, key: str, threads: int | None) -> Any:
+def _start(path: Path, key: str, threads: int | None, at_once: int) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
@@ -219,10 +226,10 @@ def _start(path: Path, key: str, threads: int | None) -> Any:
         ) from error
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
-    params.n_ctx = CONTEXT
-    # One at a time: a second slot would have to read the shared part of every prompt anew, which
-    # costs more than deciding two answers at once gains. What was read before is kept aside.
-    params.n_parallel = 1
+    # One at a time within a run: a second slot would have to read the shared part of every prompt
+    # anew, which costs more than deciding two answers at once gains. Many runs at once do gain.
+    params.n_parallel = at_once
+    params.n_ctx = CONTEXT * at_once
     params.cache_ram_mib = _KEPT_MIB
     params.n_batch = params.n_ubatch = _BATCH
     # Mapped weights are dropped and read again where a kernel reclaims idle file pages.

@@ -64,6 +64,7 @@ def _run(options: Namespace) -> int:
         max_repairs=options.max_repairs,
         budget_tokens=options.budget_tokens,
         seed=options.seed,
+        at_once=options.jobs if options.engine == "local" else 1,
     )
     methods = _split(options.methods) or ("auditcoder",)
     for name in methods:
