@@ -1,7 +1,7 @@
 """Reports: every number from runs, suites never pooled, methods compared on the same problems."""
 
-from auditcoder.bench.report import Result, results_tables
-from auditcoder.domain.tables import Table
+from auditcoder.bench.report import Result, results_tables, with_runs
+from auditcoder.domain.tables import Row, Table
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import RunId
 
@@ -52,3 +52,29 @@ def test_suites_are_not_pooled_and_methods_have_their_order() -> None:
     assert [t.name for t in tables] == ["results-a", "results-b"]
     assert [row.cells[0] for row in tables[0].rows] == ["direct", "auditcoder"]
     assert tables[0].rows[0].runs == ("a.1.direct",)
+
+
+def counted(rate: str, calls: int) -> list[Table]:
+    """Tables of two shapes, as an audit and a bill have them."""
+    return [
+        Table(
+            name="audit",
+            title="",
+            columns=("metric", "n", "rate"),
+            rows=(Row(cells=("located", rate, None)),),
+        ),
+        Table(
+            name="cost",
+            title="",
+            columns=("scope", "phase", "calls"),
+            rows=(Row(cells=("repair", "code", calls)), Row(cells=("first", "code", 1))),
+            labels=2,
+        ),
+    ]
+
+
+def test_a_line_names_the_runs_that_count_in_it() -> None:
+    alone = [(RunId("a"), counted("0/1", 0)), (RunId("b"), counted("0/0", 3))]
+    audit, cost = with_runs(counted("0/1", 3), alone)
+    assert audit.rows[0].runs == ("a",)
+    assert [row.runs for row in cost.rows] == [("b",), ("a", "b")]

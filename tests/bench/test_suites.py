@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 from auditcoder.adapters.sandboxes.local import LocalSandbox
 from auditcoder.bench.judging import judge, resolved
 from auditcoder.bench.problem import CallTests, CodeTests, Problem, StdioTests
+from auditcoder.bench.runner import Job
 from auditcoder.bench.suites import SUITES, suite
 from auditcoder.domain.errors import DataUnavailable, NotFound
 from auditcoder.domain.task import ClassForm, FunctionForm, ProgramForm, StdioExample
 from auditcoder.domain.values import encode
-from auditcoder.interfaces.benching import files_of, problems_of
+from auditcoder.interfaces.benching import Experiment, Worker, chosen_ids, files_of, problems_of
 from auditcoder.lifecycle.forms import given_code
 from auditcoder.lifecycle.ports import Sandbox
 
@@ -107,6 +109,44 @@ class TestApps:
         assert [c.input for c in problem.hidden.cases] == ["7 8\n", "1\n2"]
 
 
+class TestSamples:
+    def rows(self, introductory: int) -> list[dict[str, Any]]:
+        shape = {"introductory": introductory, "interview": 120, "competition": 60}
+        return [
+            {
+                "problem_id": f"{difficulty}-{number}",
+                "difficulty": difficulty,
+                "question": QUESTION,
+                "public": [],
+                "hidden": [{"input": "7 8\n", "output": "15\n"}],
+            }
+            for difficulty, many in shape.items()
+            for number in range(many)
+        ]
+
+    def chosen(self, folder: Path, introductory: int, sample: str = "@paper-200") -> list[str]:
+        path = folder / "apps" / "apps_dev.jsonl"
+        path.parent.mkdir()
+        path.write_text("\n".join(map(json.dumps, self.rows(introductory))), encoding="utf-8")
+        return chosen_ids(Experiment(suite="apps", data=str(folder)), (sample,))
+
+    def test_the_papers_shape(self, tmp_path: Path) -> None:
+        ids = self.chosen(tmp_path, 70)
+        groups = Counter(name.split("-")[0] for name in ids)
+        assert groups == {"introductory": 50, "interview": 100, "competition": 50}
+        assert len(set(ids)) == 200
+        assert ids[0] == "introductory-27"  # for ever: the choice is part of a result
+
+    def test_too_few_say_so(self, tmp_path: Path) -> None:
+        with pytest.raises(DataUnavailable, match="wants 50 introductory problems"):
+            self.chosen(tmp_path, 49)
+
+    def test_an_unknown_one_is_answered_with_the_known(self, tmp_path: Path) -> None:
+        with pytest.raises(NotFound) as caught:
+            self.chosen(tmp_path, 70, "@magic")
+        assert "@paper-200" in caught.value.advice
+
+
 def test_humaneval(tmp_path: Path, sandbox: Sandbox) -> None:
     row = {
         "task_id": "HumanEval/3",
@@ -166,10 +206,36 @@ def test_a_file_without_a_home_says_where_to_put_it(tmp_path: Path) -> None:
     assert "--data" in caught.value.advice
 
 
+def test_missing_packages_say_which_extra_installs_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(
+        SUITES, "aerocomm", suite("aerocomm")._replace(packages=("numpy", "not_to_be_had"))
+    )
+    work = Worker(Experiment(suite="aerocomm", store=str(tmp_path / "runs.db")))
+    with pytest.raises(DataUnavailable, match="not_to_be_had") as caught:
+        work(Job("aerocomm", "direct", "kepler", "embedded"))
+    assert caught.value.advice == "pip install 'auditcoder[bench]'"
+
+
 def _homeless(source: Any) -> Any:
     from msgspec.structs import replace
 
     return replace(source, url="")
+
+
+def _code_in(answer: str) -> str:
+    """Return the code in a published answer: its fenced block, else from its first statement."""
+    if block := re.search(r"```(?:python)?\n(.*?)(?:```|\Z)", answer, re.DOTALL):
+        return block[1]
+    begins = re.search(r"^(?:import|from|class)\s", answer, re.MULTILINE)
+    return answer[begins.start() :] if begins else answer
+
+
+def _with_imports(problem: Problem, code: str) -> str:
+    """Put the imports that the task gives in front, as its authors' own harness does."""
+    imports, _, _ = (problem.reference or "").partition("class ")
+    return f"{imports}\n{code}"
 
 
 @with_data
@@ -195,6 +261,35 @@ class TestTheHarnessAgreesWithTheWorld:
             assert found == row["is_solved"], row["task_id"]
             solved += found
         assert solved == 121
+
+    def test_classes_score_as_published(self) -> None:
+        """Wants the packages that the classes import: `pip install 'auditcoder[classeval]'`."""
+        chosen = suite("classeval")
+        for package in chosen.packages:
+            pytest.importorskip(package)
+        problems = {p.id: p for p in chosen.read(files_of(chosen, DATA))}
+        folder = DATA / "classeval" / "model_output"
+        with gzip.open(folder / "GPT-3.5-Turbo_class_H_greedy.json.gz", "rt") as file:
+            generated = {
+                row["task_id"].removeprefix("ClassEval_"): _code_in(row["predict"][0])
+                for row in json.load(file)
+            }
+        sandbox = LocalSandbox(packages=chosen.packages)
+        try:
+            wrong = {
+                name
+                for name, problem in problems.items()
+                if not resolved(judge(sandbox, problem, problem.reference or ""))
+            }
+            right = {
+                name
+                for name, problem in problems.items()
+                if resolved(judge(sandbox, problem, _with_imports(problem, generated[name])))
+            }
+        finally:
+            sandbox.close()
+        assert wrong == set(chosen.unusable)
+        assert (len(right), len(right - wrong)) == (25, 25)
 
     def test_apps_has_its_difficulties(self) -> None:
         groups = Counter(p.group for p in problems_of(suite("apps"), DATA))

@@ -6,7 +6,6 @@ and it does not matter who does a job, or how often it is begun.
 """
 
 import re
-import time
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
@@ -71,7 +70,8 @@ class Done(NamedTuple):
     outcome: str
     resolved: bool
     tokens: int
-    seconds: float
+    before: bool
+    """Whether there was nothing left to do."""
 
 
 def jobs(suite: str, methods: Iterable[str], problems: Iterable[str], model: str) -> list[Job]:
@@ -95,13 +95,13 @@ def choose(problems: list[Problem], ids: Iterable[str]) -> list[Problem]:
 
 def perform(tools: Tools, ledger: Ledger, job: Job, problem: Problem, options: Options) -> Done:
     """Do one job as far as it is not done: solve, go on, judge."""
-    began = time.monotonic()
+    before = bool(ledger.judgements(job.run))
     if ledger.head(job.run) == EMPTY:
         found = start(tools, problem.task, options, job.run, named=job.method)
     else:
         _refuse_another(tools, ledger, job, problem, options)
         found = resume(tools, job.run)
-    return _done(job, found, judged(ledger, tools.sandbox, job, problem), began)
+    return _done(job, found, judged(ledger, tools.sandbox, job, problem), before)
 
 
 def _refuse_another(
@@ -126,14 +126,14 @@ def _refuse_another(
         )
 
 
-def _done(job: Job, found: Solution, judgement: Judgement, began: float) -> Done:
+def _done(job: Job, found: Solution, judgement: Judgement, before: bool) -> Done:
     final = found.trace.working.assembly
     return Done(
         job,
         found.outcome.value,
         final is not None and resolved(judgement.results[final.program]),
         spent(found.trace).total.tokens,
-        time.monotonic() - began,
+        before,
     )
 
 

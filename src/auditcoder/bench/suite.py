@@ -1,6 +1,6 @@
 """A suite: where its data lives, under which terms, and how it is read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +35,8 @@ class Suite(NamedTuple):
     """Read the problems from the files, by their `path`."""
     ids: tuple[str, ...] = ()
     """The problems that stand for the suite unless others are asked for; empty for all."""
+    samples: Mapping[str, Callable[[Sequence[Problem]], tuple[str, ...]]] = {}
+    """Other choices that are fixed by a name, asked for as `--ids @name`."""
     unusable: Mapping[str, str] = {}
     """Problems that are left out, and why: their own references fail their own tests."""
     packages: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from auditcoder.bench.problem import Problem
 from auditcoder.bench.runner import Done, Job, Ledger, choose, perform
 from auditcoder.bench.suite import Source, Suite
 from auditcoder.bench.suites import suite
-from auditcoder.domain.errors import DataUnavailable
+from auditcoder.domain.errors import DataUnavailable, NotFound
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import patience_for
 from auditcoder.interfaces.opening import Say, open_model, open_sandbox
@@ -164,4 +164,19 @@ def chosen_ids(experiment: Experiment, ids: tuple[str, ...]) -> list[str]:
     """Return the ids that an experiment is about: those asked for, else the suite's own choice."""
     known = suite(experiment.suite)
     problems = problems_of(known, Path(experiment.data) if experiment.data else None)
-    return [problem.id for problem in choose(problems, ids or known.ids)]
+    return [problem.id for problem in choose(problems, _sampled(known, problems, ids) or known.ids)]
+
+
+def _sampled(known: Suite, problems: list[Problem], ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids that `@name` stands for, or these ids."""
+    if len(ids) != 1 or not ids[0].startswith("@"):
+        return ids
+    name = ids[0].removeprefix("@")
+    if name not in known.samples:
+        there = ", ".join(f"@{sample}" for sample in known.samples) or "none"
+        raise NotFound(
+            "sample.unknown",
+            f"{known.title} has no sample {name}",
+            f"its samples: {there}; or name problems, with commas",
+        )
+    return known.samples[name](problems)

@@ -1,15 +1,16 @@
 """APPS: competitive programming, by standard input or by calls, in three difficulties."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from auditcoder.bench.problem import Call, CallTests, Hidden, Problem, StdioTests
 from auditcoder.bench.suite import Source, Suite
+from auditcoder.domain.errors import DataUnavailable
 from auditcoder.domain.execution import Bounds
 from auditcoder.domain.task import StdioExample
-from auditcoder.domain.values import Digest
+from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.intake import TaskOptions, make_task
 
 INTRODUCTORY = (
@@ -94,6 +95,24 @@ def _stdio(pairs: Iterable[tuple[str, str]]) -> StdioTests:
     return StdioTests(cases=tuple(StdioExample(input=given, output=made) for given, made in pairs))
 
 
+def shaped(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Choose as many of each difficulty as the paper has.
+
+    The order is that of the ids' digests: as good as chance, and the same for everybody.
+    """
+    chosen: list[str] = []
+    for difficulty, wanted in SHAPE.items():
+        ids = [p.id for p in problems if p.group == difficulty]
+        if len(ids) < wanted:
+            raise DataUnavailable(
+                "data.too-few",
+                f"the sample wants {wanted} {difficulty} problems, and this copy has {len(ids)}",
+                f"put APPS's whole test split at {_WHOLE} in a folder, and name that with --data",
+            )
+        chosen += sorted(ids, key=lambda name: digest(name.encode()))[:wanted]
+    return tuple(chosen)
+
+
 SUITE = Suite(
     name="apps",
     title="APPS",
@@ -109,4 +128,5 @@ SUITE = Suite(
     ),
     read=_read,
     ids=INTRODUCTORY,
+    samples={"paper-200": shaped},
 )

@@ -69,6 +69,7 @@ HUMANEVAL_PLUS = Suite(
     ),
     read=_read,
     ids=FORTY,
+    samples={"twenty": lambda _problems: FORTY[::2]},
     unusable={"32": "its tests pass the coefficients in another way than its reference takes them"},
     packages=("numpy",),
     extra="bench",

@@ -32,7 +32,13 @@ def run(options: Namespace) -> int:
 def _list(options: Namespace) -> int:
     if options.json:
         suites = [
-            {"name": s.name, "title": s.title, "licence": s.licence, "packages": s.packages}
+            {
+                "name": s.name,
+                "title": s.title,
+                "licence": s.licence,
+                "packages": s.packages,
+                "samples": list(s.samples),
+            }
             for s in SUITES.values()
         ]
         emit_json({"suites": suites, "methods": list(METHODS)})
@@ -40,6 +46,8 @@ def _list(options: Namespace) -> int:
     say(paint("Suites", "bold"))
     for suite in SUITES.values():
         say(f"  {suite.name:12}{suite.title}  ({suite.licence})")
+        for sample in suite.samples:
+            say(f"  {'':12}--ids @{sample}")
     say(paint("Methods", "bold"))
     for name in METHODS:
         say(f"  {name}")
@@ -106,10 +114,10 @@ def _engine(options: Namespace) -> Engine:
 def _told(done: Iterable[Done], todo: list[Job], *, as_json: bool) -> Iterable[Done]:
     """Say how far it is, and how long the rest may take, as each job is done."""
     began = time.monotonic()
-    worked = 0.0
+    worked = 0
     for number, each in enumerate(done, start=1):
-        worked += each.seconds
-        left = (time.monotonic() - began) / number * (len(todo) - number)
+        worked += not each.before
+        left = (time.monotonic() - began) / max(1, worked) * (len(todo) - number)
         if as_json:
             line = {**each._asdict(), "job": each.job._asdict(), "run": each.job.run}
             emit(msgspec.json.encode(line).decode() + "\n")

@@ -252,7 +252,9 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     run.add_argument(
         "--methods", metavar="A,B", help="the methods, with commas (default: auditcoder)"
     )
-    run.add_argument("--ids", metavar="A,B", help="problems (default: the suite's own choice)")
+    run.add_argument(
+        "--ids", metavar="A,B", help="problems, or @SAMPLE (default: the suite's own choice)"
+    )
     run.add_argument("--first", metavar="N", type=_positive, help="only the first N of them")
     run.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
     run.add_argument(
