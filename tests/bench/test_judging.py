@@ -73,6 +73,66 @@ class U(unittest.TestCase):
 """
 
 
+SUM = "print(sum(map(int, input().split())))\n"
+MANY = problem(
+    StdioTests(cases=tuple(StdioExample(input=f"{n} 1\n", output=f"{n + 1}\n") for n in range(12))),
+    seconds=1.0,
+)
+
+
+class TestManyInputsInOneProcess:
+    """What comes out wrong among others is tried alone, so that none suffers for another."""
+
+    @pytest.mark.parametrize(
+        "program",
+        [
+            SUM,
+            f"{SUM}raise SystemExit\n",
+            f"import sys\n{SUM}sys.exit(0)\n",
+            f"import os, sys\n{SUM}sys.stdout.flush()\nos._exit(0)\n",
+            "print(sum(map(int, open(0).read().split())))",
+            "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))",
+            "import os\nos.write(1, b'%d' % sum(map(int, os.read(0, 99).split())))",
+            f"import atexit\natexit.register(lambda: {SUM.strip()})\n",
+            (
+                "import threading, time\n"
+                f"threading.Thread(target=time.sleep, args=(0.1,)).start()\n{SUM}"
+            ),
+            f"import os\nif os.path.exists('left'): raise ValueError\nopen('left', 'w')\n{SUM}",
+            f"import math\nassert not hasattr(math, 'left')\nmath.left = 1\n{SUM}",
+            (
+                "import math\nprint('again' if hasattr(math, 'left') else '', end='')\n"
+                f"math.left = 1\n{SUM}"
+            ),
+            f"import sys\nsys.stdout, kept = None, sys.stdout\nsys.stdout = kept\n{SUM}",
+            f"import os\nos.chdir('..')\n{SUM}",
+            f"if __name__ == '__main__':\n    {SUM}",
+        ],
+    )
+    def test_is_as_good_as_one_for_each(self, sandbox: Sandbox, program: str) -> None:
+        assert resolved(judge(sandbox, MANY, program))
+
+    def test_the_wrong_ones_are_wrong_wherever_they_stand(self, sandbox: Sandbox) -> None:
+        found = judge(sandbox, MANY, "n, one = map(int, input().split())\nprint(min(n, 5) + one)")
+        assert list(found.values()) == [True] * 6 + [False] * 6
+
+    def test_a_crash_concerns_its_own_input(self, sandbox: Sandbox) -> None:
+        found = judge(sandbox, MANY, "n, _ = map(int, input().split())\nprint([1, 2, 3, 4, 5][n])")
+        assert list(found.values()) == [True] * 5 + [False] * 7
+
+    def test_one_that_loops_loses_that_input(self, sandbox: Sandbox) -> None:
+        program = "n, _ = map(int, input().split())\nwhile n == 3:\n    pass\nprint(n + 1)"
+        found = judge(sandbox, MANY, program)
+        assert [name for name, right in found.items() if not right] == ["case-4"]
+
+    def test_what_is_forged_is_only_another_answer(self, sandbox: Sandbox) -> None:
+        program = (
+            "import os\nfor n in range(3, 9):\n"
+            "    try: os.write(n, b'null\\n\"eA==\"\\n')\n    except OSError: pass\n"
+        )
+        assert not any(judge(sandbox, MANY, program + SUM.replace("sum", "min")).values())
+
+
 class TestProgramsThatRead:
     def test_each_case_has_its_verdict(self, sandbox: Sandbox) -> None:
         right = "print(sum(map(int, input().split())))"

@@ -1,14 +1,18 @@
 """The judge: hidden tests on a finished program. What it finds never reaches a run."""
 
 import ast
+import base64
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import assert_never
+from itertools import zip_longest
+from typing import NamedTuple, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
+from auditcoder.bench.at_once import AT_ONCE, INPUTS, JUDGED, OUTPUTS
 from auditcoder.bench.over_files import OVER_FILES, TESTS, VERDICTS
-from auditcoder.bench.problem import Call, CallTests, CodeTests, FileTests, Problem, StdioTests
+from auditcoder.bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
 from auditcoder.domain.binding import LITERAL_ERRORS
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
@@ -24,7 +28,6 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 from auditcoder.domain.observed import read
-from auditcoder.domain.task import StdioExample
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.validating.comparing import same_output, same_value
 
@@ -32,6 +35,10 @@ _WHOLE = "program"
 """Names the result where no single test came to be run."""
 _TIMEOUTS = 3
 """A program that was out of time so often is not run on further cases: it fails them."""
+_SAME = 3
+"""So many wrong answers that are the same alone make the others believed."""
+_EACH = 0.05
+"""Seconds for each of many inputs, beyond what one may take."""
 
 
 def judge(sandbox: Sandbox, problem: Problem, program: str) -> dict[str, bool]:
@@ -54,44 +61,119 @@ def resolved(results: dict[str, bool]) -> bool:
     return bool(results) and all(results.values())
 
 
-def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
-    def right(case: StdioExample, outcome: Outcome) -> bool:
-        return same_output(case.output, outcome.stdout.decode("utf-8", "replace"))
+class _Case(NamedTuple):
+    """One hidden case: how it is put to the program, and what came of it among all others."""
 
-    cases = [(RunProgram(stdin=case.input), partial(right, case)) for case in hidden.cases]
-    return _one_by_one(sandbox, problem, program, cases)
+    action: Action
+    right: Callable[[str], bool]
+    ran: bool
+    """Whether its turn came among the others."""
+    among: str | None
+    """What the program made of it then; None if it did not end well."""
+
+
+def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
+    printed = _printed(sandbox, problem, hidden, program)
+    cases = [
+        _Case(
+            RunProgram(stdin=case.input),
+            partial(same_output, case.output),
+            number < len(printed),
+            printed[number] if number < len(printed) else None,
+        )
+        for number, case in enumerate(hidden.cases)
+    ]
+    return _verdicts(sandbox, problem, program, cases, _output)
+
+
+def _output(outcome: Outcome) -> str | None:
+    return outcome.stdout.decode("utf-8", "replace")
+
+
+def _printed(
+    sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str
+) -> list[str | None]:
+    """Put all inputs to the program at once; return what it made of each, as far as it came."""
+    bounds = problem.bounds
+    job = {
+        "inputs": [base64.b64encode(_raw(case.input)).decode() for case in hidden.cases],
+        "seconds": bounds.seconds,
+        "most": bounds.output_bytes,
+    }
+    files = {INPUTS: msgspec.json.encode(job), JUDGED: program.encode("utf-8", "replace")}
+    outcome = sandbox.run(
+        Execution(
+            source=AT_ONCE,
+            action=RunFiles(inputs=files, artefacts=(OUTPUTS,)),
+            bounds=replace(bounds, seconds=2 * bounds.seconds + _EACH * len(hidden.cases)),
+        )
+    )
+    told = outcome.artefacts[0].content if outcome.artefacts else None
+    return [_text(line) for line in (told or b"").splitlines()][: len(hidden.cases)]
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(line: bytes) -> str | None:
+    """Read a line that the judged program may have written itself."""
+    try:
+        made = msgspec.json.decode(line, type=bytes | None)
+    except msgspec.DecodeError:
+        return None
+    return None if made is None else made.decode("utf-8", "replace")
 
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
-    def right(case: Call, outcome: Outcome) -> bool:
-        match outcome.calls:
-            case (Returned(value=text), *_):
-                return _is(case.result, text)
-            case _:
-                return False
-
+    together = CallFunction(calls=tuple(case.expression for case in hidden.cases))
+    seen = sandbox.run(Execution(source=program, action=together, bounds=problem.bounds)).calls
     cases = [
-        (CallFunction(calls=(case.expression,)), partial(right, case)) for case in hidden.cases
+        _Case(
+            CallFunction(calls=(case.expression,)),
+            partial(_is, case.result),
+            made is not None,
+            made.value if isinstance(made, Returned) else None,
+        )
+        for case, made in zip_longest(hidden.cases, seen)
     ]
-    return _one_by_one(sandbox, problem, program, cases)
+    return _verdicts(sandbox, problem, program, cases, _value)
 
 
-def _one_by_one(
+def _value(outcome: Outcome) -> str | None:
+    match outcome.calls:
+        case (Returned(value=text), *_):
+            return text
+        case _:
+            return None
+
+
+def _verdicts(
     sandbox: Sandbox,
     problem: Problem,
     program: str,
-    cases: Iterable[tuple[Action, Callable[[Outcome], bool]]],
+    cases: Iterable[_Case],
+    read: Callable[[Outcome], str | None],
 ) -> dict[str, bool]:
-    """Put each case to the program in a run of its own."""
+    """Judge what came of the cases; what is wrong is put to the program again, alone.
+
+    After a few that were as wrong alone, the others are taken to be.
+    """
     results = {}
-    late = 0
-    for number, (action, right) in enumerate(cases, start=1):
-        results[f"case-{number}"] = False
-        if late < _TIMEOUTS:
-            run = Execution(source=program, action=action, bounds=problem.bounds)
+    late, same, other = 0, 0, False
+    for number, case in enumerate(cases, start=1):
+        right = case.among is not None and case.right(case.among)
+        believed = right or (case.ran and same >= _SAME and not other)
+        if not believed and late < _TIMEOUTS:
+            run = Execution(source=program, action=case.action, bounds=problem.bounds)
             outcome = sandbox.run(run)
             late += outcome.ending is Ending.TIMEOUT
-            results[f"case-{number}"] = outcome.ending is Ending.OK and right(outcome)
+            made = read(outcome) if outcome.ending is Ending.OK else None
+            right = made is not None and case.right(made)
+            if case.ran:
+                same += made == case.among
+                other = other or made != case.among
+        results[f"case-{number}"] = right
     return results
 
 

@@ -104,15 +104,21 @@ def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
             passed / len(done),
             f"{interval.low:.2f} to {interval.high:.2f}" if interval else None,
             sum(bool(r.first) for r in done),
-            median(r.usage.tokens for r in done),
-            median(r.usage.prompt_tokens for r in done),
-            median(r.usage.completion_tokens for r in done),
-            median(r.usage.calls for r in done),
+            _middle(r.usage.tokens for r in done),
+            _middle(r.usage.prompt_tokens for r in done),
+            _middle(r.usage.completion_tokens for r in done),
+            _middle(r.usage.calls for r in done),
             f"{this}, {that}" if compared else None,
             mcnemar(this, that) if compared else None,
         ),
         runs=tuple(r.run for r in done),
     )
+
+
+def _middle(counts: Iterable[int]) -> Cell:
+    """Return the median, as a count where it is one."""
+    found = median(counts)
+    return int(found) if found is not None and found.is_integer() else found
 
 
 def with_runs(

@@ -1,5 +1,6 @@
 """From stored runs to tables and pages."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -100,7 +101,18 @@ def bench_report(ledger: Ledger, form: str) -> str:
                 for t in own.tables
             ]
             drawn += [*_flow(suite, own), *_costs(suite, own)]
-    return _write(form, "Methods compared", f"{total} judged runs", tables, drawn)
+    return _write(form, "Methods compared", f"{total} judged runs", _named_apart(tables), drawn)
+
+
+def _named_apart(tables: Iterable[Table]) -> list[Table]:
+    """Give each table a name of its own, where a suite was run with several models."""
+    seen: Counter[str] = Counter()
+    apart = []
+    for table in tables:
+        seen[table.name] += 1
+        again = seen[table.name] > 1
+        apart.append(replace(table, name=f"{table.name}-{seen[table.name]}") if again else table)
+    return apart
 
 
 def _accuracy(suite: str, results: list[Result]) -> str:

@@ -6,8 +6,9 @@ from html import escape
 from typing import NamedTuple
 
 _WIDTH, _HEIGHT = 640, 360
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 150, 16, 44
-_COLOURS = ("#3b6fb6", "#c8553d", "#4d9078", "#b8860b", "#7a5195", "#5f6b6d", "#d45087", "#2f4b7c")
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 150, 36, 44
+_COLOURS = ("#3b6fb6", "#c8553d", "#4d9078", "#b8860b", "#8a63ad", "#6f7d80", "#d45087", "#8f6a4a")
+"""Each stands out at least three to one from a light and from a dark page."""
 
 
 class Point(NamedTuple):
@@ -47,8 +48,8 @@ def scatter(title: str, x: str, y: str, points: Sequence[Point]) -> str:
         power *= 10
     middle = _LEFT + (_WIDTH - _LEFT - _RIGHT) / 2
     parts.append(_word(middle, _HEIGHT - 8, x, "middle"))
-    parts.append(_word(8, _TOP + 4, y, "start"))
-    labels = _spread([up(p.y) for p in usable])
+    parts.append(_word(0, 14, y, "start"))
+    labels = _spread([up(p.y) for p in usable], up(0))
     for number, (point, label) in enumerate(zip(usable, labels, strict=True)):
         colour = _COLOURS[number % len(_COLOURS)]
         cx, cy = across(point.x), up(point.y)
@@ -67,13 +68,16 @@ def scatter(title: str, x: str, y: str, points: Sequence[Point]) -> str:
     return "".join(parts) + "</svg>"
 
 
-def _spread(heights: list[float], apart: float = 15.0) -> list[float]:
-    """Move labels apart so that none covers another."""
+def _spread(heights: list[float], lowest: float, apart: float = 15.0) -> list[float]:
+    """Move labels apart, down and then up again, so that none covers another or leaves below."""
     order = sorted(range(len(heights)), key=lambda n: heights[n])
     placed = list(heights)
     last = -apart
     for number in order:
         placed[number] = last = max(placed[number], last + apart)
+    last = lowest + apart
+    for number in reversed(order):
+        placed[number] = last = min(placed[number], last - apart)
     return placed
 
 
@@ -91,7 +95,7 @@ def bars(title: str, lines: Iterable[Bar]) -> str:
         return ""
     names = list(dict.fromkeys(name for line in drawn for name, _ in line.parts))
     most = max(sum(amount for _, amount in line.parts) for line in drawn)
-    height = 40 + 30 * len(drawn) + 20 * math.ceil(len(names) / 3)
+    height = 20 + 30 * len(drawn) + 20 * math.ceil(len(names) / 3)
     parts = [_frame(title, height)]
     for row, line in enumerate(drawn):
         x, y = 150.0, 16 + 30 * row

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import json
+import marshal
 import os
 import secrets
 import selectors
@@ -15,11 +16,13 @@ import time
 import weakref
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 from auditcoder.adapters.sandboxes import surroundings
 from auditcoder.adapters.sandboxes.inside import folders
+from auditcoder.adapters.sandboxes.inside.judging import prepared
 from auditcoder.adapters.sandboxes.reading import Seen, outcome
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
@@ -52,6 +55,8 @@ _ENVIRONMENT = {
 _START_SECONDS = 60.0
 _REPORT_BYTES = 16 << 20
 """What a candidate may say of itself: values that it returned, tests that ran."""
+_LONG = 2_000
+"""Characters of test code from which on it is worth compiling once."""
 _LATE = 10.0
 """How long past its time limit a run may stay silent before the worker itself is at fault."""
 
@@ -394,21 +399,19 @@ def _cancel(status: socket.socket) -> None:
 
 
 def _job(execution: Execution, seal: str) -> bytes:
+    """Write a line for the supervisor and one for the candidate, which it hands on unread."""
     bounds = execution.bounds
-    job = {
-        "source": execution.source,
-        "seal": seal,
+    both = {
         "seconds": bounds.seconds,
         "memory": bounds.memory_bytes,
         "files": bounds.file_bytes,
         "watch": execution.watch,
-        "stdin": "",
-        "arguments": (),
-        "inputs": {},
-        "artefacts": (),
-        **_particulars(execution.action),
     }
-    return json.dumps(job).encode()  # halves of characters are escaped, and arrive as they were
+    particulars = {"stdin": "", "inputs": {}, "artefacts": (), **_particulars(execution.action)}
+    outside = {name: particulars.pop(name) for name in ("stdin", "inputs", "artefacts")}
+    inside = {"source": execution.source, "seal": seal, "arguments": (), **particulars}
+    # Halves of characters are escaped, and arrive as they were.
+    return f"{json.dumps(both | outside)}\n{json.dumps(both | inside)}".encode()
 
 
 def _particulars(action: Action) -> dict[str, Any]:
@@ -422,7 +425,7 @@ def _particulars(action: Action) -> dict[str, Any]:
         case CallFunction():
             return {"kind": "calls", "calls": action.calls}
         case RunTests():
-            return {"kind": "tests", "tests": action.code}
+            return {"kind": "tests", "tests": action.code, "ready": _ready(action.code)}
         case RunFiles():
             return {
                 "kind": "files",
@@ -431,6 +434,18 @@ def _particulars(action: Action) -> dict[str, Any]:
                 "inputs": _inputs(action.inputs),
                 "artefacts": [_safe(name) for name in action.artefacts],
             }
+
+
+@lru_cache(maxsize=64)
+def _ready(code: str) -> str:
+    """Compile test code that is long, once for all programs that it will judge."""
+    if len(code) < _LONG:
+        return ""
+    try:
+        made = prepared(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # which the run itself will tell
+    return base64.b64encode(marshal.dumps(made)).decode() if made else ""
 
 
 def _stdin(text: str) -> str:

@@ -6,6 +6,7 @@ is the supervisor's to say. The expected answers are not here.
 """
 
 import atexit
+import base64
 import contextlib
 import cProfile
 import faulthandler
@@ -13,6 +14,7 @@ import gc
 import io
 import json
 import linecache
+import marshal
 import os
 import resource
 import signal
@@ -86,7 +88,8 @@ def _act(job: dict[str, Any], module: types.ModuleType, report: Report) -> None:
             _call(call, module, number, report)
         report("done")
     elif job["kind"] == "tests":
-        run_tests(job["tests"], module, lambda name, code: _module(name, code, TESTS), report)
+        ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
+        run_tests(job["tests"], module, _tests_module, report, ready)
         report("done")
 
 
@@ -156,6 +159,10 @@ def _module(name: str, code: str, file: str) -> types.ModuleType:
     sys.modules[name] = module
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     return module
+
+
+def _tests_module(name: str, code: str) -> types.ModuleType:
+    return _module(name, code, TESTS)
 
 
 def _line(seal: str, what: str, said: dict[str, Any]) -> bytes:

@@ -27,20 +27,35 @@ class Tampering(Exception):
     """The candidate laid hands on what judges it."""
 
 
-def run_tests(code: str, program: types.ModuleType, load: Load, report: Report) -> None:
-    """Run unittest classes and `test…` functions; where there are none, the code is the test."""
+def prepared(code: str) -> types.CodeType | None:
+    """Compile test code; None if it says nothing by itself, and has to be looked at."""
+    tree = ast.parse(code)
+    return compile(tree, TESTS, "exec", dont_inherit=True) if _says_something(tree.body) else None
+
+
+def run_tests(
+    code: str,
+    program: types.ModuleType,
+    load: Load,
+    report: Report,
+    ready: types.CodeType | None = None,
+) -> None:
+    """Run unittest classes and `test…` functions; where there are none, the code is the test.
+
+    `ready` is the same code as `prepared` made it, where there was an occasion.
+    """
     _attest(_MACHINERY + _BUILTINS)
     _refuse_added(_PLAIN)
     tests = load("tests", code)
     brought = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
     tests.__dict__.update(brought)
-    compiled = compile(code, TESTS, "exec", dont_inherit=True)
+    compiled = ready or compile(code, TESTS, "exec", dont_inherit=True)
     exec(compiled, tests.__dict__)  # noqa: S102 - what a sandbox is for
     own = {k: v for k, v in tests.__dict__.items() if brought.get(k) is not v}
     cases = _cases(own)
     if not cases:
         _attest(_MACHINERY + _BUILTINS)
-        said = _says_something(ast.parse(code).body)
+        said = bool(ready) or _says_something(ast.parse(code).body)
         report("planned", count=int(said))
         if said:
             report("test", name="", verdict="passed", message="", frames=[])

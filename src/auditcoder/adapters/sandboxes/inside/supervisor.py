@@ -96,9 +96,10 @@ def _supervise(world: World, candidate: Candidate | OSError, channels: Channels)
         if isinstance(candidate, OSError):
             raise candidate
         with open(channels.job, "rb") as file:  # noqa: PTH123 - a descriptor
-            job = json.loads(file.read())
+            ours, _, theirs = file.read().partition(b"\n")
+        job = json.loads(ours)
         _furnish(world, candidate.folder, job)
-        _hand_over(candidate.wire, job, channels)
+        _hand_over(candidate.wire, theirs, channels)
         told = os.read(candidate.ready, 4096)
         if not told:
             raise ConnectionResetError("the candidate's process was lost")
@@ -235,12 +236,11 @@ def _received(wire: socket.socket) -> dict[str, Any]:
     return job
 
 
-def _hand_over(wire: socket.socket, job: dict[str, Any], channels: Channels) -> None:
+def _hand_over(wire: socket.socket, job: bytes, channels: Channels) -> None:
     """Give the candidate its job, and keep nothing that it writes to."""
-    told = json.dumps({**job, "stdin": "", "inputs": {}}).encode()
     outputs = [channels.stdout, channels.stderr, channels.report]
-    socket.send_fds(wire, [_LENGTH.pack(len(told))], outputs)
-    wire.sendall(told)
+    socket.send_fds(wire, [_LENGTH.pack(len(job))], outputs)
+    wire.sendall(job)
     for descriptor in outputs:
         os.close(descriptor)
 
