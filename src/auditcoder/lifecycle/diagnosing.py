@@ -6,7 +6,7 @@ from auditcoder.domain.evidence import Evidence, Verdict
 from auditcoder.domain.places import AtBranch, AtNode, AtProgram, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle.considering import Cause, Finding, consider
-from auditcoder.lifecycle.locating import Case, Locator, Standing, retargeted, weight
+from auditcoder.lifecycle.locating.case import Case, Locator, Standing, retargeted, weight
 from auditcoder.lifecycle.repairing import Repair
 from auditcoder.lifecycle.validating.reviewing import review
 from auditcoder.lifecycle.workshop import Workshop

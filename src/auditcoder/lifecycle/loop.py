@@ -18,7 +18,8 @@ from auditcoder.lifecycle import building
 from auditcoder.lifecycle.considering import Finding
 from auditcoder.lifecycle.diagnosing import choose, local_evidence, weightiest
 from auditcoder.lifecycle.falling_back import fall_back
-from auditcoder.lifecycle.locating import Locator, PaperRules
+from auditcoder.lifecycle.locating.case import Locator
+from auditcoder.lifecycle.locating.rules import PaperRules
 from auditcoder.lifecycle.planning import skeleton, sketch, staged
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.repairing import Repair, repair

@@ -1,50 +1,14 @@
-"""Locating: from evidence to the one responsibility, or branch, that it supports, or to none.
+"""The paper's rules in their fixed priority.
 
-The paper's rules in their fixed priority: R1 traceback, R2 resource, R3 local rejection, R4
-abstention. They stand behind a port, so that a stronger locator can take their place.
+R1 is traceback, R2 resource, R3 local rejection, R4 abstention.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
-
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
-from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.graph import TaskGraph, region_of
+from auditcoder.domain.evidence import CheckKind, Verdict
+from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtNode, Target
-
-
-class Standing(NamedTuple):
-    """A piece of evidence that speaks about the present, and where it stands in the record."""
-
-    seq: int
-    evidence: Evidence
-
-
-class Case(NamedTuple):
-    """Everything that a locator may look at."""
-
-    graph: TaskGraph
-    agents: Mapping[NodeId, str]
-    """Who wrote each node's code."""
-    program: tuple[Standing, ...]
-    """The checks of the program, the weightiest first."""
-    local: tuple[Standing, ...]
-    """The checks of single nodes."""
-    tried: tuple[Target, ...] = ()
-    """Targets whose repair was rejected: none is tried again unchanged."""
-    replannable: bool = True
-    """Whether a branch can be planned anew; what a skeleton fixes cannot."""
-
-
-class Locator(Protocol):
-    """Answers with a boundary that the evidence supports, or abstains."""
-
-    name: str
-
-    def locate(self, case: Case) -> Diagnosis:
-        """Diagnose a failing program."""
-        ...
+from auditcoder.lifecycle.locating.case import Case, Standing, localised, retargeted
 
 
 class PaperRules:
@@ -67,26 +31,6 @@ class PaperRules:
         )
 
 
-def _localised(
-    case: Case, target: Target, rule: str, level: Level, seqs: tuple[int, ...], why: str
-) -> Localised:
-    nodes = sorted(region_of(target, case.graph))
-    return Localised(
-        target=target,
-        agents=tuple(case.agents.get(n, "") for n in nodes),
-        rule=rule,
-        level=level,
-        evidence=tuple(dict.fromkeys(seqs)),
-        explanation=why,
-    )
-
-
-def retargeted(case: Case, diagnosis: Localised, target: Target, why: str) -> Localised:
-    """Return the diagnosis on the same evidence for another target, and those who wrote that."""
-    explained = f"{diagnosis.explanation}; {why}"
-    return _localised(case, target, diagnosis.rule, diagnosis.level, diagnosis.evidence, explained)
-
-
 def _traceback(case: Case, failing: list[Standing]) -> Diagnosis | None:
     """R1: the innermost frame of a crash that a node owns."""
     for seq, evidence in failing:
@@ -98,7 +42,7 @@ def _traceback(case: Case, failing: list[Standing]) -> Diagnosis | None:
             assert frame.node is not None
             why = f"{evidence.message} in {frame.function}, line {frame.line}, of {frame.node}"
             target = AtNode(node=frame.node)
-            return _localised(case, target, "R1", Level.HIGH, (seq,), why)
+            return localised(case, target, "R1", Level.HIGH, (seq,), why)
     return None
 
 
@@ -133,7 +77,7 @@ def _resource(case: Case, failing: list[Standing]) -> Diagnosis | None:
     why = (
         "its cost grows faster than its budget" if probed else "the program was in it when it ended"
     )
-    return _localised(case, AtNode(node=narrowest), "R2", level, seqs, why)
+    return localised(case, AtNode(node=narrowest), "R2", level, seqs, why)
 
 
 def _narrowest(graph: TaskGraph, candidates: set[NodeId]) -> NodeId | None:
@@ -185,7 +129,7 @@ def _local_rejection(case: Case, failing: list[Standing]) -> Diagnosis | None:
     if len(chosen) == 1:
         ((node, found),) = chosen.items()
         why = f"{found[0].evidence.check} rejects it: {found[0].evidence.message}"
-        return _localised(case, AtNode(node=node), "R3", level, seqs, why)
+        return localised(case, AtNode(node=node), "R3", level, seqs, why)
     top = _common(case.graph, set(chosen))
     names = ", ".join(sorted(chosen))
     if top is None:
@@ -193,7 +137,7 @@ def _local_rejection(case: Case, failing: list[Standing]) -> Diagnosis | None:
             reason=f"{names} are each rejected, and only the root is above them all",
             evidence=seqs,
         )
-    return _localised(
+    return localised(
         case, AtBranch(root=top), "R3", level, seqs, f"{names} are each rejected, all under {top}"
     )
 
@@ -204,7 +148,7 @@ def _sole(case: Case, failing: Standing) -> Diagnosis | None:
         return None
     target = AtNode(node=case.graph.sole)
     why = "it is the only responsibility, and the root merely starts it"
-    return _localised(case, target, "R3", Level.MEDIUM, (failing.seq,), why)
+    return localised(case, target, "R3", Level.MEDIUM, (failing.seq,), why)
 
 
 def _common(graph: TaskGraph, nodes: set[NodeId]) -> NodeId | None:
@@ -227,8 +171,3 @@ def _lifted(case: Case, found: Localised) -> Diagnosis:
     return Abstained(
         reason=f"what {found.rule} points to was repaired in vain", evidence=found.evidence
     )
-
-
-def weight(evidence: Evidence) -> tuple[int, str]:
-    """Order program checks: what came with the task first."""
-    return list(Trust).index(evidence.trust), evidence.check

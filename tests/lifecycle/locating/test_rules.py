@@ -7,7 +7,8 @@ from auditcoder.domain.graph import Kind, Node, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtNode, AtProgram, Target
 from auditcoder.domain.values import CheckId, digest
-from auditcoder.lifecycle.locating import Case, PaperRules, Standing, weight
+from auditcoder.lifecycle.locating.case import Case, Standing, weight
+from auditcoder.lifecycle.locating.rules import PaperRules
 
 S1, S1_1, S1_2, S2, S2_1 = (NodeId(n) for n in ("S1", "S1_1", "S1_2", "S2", "S2_1"))
 

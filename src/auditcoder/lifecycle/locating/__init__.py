@@ -1,0 +1,1 @@
+"""Locating: from evidence to the responsibilities that it supports, or to none."""
