@@ -1,0 +1,65 @@
+"""The outline of a program: what can be said of its functions without running them."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from auditcoder.domain.binding import parse
+from auditcoder.lifecycle.locating.signs import Kind, Sign
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Outlined(NamedTuple):
+    """One function of a program."""
+
+    reads: frozenset[str]
+    """The attributes that its code names."""
+    empty: bool
+    """Whether it does nothing: no body, or a refusal to have one."""
+
+
+def outline(program: str) -> dict[str, Outlined]:
+    """Return the functions and methods of a program by their qualified names."""
+    try:
+        tree = parse(program)
+    except SyntaxError:
+        return {}
+    return {name: _outlined(function) for name, function in functions(tree.body)}
+
+
+def functions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:
+    """Yield functions and the methods of classes, each with its qualified name."""
+    for statement in body:
+        if isinstance(statement, Function):
+            yield f"{prefix}{statement.name}", statement
+        elif isinstance(statement, ast.ClassDef):
+            yield from functions(statement.body, f"{prefix}{statement.name}.")
+
+
+def _outlined(function: Function) -> Outlined:
+    named = (part.attr for part in ast.walk(function) if isinstance(part, ast.Attribute))
+    return Outlined(frozenset(named), all(map(_does_nothing, function.body)))
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
+            return name == "NotImplementedError"
+        case _:
+            return False
+
+
+def signs(found: dict[str, Outlined], nodes: Iterable[str], called: set[str]) -> Iterator[Sign]:
+    """Say what the outline shows of each function that should be there."""
+    for node in nodes:
+        if node not in found:
+            yield Sign(node, Kind.ABSENT)
+        elif found[node].empty:
+            yield Sign(node, Kind.EMPTY)
+        if node.endswith("__init__"):
+            yield Sign(node, Kind.CONSTRUCTOR)
+        if node not in called:
+            yield Sign(node, Kind.UNCALLED)

@@ -1,0 +1,54 @@
+"""Signs: what an observation says for and against each function, in words that can be weighed."""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+
+class Kind(Enum):
+    """What kind of thing was noticed; the value is how a reviewer reads it."""
+
+    RAISED = "the exception arose in it"
+    PASSED_ON = "the exception went through it"
+    LACKED = "it is the name that was not there"
+    ANSWERED = "the failing step called it last"
+    CALLED = "the failing step called it, and others after it"
+    UNDER = "it ran below what the failing step called last"
+    CAME_THROUGH = "its value came out unchanged of what the failing step called"
+    HANDED_ON = "it handed on unchanged what another made"
+    MADE = "it made a value that the failing step saw"
+    MADE_UNDER = "it ran below what made a value that the failing step saw"
+    MADE_TOO = "it made a value that the failing step saw beside calling others"
+    RECENT = "it was called last before a failing step that called nothing"
+    BEFORE = "it was called last before the failing step"
+    WROTE = "it wrote last what the failing step read"
+    WROTE_ALONE = "it wrote last what the failing step read, and nothing else leads anywhere"
+    WROTE_FILE = "it wrote last the file that the failing step read"
+    RETURNED_NOTHING = "it returned None in the failing step"
+    FINE = "steps that it took part in are fine"
+    FINE_UNDER = "steps that it ran below are fine"
+    FINE_WROTE = "steps that read what it wrote are fine"
+    ABSENT = "it is not there"
+    EMPTY = "its body does nothing"
+    CONSTRUCTOR = "it only sets the object up"
+    UNCALLED = "it was never called"
+
+
+class Sign(NamedTuple):
+    """One thing that was noticed about one function."""
+
+    node: str
+    kind: Kind
+    first: bool = False
+    """Whether it is about the first step that failed."""
+    strength: float = 1.0
+
+
+def gathered(signs: Iterable[Sign]) -> dict[str, dict[str, float]]:
+    """Return for each function how strong each of its signs is: together, and never above one."""
+    found: dict[str, dict[str, float]] = {}
+    for sign in signs:
+        own = found.setdefault(sign.node, {})
+        for name in [sign.kind.name] + [f"{sign.kind.name}_FIRST"] * sign.first:
+            own[name] = min(1.0, own.get(name, 0.0) + sign.strength)
+    return found

@@ -1,0 +1,132 @@
+"""Watching a program fail: what each step of a check did, which calls it made, and what they left.
+
+What is seen was told by a process that the candidate controls. It may mislead a diagnosis and
+nothing else: no verdict depends on it.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+import msgspec
+
+from auditcoder.domain.execution import Bounds, Execution, RunFiles
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle.locating import inside
+from auditcoder.lifecycle.ports import Sandbox
+
+_SECONDS = 3.0
+_MEMORY = 2 << 30
+
+
+class Source(Value):
+    """Which calls made a value that a step saw."""
+
+    text: str
+    """How the step names the value: `result`, or `game.deck`."""
+    same: bool
+    """Whether it is the very object that they returned; else it is merely equal."""
+    calls: tuple[int, ...]
+
+
+class Step(Value):
+    """One statement of the code that uses the program."""
+
+    test: str
+    line: int
+    fine: bool
+    sources: tuple[Source, ...] = ()
+    exception: str = ""
+    message: str = ""
+    frames: tuple[tuple[str, int], ...] = ()
+    """The functions of the program that it went through, the innermost last."""
+    lacks: str = ""
+    """The name that was not there, where that is what went wrong."""
+
+
+class Call(Value):
+    """One call of a function of the program."""
+
+    node: str
+    """The function, by its qualified name."""
+    parent: int | None
+    """The call that made it; None if the step itself did."""
+    step: int
+    given: dict[str, str] = {}
+    returned: str | None = None
+    """None if it did not come to its end."""
+    wrote: tuple[str, ...] = ()
+    """Attributes of its object that were other afterwards."""
+
+
+class Opened(Value):
+    """One opening of a file."""
+
+    path: str
+    writing: bool
+    step: int
+    call: int | None = None
+
+
+class Observation(Value):
+    """What was seen of a program that was driven step by step."""
+
+    loads: str
+    """Why it could not be loaded; empty if it could."""
+    steps: tuple[Step, ...] = ()
+    calls: tuple[Call, ...] = ()
+    files: tuple[Opened, ...] = ()
+    tests: dict[str, str] = {}
+    """How each test ended; empty where nothing went past its steps."""
+
+    @property
+    def failing(self) -> frozenset[int]:
+        """The lines of the driver that failed, in whichever round."""
+        return frozenset(step.line for step in self.steps if not step.fine)
+
+    @property
+    def passes(self) -> bool:
+        """Whether everything went well."""
+        return not self.loads and not self.failing and not any(self.tests.values())
+
+
+class Trial(NamedTuple):
+    """What a program is put through."""
+
+    driver: str
+    """Code that uses the program: unittest classes, or plain statements."""
+    tests: tuple[str, ...] = ()
+    """The tests to run, as `Class.method`; none where the code itself is the test."""
+    seconds: float = _SECONDS
+
+
+NOTHING = Observation(loads="nothing came back")
+
+
+def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) -> Observation:
+    """Drive a program through a trial; `nodes` are the functions to look at."""
+    plan = {"nodes": list(nodes), "tests": trial.tests, "seconds": trial.seconds}
+    files = {
+        inside.PROGRAM: program.encode("utf-8", "replace"),
+        inside.DRIVER: trial.driver.encode("utf-8", "replace"),
+        inside.PLAN: msgspec.json.encode(plan),
+    }
+    rounds = 1 + max(1, len(trial.tests))
+    outcome = sandbox.run(
+        Execution(
+            source=_text(),
+            action=RunFiles(inputs=files, artefacts=(inside.SEEN,)),
+            bounds=Bounds(seconds=rounds * trial.seconds + 2, memory_bytes=_MEMORY),
+        )
+    )
+    told = outcome.artefacts[0].content if outcome.artefacts else None
+    try:
+        return msgspec.json.decode(told or b"", type=Observation)
+    except msgspec.DecodeError:
+        return NOTHING
+
+
+@cache
+def _text() -> str:
+    return resources.files("auditcoder.lifecycle.locating").joinpath("inside.py").read_text("utf-8")

@@ -1,0 +1,145 @@
+"""Reading: small programs with a known fault, and what is noticed about each function."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.lifecycle.locating.outline import outline, signs
+from auditcoder.lifecycle.locating.reading import Reader, statements
+from auditcoder.lifecycle.locating.signs import Kind, Sign, gathered
+from auditcoder.lifecycle.locating.watching import Trial, watch
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.scripts import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def noticed(sandbox: Sandbox, program: str, driver: str) -> dict[str, set[Kind]]:
+    """Return the kinds of signs about each function, as far as they are of the first failure."""
+    found = outline(program)
+    seen = watch(sandbox, program, found, Trial(driver))
+    reads = {name: one.reads for name, one in found.items()}
+    kinds: dict[str, set[Kind]] = {}
+    for sign in Reader(seen, driver, reads).signs():
+        if sign.first or sign.kind.name.startswith("FINE"):
+            kinds.setdefault(sign.node, set()).add(sign.kind)
+    return kinds
+
+
+def test_the_innermost_function_raised_and_the_others_passed_on(sandbox: Sandbox) -> None:
+    program = "def outer():\n    return inner()\n\ndef inner():\n    return 1 / 0\n"
+    kinds = noticed(sandbox, program, "outer()\n")
+    assert Kind.RAISED in kinds["inner"]
+    assert Kind.PASSED_ON in kinds["outer"]
+
+
+def test_what_the_failing_step_called_last_answered(sandbox: Sandbox) -> None:
+    program = "def f():\n    return 1\n\ndef g(x):\n    return x + 1\n"
+    kinds = noticed(sandbox, program, "assert g(f()) == 3\n")
+    assert Kind.ANSWERED in kinds["g"]
+    assert Kind.CALLED in kinds["f"]
+
+
+def test_a_value_that_came_through_unchanged_points_below(sandbox: Sandbox) -> None:
+    program = "def f():\n    return g()\n\ndef g():\n    return [7, 8]\n"
+    kinds = noticed(sandbox, program, "assert f() == [7]\n")
+    assert Kind.CAME_THROUGH in kinds["g"]
+    assert {Kind.ANSWERED, Kind.HANDED_ON} <= kinds["f"]
+
+
+def test_a_variable_points_to_whoever_made_it(sandbox: Sandbox) -> None:
+    program = "def f():\n    return [7]\n\ndef g():\n    return 5\n"
+    kinds = noticed(sandbox, program, "x = f()\ng()\nassert x == [8]\n")
+    assert Kind.MADE in kinds["f"]
+    assert Kind.MADE not in kinds["g"]
+
+
+BOX = (
+    "class Box:\n    def __init__(self):\n        self.n = 0\n        self.m = 0\n"
+    "    def put(self):\n        self.n += 2\n    def other(self):\n        self.m = 1\n"
+    "    def get(self):\n        return self.n\n"
+)
+
+
+def test_state_points_to_its_last_writer(sandbox: Sandbox) -> None:
+    driver = "box = Box()\nbox.put()\nbox.other()\nassert box.get() == 1\n"
+    kinds = noticed(sandbox, BOX, driver)
+    assert Kind.WROTE in kinds["Box.put"]
+    assert Kind.ANSWERED in kinds["Box.get"]
+    assert Kind.BEFORE in kinds["Box.other"]
+    assert Kind.WROTE not in kinds["Box.other"]
+
+
+def test_an_attribute_that_nobody_returned_points_to_who_was_called_last(sandbox: Sandbox) -> None:
+    kinds = noticed(sandbox, BOX, "box = Box()\nbox.put()\nassert box.n == 1\n")
+    assert {Kind.RECENT, Kind.WROTE_ALONE} <= kinds["Box.put"]
+
+
+def test_a_file_points_to_its_last_writer(sandbox: Sandbox) -> None:
+    program = (
+        "def put():\n    with open('f.txt', 'w') as f:\n        f.write('xyz')\n"
+        "def get():\n    with open('f.txt') as f:\n        return f.read()\n"
+    )
+    kinds = noticed(sandbox, program, "put()\ntext = get()\nassert text == 'abc'\n")
+    assert Kind.WROTE_FILE in kinds["put"]
+    assert Kind.MADE in kinds["get"]
+
+
+def test_a_name_that_was_not_there_is_pointed_to(sandbox: Sandbox) -> None:
+    assert Kind.LACKED in noticed(sandbox, BOX, "box = Box()\nbox.take()\n")["take"]
+
+
+def test_steps_that_are_fine_speak_for_those_who_took_part(sandbox: Sandbox) -> None:
+    program = "def f(x):\n    return x\n\ndef g(x):\n    return x + 1\n"
+    kinds = noticed(sandbox, program, "assert f(1) == 1\nassert g(f(2)) == 2\n")
+    assert Kind.FINE in kinds["f"]
+    assert Kind.FINE not in kinds["g"]
+
+
+def test_what_follows_from_a_failure_is_not_another(sandbox: Sandbox) -> None:
+    program = "def f():\n    raise ValueError\n\ndef g(x):\n    return x\n"
+    driver = "x = f()\nassert g(x) == 1\ny = g(2)\nassert y == 3\n"
+    found = outline(program)
+    seen = watch(sandbox, program, found, Trial(driver))
+    signs_found = list(Reader(seen, driver, {}).signs())
+    assert {s.node for s in signs_found if s.first} == {"f"}
+    assert Sign("g", Kind.MADE) in signs_found
+
+
+def test_the_outline_shows_what_is_absent_or_empty() -> None:
+    program = (
+        "class A:\n    def f(self):\n        '''Say.'''\n    def g(self):\n        return self.x\n"
+        "    def h(self):\n        raise NotImplementedError('later')\n"
+    )
+    found = outline(program)
+    assert {name: one.empty for name, one in found.items()} == {
+        "A.f": True,
+        "A.g": False,
+        "A.h": True,
+    }
+    assert found["A.g"].reads == {"x"}
+    told = set(signs(found, [*found, "A.k"], {"A.g"}))
+    assert Sign("A.k", Kind.ABSENT) in told
+    assert Sign("A.h", Kind.EMPTY) in told
+    assert Sign("A.f", Kind.UNCALLED) in told
+    assert not any(sign.node == "A.g" for sign in told)
+    assert outline("not Python (") == {}
+
+
+def test_signs_add_up_and_end_at_one() -> None:
+    fine = Sign("f", Kind.FINE, strength=0.25)
+    assert gathered([fine, fine]) == {"f": {"FINE": 0.5}}
+    assert gathered([fine] * 9) == {"f": {"FINE": 1.0}}
+    assert gathered([Sign("f", Kind.MADE, first=True)]) == {"f": {"MADE": 1.0, "MADE_FIRST": 1.0}}
+
+
+def test_a_statement_is_read_without_those_inside_of_it() -> None:
+    lines = statements("for x in xs:\n    y = f(x)\nassert y == z.w\n")
+    assert lines[1].used == {"xs"}
+    assert lines[1].stored == {"x"}
+    assert lines[2].stored == {"y"}
+    assert lines[3].asserts
+    assert lines[3].attributes == {"w"}
