@@ -102,6 +102,8 @@ class Calls:
         call["returned"] = brief(value)
         if value is not None:
             self.results.append((number, value))
+        if isinstance(value, tuple):  # which is likely to be taken apart
+            self.results += [(number, part) for part in value[:10]]
         if before is not None:
             after = self._state(frame.f_locals.get("self")) or {}
             call["wrote"] = sorted(

@@ -70,7 +70,11 @@ class Reader:
             if call.parent is not None:
                 self._below.setdefault(call.parent, []).append(number)
         self._wrote: dict[str, int] = {}
-        self._wrote_file: dict[str, str] = {}
+        """The call that changed each attribute last."""
+        self._wrote_file: dict[str, int] = {}
+        """The call that wrote each file last."""
+        self._defined: dict[str, int] = {}
+        """The step that gave each name its value."""
         self._before = ""
         self._unbound: set[str] = set()
         self._failed: set[int] = set()
@@ -89,6 +93,7 @@ class Reader:
                 if not follows and step.line not in self._failed:
                     self._failed.add(step.line)
                     yield from self._failing(number, step, line, first=len(self._failed) == 1)
+            self._defined |= dict.fromkeys(line.stored, number)
             self._remember(number)
 
     def _direct(self, number: int) -> list[int]:
@@ -100,24 +105,32 @@ class Reader:
     def _node(self, number: int) -> str:
         return self._call(number).node
 
-    def _made(self, number: int, step: Step) -> list[int]:
+    def _made(self, number: int, step: Step, line: Statement) -> list[int]:
         """Return the earlier calls that made the values which a step sees."""
-        found = []
+        found: dict[int, None] = {}
+        traced = set()
         for source in step.sources:
             earlier = [n for n in source.calls if self._call(n).step != number]
             if earlier and not source.text.startswith("self.assert"):
-                found.append(earlier[0] if source.same else earlier[-1])
-        return found
+                found[earlier[0] if source.same else earlier[-1]] = None
+                traced.add(source.text)
+        # A value that nobody returned as it is still comes from the step that named it.
+        for name in sorted(line.used - traced):
+            called = self._direct(self._defined.get(name, number))
+            calls = [n for n in called if not _constructs(self._node(n))]
+            if name in self._defined and calls:
+                found[calls[-1]] = None
+        return list(found)
 
-    def _writers(self, number: int, line: Statement) -> set[str]:
-        """Return who wrote last the attributes that a step, or what it calls, reads."""
+    def _writers(self, number: int, line: Statement) -> set[int]:
+        """Return the calls that wrote last the attributes which a step, or what it calls, reads."""
         wanted = set(line.attributes)
         for call in self._of_step.get(number, ()):
             wanted |= self._reads.get(self._node(call), frozenset())
-        return {self._node(self._wrote[name]) for name in wanted if name in self._wrote}
+        return {self._wrote[name] for name in wanted if name in self._wrote}
 
-    def _file_writers(self, number: int, made: list[int]) -> set[str]:
-        """Return who wrote last the files that a step, or what made its values, read."""
+    def _file_writers(self, number: int, made: list[int]) -> set[int]:
+        """Return the calls that wrote last what a step, or what made its values, read from files."""
         return {
             self._wrote_file[opened.path]
             for opened in self._seen.files
@@ -126,20 +139,30 @@ class Reader:
             and opened.path in self._wrote_file
         }
 
+    def _above(self, calls: set[int]) -> set[str]:
+        """Return who called these, directly or through others."""
+        found = set()
+        for call in calls:
+            above = self._call(call).parent
+            while above is not None:
+                found.add(self._node(above))
+                above = self._call(above).parent
+        return found - {self._node(call) for call in calls}
+
     def _fine(self, number: int, step: Step, line: Statement) -> Iterator[Sign]:
         direct = {self._node(n) for n in self._direct(number)}
-        part = direct | {self._node(n) for n in self._made(number, step)}
+        part = direct | {self._node(n) for n in self._made(number, step, line)}
         under = {self._node(n) for n in self._of_step.get(number, ())} - direct
         for kind, nodes in (
             (Kind.FINE, part),
             (Kind.FINE_UNDER, under),
-            (Kind.FINE_WROTE, self._writers(number, line)),
+            (Kind.FINE_WROTE, {self._node(n) for n in self._writers(number, line)}),
         ):
             for node in nodes:
                 yield Sign(node, kind, strength=1 / _FEW)
 
     def _failing(self, number: int, step: Step, line: Statement, *, first: bool) -> Iterator[Sign]:
-        made = self._made(number, step)
+        made = self._made(number, step, line)
         direct = self._direct(number)
         called = [n for n in direct if not _constructs(self._node(n))] or direct
         yield from self._from_values(step, called, made, first)
@@ -174,12 +197,15 @@ class Reader:
         if alone and not made:
             if self._before:
                 yield Sign(self._before, Kind.RECENT, first)
-            for node in writers:
+            for node in {self._node(n) for n in writers}:
                 yield Sign(node, Kind.WROTE_ALONE, first)
-        for node in writers:
+        for node in {self._node(n) for n in writers}:
             yield Sign(node, Kind.WROTE, first)
-        for node in self._file_writers(number, made):
+        files = self._file_writers(number, made)
+        for node in {self._node(n) for n in files}:
             yield Sign(node, Kind.WROTE_FILE, first)
+        for node in self._above(writers | files):
+            yield Sign(node, Kind.HAD_IT_WRITTEN, first)
         if self._before:
             yield Sign(self._before, Kind.BEFORE, first)
 
@@ -207,10 +233,10 @@ class Reader:
             self._wrote |= dict.fromkeys(self._call(call).wrote, call)
         for opened in self._seen.files:
             if opened.step == number and opened.writing:
-                by = "" if opened.call is None else self._node(opened.call)
-                self._wrote_file[opened.path] = by
-                if not by:
-                    del self._wrote_file[opened.path]
+                if opened.call is None:  # the step itself
+                    self._wrote_file.pop(opened.path, None)
+                else:
+                    self._wrote_file[opened.path] = opened.call
         called = [n for n in self._direct(number) if not _constructs(self._node(n))]
         if called:
             self._before = self._node(called[-1])

@@ -24,6 +24,7 @@ class Kind(Enum):
     WROTE = "it wrote last what the failing step read"
     WROTE_ALONE = "it wrote last what the failing step read, and nothing else leads anywhere"
     WROTE_FILE = "it wrote last the file that the failing step read"
+    HAD_IT_WRITTEN = "it called what wrote last what the failing step read"
     RETURNED_NOTHING = "it returned None in the failing step"
     FINE = "steps that it took part in are fine"
     FINE_UNDER = "steps that it ran below are fine"
