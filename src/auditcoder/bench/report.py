@@ -9,11 +9,12 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from auditcoder.bench.judging import resolved
+from auditcoder.domain.events import Manifest
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.tables import Cell, Row, Table
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.usage import Usage
-from auditcoder.domain.values import RunId, Value
+from auditcoder.domain.values import RunId, Value, digest_of, encode
 from auditcoder.metrics.audit import Audit, Average, Rate
 from auditcoder.metrics.cost import Cost
 from auditcoder.metrics.records import spent
@@ -113,6 +114,45 @@ def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
         ),
         runs=tuple(r.run for r in done),
     )
+
+
+def manifests_table(made: Mapping[RunId, Manifest]) -> Table:
+    """Return what the runs were made with: a line for each way, and the runs behind it."""
+    ways: dict[str, list[RunId]] = {}
+    for run, manifest in made.items():
+        ways.setdefault(encode(manifest).decode(), []).append(run)
+    return Table(
+        name="manifests",
+        title="What the runs were made with",
+        columns=(
+            *("method", "runs", "model", "weights", "decoding", "settings", "prompts"),
+            *("sandbox", "versions", "seed"),
+        ),
+        rows=tuple(_way(made[runs[0]], tuple(runs)) for runs in ways.values()),
+        notes=("prompts: the digest of all prompts that the method may use, by their digests",),
+    )
+
+
+def _way(manifest: Manifest, runs: tuple[RunId, ...]) -> Row:
+    return Row(
+        cells=(
+            manifest.method,
+            len(runs),
+            manifest.model,
+            manifest.weights,
+            _pairs(manifest.decoding),
+            _pairs(manifest.settings),
+            digest_of(manifest.prompts),
+            manifest.sandbox,
+            _pairs(manifest.versions),
+            manifest.seed,
+        ),
+        runs=runs,
+    )
+
+
+def _pairs(named: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(named.items()))
 
 
 def _middle(counts: Iterable[int]) -> Cell:

@@ -11,11 +11,13 @@ from auditcoder.bench.report import (
     Result,
     audit_tables,
     cost_tables,
+    manifests_table,
     result_of,
     results_tables,
     with_runs,
 )
 from auditcoder.bench.runner import Ledger
+from auditcoder.domain.events import Manifest
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.tables import Table
 from auditcoder.domain.trace import fold
@@ -80,9 +82,10 @@ def audit_report(ledger: Ledger, runs: Iterable[RunId], form: str) -> str:
 def bench_report(ledger: Ledger, form: str) -> str:
     """Write what all judged runs show: every suite apart, every method beside the others."""
     experiments: dict[tuple[str, str], dict[str, list[RunId]]] = {}
+    made: dict[RunId, Manifest] = {}
     for run in ledger.runs():
         for judgement in ledger.judgements(run)[:1]:
-            manifest = started(ledger, run).manifest
+            manifest = made[run] = started(ledger, run).manifest
             methods = experiments.setdefault((judgement.suite, manifest.model), {})
             methods.setdefault(manifest.method, []).append(run)
     tables: list[Table] = []
@@ -101,7 +104,8 @@ def bench_report(ledger: Ledger, form: str) -> str:
                 for t in own.tables
             ]
             drawn += [*_flow(suite, own), *_costs(suite, own)]
-    return _write(form, "Methods compared", f"{total} judged runs", _named_apart(tables), drawn)
+    tables = [*_named_apart(tables), manifests_table(made)]
+    return _write(form, "Methods compared", f"{total} judged runs", tables, drawn)
 
 
 def _named_apart(tables: Iterable[Table]) -> list[Table]:

@@ -130,7 +130,7 @@ class Reader:
         return {self._wrote[name] for name in wanted if name in self._wrote}
 
     def _file_writers(self, number: int, made: list[int]) -> set[int]:
-        """Return the calls that wrote last what a step, or what made its values, read from files."""
+        """Return the calls that wrote last the files that a step or its values were read from."""
         return {
             self._wrote_file[opened.path]
             for opened in self._seen.files

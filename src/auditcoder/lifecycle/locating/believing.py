@@ -1,0 +1,80 @@
+"""From signs to belief: how likely each function is at fault, and what speaks for and against it.
+
+Every sign has a weight; the weights were fitted on failures with known ground truth, as
+`benchmarks/locate.py` says, and are kept beside this file with what they were fitted on.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle.locating.signs import Kind
+
+ALWAYS = "ALWAYS"
+"""The sign that every function has."""
+_MENTIONED = 0.2
+"""A sign that weighs less is not worth a reviewer's time."""
+
+
+class Weights(Value):
+    """What each sign says for (above nought) or against (below) a function being at fault."""
+
+    signs: dict[str, float]
+    fitted: dict[str, str]
+    """On what, how, and what came of it."""
+
+
+class Belief(Value):
+    """How likely one function is at fault, and why."""
+
+    node: str
+    probability: float
+    points: tuple[str, ...] = ()
+    """What points to it, the weightiest first."""
+    speaks_against: tuple[str, ...] = ()
+
+
+@cache
+def fitted_weights() -> Weights:
+    """Return the weights that this version comes with."""
+    home = resources.files("auditcoder.lifecycle.locating")
+    return msgspec.json.decode((home / "weights.json").read_bytes(), type=Weights)
+
+
+def believe(noticed: Mapping[str, Mapping[str, float]], weights: Weights) -> list[Belief]:
+    """Weigh what was noticed about each function; the likeliest first."""
+    beliefs = [_belief(node, own, weights) for node, own in noticed.items()]
+    return sorted(beliefs, key=lambda belief: (-belief.probability, belief.node))
+
+
+def _belief(node: str, own: Mapping[str, float], weights: Weights) -> Belief:
+    weighed = {
+        name: strength * weights.signs.get(name, 0.0)
+        for name, strength in {ALWAYS: 1.0, **own}.items()
+    }
+    return Belief(
+        node=node,
+        probability=logistic(math.fsum(weighed.values())),
+        points=_said(weighed, 1),
+        speaks_against=_said(weighed, -1),
+    )
+
+
+def logistic(score: float) -> float:
+    """Return the probability that a score stands for."""
+    return 1 / (1 + math.exp(-score)) if score >= 0 else 1 - 1 / (1 + math.exp(score))
+
+
+def _said(weighed: Mapping[str, float], way: int) -> tuple[str, ...]:
+    """Say in words what weighs in one way; what is about the first failure and about any is one."""
+    by_kind: dict[Kind, float] = {}
+    for name, weight in weighed.items():
+        if name != ALWAYS:
+            kind = Kind[name.removesuffix("_FIRST")]
+            by_kind[kind] = by_kind.get(kind, 0.0) + weight
+    chosen = [kind for kind, weight in by_kind.items() if way * weight >= _MENTIONED]
+    return tuple(kind.value for kind in sorted(chosen, key=lambda kind: -way * by_kind[kind]))
