@@ -33,6 +33,18 @@ class Kind(Enum):
     EMPTY = "its body does nothing"
     CONSTRUCTOR = "it only sets the object up"
     UNCALLED = "it was never called"
+    HEALS = "with another implementation of it, everything passes"
+    HEALS_OFTEN = "with most other implementations of it, everything passes"
+    MENDS = "with another implementation of it, the first failing step passes"
+    MENDS_OFTEN = "with most other implementations of it, the first failing step passes"
+    MENDS_SOME = "with another implementation of it, some failing step passes"
+    MENDS_MANY = "with other implementations of it, most failing steps pass"
+    HARMS = "with other implementations of it, more fails"
+    NO_MATTER = "other implementations of it change nothing"
+    OTHER_HEALS = "everything passes with another implementation of something else, not of it"
+    OTHER_MENDS = "the first failing step passes with another implementation of something else"
+    TRIED = "other implementations of it were tried"
+    UNTRIED = "there was no other implementation of it to try"
 
 
 class Sign(NamedTuple):

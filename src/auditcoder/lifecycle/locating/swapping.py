@@ -1,0 +1,86 @@
+"""Swapping: put another implementation in a function's place, and see what becomes of the failure.
+
+That a failing step passes with another implementation of one function is evidence of cause, not
+of company. The other implementation need not be right: where it is not, it changes nothing, or
+makes other steps fail.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from auditcoder.lifecycle.locating.signs import Kind, Sign
+from auditcoder.lifecycle.locating.watching import Observation, Trial, watch
+from auditcoder.lifecycle.ports import Sandbox
+
+_ENOUGH = 4
+"""So many tries say as much as more would."""
+_A_FEW = 2
+
+
+class Alternative(NamedTuple):
+    """A program in which one function is another's."""
+
+    node: str
+    program: str
+
+
+class Swapped(NamedTuple):
+    """What came of putting other implementations in one function's place."""
+
+    tried: int = 0
+    healed: int = 0
+    """How often everything passed."""
+    first: int = 0
+    """How often the first failing step passed."""
+    mended: frozenset[int] = frozenset()
+    """The failing lines that passed at least once."""
+    harmed: int = 0
+    """How often a line failed that had not."""
+
+
+def swap(
+    sandbox: Sandbox, trial: Trial, before: Observation, alternatives: Iterable[Alternative]
+) -> dict[str, Swapped]:
+    """Try every alternative; those that cannot be loaded do not count."""
+    found: dict[str, Swapped] = {}
+    first = next((step.line for step in before.steps if not step.fine), None)
+    for alternative in alternatives:
+        own = found.setdefault(alternative.node, Swapped())
+        seen = watch(sandbox, alternative.program, (), trial)
+        if seen.loads or not seen.steps:
+            continue
+        found[alternative.node] = Swapped(
+            tried=own.tried + 1,
+            healed=own.healed + seen.passes,
+            first=own.first + (first not in seen.failing),
+            mended=own.mended | (before.failing - seen.failing),
+            harmed=own.harmed + bool(seen.failing - before.failing),
+        )
+    return found
+
+
+def signs(
+    swapped: dict[str, Swapped], nodes: Iterable[str], failing: frozenset[int]
+) -> Iterator[Sign]:
+    """Say what the tries show of each function."""
+    healers = {node for node, own in swapped.items() if own.healed}
+    menders = {node for node, own in swapped.items() if own.first}
+    for node in nodes:
+        own = swapped.get(node, Swapped())
+        if not own.tried:
+            yield Sign(node, Kind.UNTRIED)
+            continue
+        rates = {
+            Kind.TRIED: min(1.0, own.tried / _ENOUGH),
+            Kind.HEALS: float(own.healed > 0),
+            Kind.HEALS_OFTEN: own.healed / own.tried,
+            Kind.MENDS: float(own.first > 0),
+            Kind.MENDS_OFTEN: own.first / own.tried,
+            Kind.MENDS_SOME: float(bool(own.mended)),
+            Kind.MENDS_MANY: len(own.mended) / max(1, len(failing)),
+            Kind.HARMS: own.harmed / own.tried,
+            Kind.NO_MATTER: float(not own.mended and own.tried >= _A_FEW),
+            Kind.OTHER_HEALS: float(bool(healers) and node not in healers),
+            Kind.OTHER_MENDS: float(bool(menders) and node not in menders),
+        }
+        yield from (Sign(node, kind, strength=rate) for kind, rate in rates.items() if rate)

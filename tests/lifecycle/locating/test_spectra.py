@@ -1,0 +1,46 @@
+"""Spectra: the formulas on hand-computed counts, and no answer where there is none."""
+
+import math
+
+import pytest
+
+from auditcoder.lifecycle.locating.spectra import (
+    FORMULAS,
+    Counts,
+    dstar,
+    most_suspicious,
+    ochiai,
+    suspicion,
+    tarantula,
+)
+
+FAILING = [{"f", "g"}, {"f"}]
+PASSING = [{"g"}, {"g", "h"}, {"f", "h"}]
+
+
+def test_by_hand() -> None:
+    counts = Counts(failed=2, passed=1, all_failed=2, all_passed=3)
+    assert ochiai(counts) == pytest.approx(2 / math.sqrt(2 * 3))
+    assert tarantula(counts) == pytest.approx(1 / (1 + 1 / 3))
+    assert dstar(counts) == 4.0
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_ran_in_every_failure_is_most_suspicious(name: str) -> None:
+    scores = suspicion(FORMULAS[name], FAILING, PASSING)
+    assert most_suspicious(scores) == "f"
+    assert scores["h"] == 0.0
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_without_a_passing_check_those_that_ran_cannot_be_told_apart(name: str) -> None:
+    assert most_suspicious(suspicion(FORMULAS[name], [{"f", "g"}], [])) is None
+    assert most_suspicious(suspicion(FORMULAS[name], [{"f"}], [])) == "f"
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_nothing_is_nothing(name: str) -> None:
+    assert suspicion(FORMULAS[name], [], []) == {}
+    assert most_suspicious({}) is None
+    assert FORMULAS[name](Counts(0, 0, 0, 0)) == 0.0
+    assert most_suspicious(suspicion(FORMULAS[name], [], [{"f"}])) is None

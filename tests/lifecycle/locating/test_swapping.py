@@ -1,0 +1,58 @@
+"""Swapping: another implementation in the right place mends, in the wrong place it does not."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.lifecycle.locating.signs import Kind, gathered
+from auditcoder.lifecycle.locating.swapping import Alternative, Swapped, signs, swap
+from auditcoder.lifecycle.locating.watching import Trial, watch
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.scripts import sandboxed
+
+WRONG = "def double(x):\n    return x + 1\n"
+RIGHT = "def double(x):\n    return 2 * x\n"
+WORSE = "def double(x):\n    return None\n"
+SHOW = "def show(x):\n    return f'<{double(x)}>'\n"
+OTHER_SHOW = "def show(x):\n    return '<' + str(double(x)) + '>'\n"
+TRIAL = Trial("assert double(1) == 2\nassert show(2) == '<4>'\nassert double(3) == 6\n")
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
+    before = watch(sandbox, WRONG + SHOW, ("double", "show"), TRIAL)
+    assert before.failing == {2, 3}
+    swapped = swap(
+        sandbox,
+        TRIAL,
+        before,
+        [
+            Alternative("double", RIGHT + SHOW),
+            Alternative("double", WORSE + SHOW),
+            Alternative("double", "def double(:"),
+            Alternative("show", WRONG + OTHER_SHOW),
+            Alternative("show", f"{WRONG}{OTHER_SHOW}# again\n"),
+        ],
+    )
+    assert swapped == {
+        "double": Swapped(tried=2, healed=1, first=1, mended=frozenset({2, 3}), harmed=1),
+        "show": Swapped(tried=2),
+    }
+    told = gathered(signs(swapped, ["double", "show", "solve"], before.failing))
+    assert told["double"][Kind.HEALS.name] == 1.0
+    assert told["double"][Kind.HEALS_OFTEN.name] == 0.5
+    assert told["double"][Kind.MENDS_MANY.name] == 1.0
+    assert Kind.OTHER_HEALS.name not in told["double"]
+    assert told["show"][Kind.NO_MATTER.name] == 1.0
+    assert told["show"][Kind.OTHER_HEALS.name] == 1.0
+    assert told["solve"] == {Kind.UNTRIED.name: 1.0}
+
+
+def test_a_program_that_passes_has_nothing_to_mend(sandbox: Sandbox) -> None:
+    before = watch(sandbox, RIGHT + SHOW, ("double",), TRIAL)
+    swapped = swap(sandbox, TRIAL, before, [Alternative("show", RIGHT + OTHER_SHOW)])
+    assert swapped["show"].mended == frozenset()
