@@ -1,0 +1,65 @@
+"""Answering: beliefs become a node, several nodes or an abstention, with reasons."""
+
+from auditcoder.domain.diagnosis import Abstained, Level, Localised
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.places import AtNode, AtNodes
+from auditcoder.lifecycle.locating.answering import answer
+from auditcoder.lifecycle.locating.believing import Belief
+from auditcoder.lifecycle.locating.case import Case
+from auditcoder.lifecycle.locating.signs import Kind
+from tests.lifecycle.locating.test_rules import GRAPH, S1_1, S1_2, S2_1
+
+CASE = Case(graph=GRAPH, agents={S1_1: "author:math", S2_1: "author:dp"}, program=(), local=())
+
+
+def belief(node: NodeId, probability: float, *points: Kind, against: Kind | None = None) -> Belief:
+    return Belief(
+        node=node,
+        probability=probability,
+        points=tuple(kind.value for kind in points),
+        speaks_against=(against.value,) if against else (),
+    )
+
+
+def test_one_that_is_likely_is_named_with_what_points_there_and_what_does_not() -> None:
+    found = answer(
+        CASE,
+        [
+            belief(S1_1, 0.93, Kind.RAISED, Kind.ANSWERED, against=Kind.FINE),
+            belief(S2_1, 0.2),
+        ],
+        (7, 9),
+    )
+    assert isinstance(found, Localised)
+    assert found.target == AtNode(node=S1_1)
+    assert (found.level, found.probability) == (Level.HIGH, 0.93)
+    assert found.evidence == (7, 9)
+    assert found.agents == ("author:math",)
+    assert found.explanation == (
+        "S1_1 (0.93): the exception arose in it, the failing step called it last;"
+        " against it: steps that it took part in are fine; next is S2_1 (0.20)"
+    )
+
+
+def test_several_are_named_only_if_each_is_very_likely() -> None:
+    found = answer(CASE, [belief(S1_1, 0.95), belief(S2_1, 0.85), belief(S1_2, 0.79)], ())
+    assert isinstance(found, Localised)
+    assert found.target == AtNodes(nodes=(S1_1, S2_1))
+    assert found.probability == 0.85
+
+
+def test_less_likely_is_less_sure() -> None:
+    for probability, level in ((0.75, Level.MEDIUM), (0.55, Level.LOW)):
+        found = answer(CASE, [belief(S1_1, probability)], ())
+        assert isinstance(found, Localised)
+        assert found.level is level
+
+
+def test_what_is_not_likely_is_not_named_and_what_would_settle_it_is_said() -> None:
+    found = answer(CASE, [belief(S1_1, 0.45, against=Kind.UNTRIED), belief(S2_1, 0.4)], (3,))
+    assert found == Abstained(
+        reason="nothing is likely enough: S1_1 (0.45) and S2_1 (0.40) come first;"
+        " another implementation of S1_1 would tell",
+        evidence=(3,),
+    )
+    assert isinstance(answer(CASE, [], ()), Abstained)
