@@ -326,7 +326,8 @@ class TestErrors:
         page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
         kinds = (
             "run|node|line|program|record|bundle|store|blob|chain|head|file|output"
-            "|model|reply|replay|weights|budget|sandbox|config|task|method|suite|problem|data|engine|judge|bench"
+            "|model|reply|replay|weights|budget|sandbox|config|task|method|suite|problem|sample|data|engine"
+            "|judge|bench|faults"
         )
         pattern = re.compile(rf'"((?:{kinds})\.(?!py|md|toml)[a-z-]+)"')
         used = {

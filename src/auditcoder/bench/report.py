@@ -14,7 +14,7 @@ from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.tables import Cell, Row, Table
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.usage import Usage
-from auditcoder.domain.values import RunId, Value, digest_of, encode
+from auditcoder.domain.values import RunId, Value, digest_of
 from auditcoder.metrics.audit import Audit, Average, Rate
 from auditcoder.metrics.cost import Cost
 from auditcoder.metrics.records import spent
@@ -117,42 +117,38 @@ def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
 
 
 def manifests_table(made: Mapping[RunId, Manifest]) -> Table:
-    """Return what the runs were made with: a line for each way, and the runs behind it."""
-    ways: dict[str, list[RunId]] = {}
+    """Return what the runs were made with: a line for each different thing, and its runs."""
+    seen: dict[tuple[str, str], list[RunId]] = {}
     for run, manifest in made.items():
-        ways.setdefault(encode(manifest).decode(), []).append(run)
+        for what, value in _parts(manifest).items():
+            seen.setdefault((what, value), []).append(run)
     return Table(
         name="manifests",
         title="What the runs were made with",
-        columns=(
-            *("method", "runs", "model", "weights", "decoding", "settings", "prompts"),
-            *("sandbox", "versions", "seed"),
+        columns=("what", "runs", "is"),
+        rows=tuple(
+            Row(cells=(what, len(runs), value), runs=tuple(runs))
+            for (what, value), runs in sorted(seen.items())
         ),
-        rows=tuple(_way(made[runs[0]], tuple(runs)) for runs in ways.values()),
-        notes=("prompts: the digest of all prompts that the method may use, by their digests",),
+        notes=("prompts: the digest of all prompts that a run may use, by their digests",),
     )
 
 
-def _way(manifest: Manifest, runs: tuple[RunId, ...]) -> Row:
-    return Row(
-        cells=(
-            manifest.method,
-            len(runs),
-            manifest.model,
-            manifest.weights,
-            _pairs(manifest.decoding),
-            _pairs(manifest.settings),
-            digest_of(manifest.prompts),
-            manifest.sandbox,
-            _pairs(manifest.versions),
-            manifest.seed,
-        ),
-        runs=runs,
-    )
+def _parts(manifest: Manifest) -> dict[str, str]:
+    return {
+        "model": manifest.model,
+        "weights": manifest.weights or "unknown",
+        "decoding": _pairs(manifest.decoding),
+        "settings": _pairs(manifest.settings),
+        "prompts": digest_of(manifest.prompts),
+        "sandbox": manifest.sandbox,
+        "versions": _pairs(manifest.versions),
+        "seed": str(manifest.seed),
+    }
 
 
 def _pairs(named: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in sorted(named.items()))
+    return ", ".join(f"{name} {value}" for name, value in sorted(named.items())) or "none"
 
 
 def _middle(counts: Iterable[int]) -> Cell:

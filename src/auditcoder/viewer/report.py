@@ -35,6 +35,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--rule); }
 thead th { font-weight: 600; vertical-align: bottom; border-bottom-color: var(--faint); }
 td { white-space: nowrap; }
+td.long, td.long button { white-space: normal; overflow-wrap: anywhere; text-align: left; }
+td.long { min-width: 28rem; }
 th[scope=row], th.label { text-align: left; font-weight: inherit; }
 th.label { font-weight: 600; }
 th:first-child { position: sticky; left: 0; background: var(--paper); padding-left: 0; }
@@ -76,6 +78,9 @@ code { font-size: .85em; }
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Were there ever something on the page that loads or runs, a browser would refuse it."""
+
+_LONG = 40
+"""Characters from which on a cell is text, and may take several lines."""
 
 _Behind: TypeAlias = dict[tuple[RunId, ...], dict[str, list[str]]]
 """Each set of runs once, with the tables and the lines that it is behind."""
@@ -152,7 +157,7 @@ def _cell(cell: Cell, number: int | None) -> str:
     text = escape(shown(cell))
     if cell is None:
         return f'<td class="none">{text}</td>'
-    return _td(number, text, 'tabindex="-1"')
+    return _td(number, text, 'tabindex="-1"', long=len(text) > _LONG)
 
 
 def _count(table: Table, row: Row, number: int | None) -> str:
@@ -166,12 +171,13 @@ def _many(runs: tuple[RunId, ...]) -> str:
     return f"{len(runs):,} run{'s' if len(runs) != 1 else ''}"
 
 
-def _td(number: int | None, text: str, attribute: str) -> str:
+def _td(number: int | None, text: str, attribute: str, *, long: bool = False) -> str:
     """Write a cell that opens a set of runs, if there is one."""
+    cell = '<td class="long">' if long else "<td>"
     if number is None:
-        return f"<td>{text}</td>"
+        return f"{cell}{text}</td>"
     opens = f'popovertarget="runs-{number}"'
-    return f'<td><button type="button" {opens} {attribute}>{text}</button></td>'
+    return f'{cell}<button type="button" {opens} {attribute}>{text}</button></td>'
 
 
 def _runs(number: int, runs: tuple[RunId, ...], lines: dict[str, list[str]]) -> str:

@@ -42,7 +42,7 @@ class Belief(Value):
 def fitted_weights() -> Weights:
     """Return the weights that this version comes with."""
     home = resources.files("auditcoder.lifecycle.locating")
-    return msgspec.json.decode((home / "weights.json").read_bytes(), type=Weights)
+    return msgspec.json.decode((home / "fitted.json").read_bytes(), type=Weights)
 
 
 def believe(noticed: Mapping[str, Mapping[str, float]], weights: Weights) -> list[Belief]:

@@ -17,7 +17,7 @@ import unittest
 from collections.abc import Callable, Iterable
 from typing import Any
 
-PROGRAM, DRIVER, PLAN, SEEN = "program.txt", "driver.txt", "plan.json", "seen.json"
+PROGRAM, DRIVER, PLAN, SEEN = "candidate.txt", "driver.txt", "plan.json", "seen.json"
 _MOST_CALLS = 4000
 _MOST_STEPS = 2000
 _MOST_STATES = 3000
