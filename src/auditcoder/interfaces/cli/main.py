@@ -101,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_form(audit)
     _add_bench(commands)
+    _add_faults(commands)
     _add_models(commands)
     doctor = "say what this machine has, what is missing, and how to get it"
     commands.add_parser(
@@ -274,6 +275,29 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     run.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="write JSON instead of text"
     )
+
+
+def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    summary = "make a benchmark of failures with ground truth from what models really wrote"
+    faults = commands.add_parser(
+        "faults", help=summary, description=summary[0].upper() + summary[1:] + "."
+    )
+    actions = faults.add_subparsers(dest="action", metavar="ACTION", required=True)
+    build = actions.add_parser(
+        "build",
+        help="run published classes, and find the methods that make them fail; resumable",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    build.add_argument("out", metavar="OUT", help="the file to write, a line of JSON a failure")
+    build.add_argument(
+        "--data", metavar="FOLDER", help="a local copy of the data (default: fetched from its home)"
+    )
+    build.add_argument("--models", metavar="A,B", help="only these models, with commas")
+    build.add_argument(
+        "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
+    )
+    build.add_argument("--json", action="store_true", help="write JSON instead of text")
 
 
 def _positive(text: str) -> int:

@@ -1,0 +1,1 @@
+"""FaultBench: classes that fail their tests, and the methods that are known to be why."""

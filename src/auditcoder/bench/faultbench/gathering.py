@@ -1,0 +1,146 @@
+"""Gathering: what the collectors notice about a failure whose cause is known.
+
+The reference never takes part. What other models wrote for the same task may: it is what a
+second opinion would be in use.
+"""
+
+import ast
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+
+from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth, Row
+from auditcoder.bench.faultbench.splicing import class_in, methods_of, splice
+from auditcoder.lifecycle.locating import outline, swapping
+from auditcoder.lifecycle.locating.reading import Reader
+from auditcoder.lifecycle.locating.signs import Sign, gathered
+from auditcoder.lifecycle.locating.swapping import Alternative
+from auditcoder.lifecycle.locating.watching import Trial, watch
+from auditcoder.lifecycle.ports import Sandbox
+
+MOST_SWAPS = 5
+"""Other implementations of one method that are tried, the commonest first."""
+
+
+class View(Enum):
+    """Which tests a locator sees."""
+
+    PROGRAM = "program"
+    """Those of the class as a whole, as in real use."""
+    ALL = "all"
+    """Those of single methods as well."""
+
+
+class Noticed(Row):
+    """What was noticed about one failure."""
+
+    id: str
+    task: str
+    kind: str
+    """Of the ground truth."""
+    truth: tuple[str, ...]
+    signs: dict[str, dict[str, float]]
+    """By method, then by sign."""
+    remote: bool
+    """Whether the fault is not in the method that the failing test called last."""
+    traceback: str
+    """The innermost method of the first failing test's traceback, if it has one."""
+    failing: tuple[tuple[str, ...], ...]
+    """The methods that ran in each failing test."""
+    passing: tuple[tuple[str, ...], ...]
+    runs: int
+    """Of the sandbox, beyond the one that failed."""
+    milliseconds: float
+
+
+def truth_of(record: FaultRecord, view: View) -> GroundTruth | None:
+    """Return the ground truth of a view; None where nothing fails in it."""
+    return record.ground_truth if view is View.ALL else record.ground_truth_program
+
+
+def gather(
+    sandbox: Sandbox,
+    record: FaultRecord,
+    tests: str,
+    others: Iterable[str],
+    view: View = View.PROGRAM,
+) -> Noticed | None:
+    """Let every collector look at a failure; None where nothing fails in this view."""
+    truth = truth_of(record, view)
+    if truth is None:
+        return None
+    began = time.monotonic()
+    seen_failing = [t for t in record.failing_tests if _in(t.test_class, record, view)]
+    seen_passing = [t for t in record.passing_tests if _in(t.test_class, record, view)]
+    names = tuple(f"{t.test_class}.{t.test_name}" for t in (*seen_failing, *seen_passing))
+    trial = Trial(tests, names)
+    nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
+    outlined = outline.outline(record.generated_code)
+    before = watch(sandbox, record.generated_code, nodes, trial)
+    tried = list(alternatives(record, others))
+    swapped = swapping.swap(sandbox, trial, before, tried)
+    reads = {name: one.reads for name, one in outlined.items()}
+    called = {call.node for call in before.calls}
+    noticed = [
+        *Reader(before, tests, reads).signs(),
+        *outline.signs(outlined, nodes, called),
+        *swapping.signs(swapped, nodes, before.failing),
+    ]
+    own = gathered(_named(sign, nodes) for sign in noticed)
+    last = seen_failing[0].direct[-1:] if seen_failing else ()
+    frames = [f.function for f in seen_failing[0].frames if f.kind == "gen"] if seen_failing else []
+    return Noticed(
+        id=record.id,
+        task=record.task_id,
+        kind=truth.kind,
+        truth=truth.nodes,
+        signs={name: own.get(name, {}) for name in nodes.values()},
+        remote=last != truth.nodes,
+        traceback=frames[-1] if frames else "",
+        failing=tuple(tuple(t.cov) for t in seen_failing),
+        passing=tuple(tuple(t.cov) for t in seen_passing),
+        runs=1 + len(tried),
+        milliseconds=1000 * (time.monotonic() - began),
+    )
+
+
+def _in(test_class: str, record: FaultRecord, view: View) -> bool:
+    return view is View.ALL or test_class == record.integration_class
+
+
+def _named(sign: Sign, nodes: Mapping[str, str]) -> Sign:
+    """Name methods as records do: without their class."""
+    return sign._replace(node=nodes.get(sign.node, sign.node))
+
+
+def alternatives(record: FaultRecord, others: Iterable[str]) -> Iterator[Alternative]:
+    """Yield the class with one method as others wrote it: what most of them agree on first."""
+    name = record.class_name
+    if class_in(record.generated_code, name) is None:
+        return
+    own = _bodies(record.generated_code, name)
+    known: dict[str, dict[str, list[str]]] = {}
+    for other in others:
+        for method, body in _bodies(other, name).items():
+            if body and body != own.get(method):
+                known.setdefault(method, {}).setdefault(body, []).append(other)
+    for place in record.methods:
+        found = sorted(known.get(place.name, {}).values(), key=len, reverse=True)
+        for code, *_ in found[:MOST_SWAPS]:
+            program = splice(record.generated_code, code, name, [place.name])
+            yield Alternative(f"{name}.{place.name}", program)
+
+
+def _bodies(code: str, class_name: str) -> dict[str, str]:
+    """Return what each method does; empty for one that does nothing."""
+    found = {}
+    for name, nodes in methods_of(code, class_name).items():
+        node = nodes[-1]
+        wordless = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        parts = [node.args, *wordless] if not all(map(_passes, wordless)) else []
+        found[name] = "\n".join(map(ast.dump, parts))
+    return found
+
+
+def _passes(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass)

@@ -1,0 +1,188 @@
+"""`faults build` as a user meets it, on invented answers; and on real ones, where they are."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.sandboxes.local import LocalSandbox
+from auditcoder.bench.faultbench.building import LEFT_OUT, answers, check_reference, examine
+from auditcoder.bench.faultbench.published import PUBLISHED, Published, read_subjects
+from auditcoder.bench.faultbench.records import read_records
+from auditcoder.bench.suite import Source
+from auditcoder.bench.suites import SUITES, suite
+from auditcoder.interfaces import faulting
+from auditcoder.interfaces.cli.exits import Exit
+from tests.bench.faultbench.invented import REFERENCE, ROW, WRONG_BOTH, WRONG_MEAN
+from tests.support.commands import Run, running
+
+DATA = Path(os.environ.get("AUDITCODER_DATA", "/nowhere"))
+with_data = pytest.mark.skipif(not DATA.is_dir(), reason="AUDITCODER_DATA names no folder")
+
+INVENTED = {
+    "careless": f"```python\n{WRONG_MEAN}```",
+    "hopeless": f"Here you are:\n{WRONG_BOTH}",
+    "good": REFERENCE,
+    "silent": "",
+}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Publish what was invented, and let no package be needed."""
+    data = tmp_path / "data" / "classeval"
+    (data / "model_output").mkdir(parents=True)
+    (data / "ClassEval_data.json").write_text(json.dumps([ROW, {**ROW, "task_id": "ClassEval_17"}]))
+    listed = []
+    for model, text in INVENTED.items():
+        path = f"classeval/model_output/{model}_class_H_greedy.json"
+        rows = [{"task_id": f"ClassEval_{n}", "predict": [text]} for n in (7, 17)]
+        (tmp_path / "data" / path).write_text(json.dumps(rows))
+        listed.append(Published(model, "class_H", Source(path=path)))
+    monkeypatch.setattr(faulting, "PUBLISHED", tuple(listed))
+    monkeypatch.setitem(SUITES, "classeval", suite("classeval")._replace(packages=()))
+    monkeypatch.chdir(tmp_path)
+    return running(capsys, monkeypatch)
+
+
+def build(run: Run, *more: str) -> dict[str, object]:
+    said = run("faults", "build", "out.jsonl", "--data", "data", "--json", *more)
+    assert said.code == Exit.OK, said.err
+    found: dict[str, object] = said.json
+    return found
+
+
+def refuse(*_: object) -> None:
+    raise AssertionError("nothing is left to be done")
+
+
+class TestBuild:
+    def test_failures_are_written_in_order(self, run: Run) -> None:
+        found = build(run, "--jobs", "2")
+        assert found["outcomes"] == {"fails": 2, "passes": 1, "unusable": 1}
+        first, second = read_records(Path("out.jsonl"))
+        assert (first.id, second.id) == (
+            "careless|class_H|ClassEval_7",
+            "hopeless|class_H|ClassEval_7",
+        )
+        assert first.ground_truth.nodes == ("mean",)
+        assert second.ground_truth.nodes == ("add", "mean")
+
+    def test_what_is_done_is_not_done_again(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = build(run)
+        before = Path("out.jsonl").read_bytes()
+        for name in ("examine", "check_reference"):
+            monkeypatch.setattr(faulting, name, refuse)
+        assert build(run) == found
+        assert Path("out.jsonl").read_bytes() == before
+
+    def test_a_build_that_was_cut_off_goes_on(self, run: Run) -> None:
+        build(run)
+        whole, done = Path("out.jsonl"), Path("out.jsonl.done")
+        before = whole.read_bytes()
+        whole.write_bytes(before[: before.index(b"\n") + 50])
+        lines = done.read_bytes().splitlines(keepends=True)
+        done.write_bytes(b"".join(lines[:-1]) + lines[-1][:5])
+        build(run)
+        assert whole.read_bytes() == before
+
+    def test_models_are_added_to_what_is_there(self, run: Run) -> None:
+        assert build(run, "--models", "hopeless,good")["models"] == {"hopeless": 1}
+        assert build(run)["models"] == {"careless": 1, "hopeless": 1}
+        assert len(read_records(Path("out.jsonl"))) == 2
+
+    def test_what_is_of_no_use_is_said(self, run: Run) -> None:
+        said = run("faults", "build", "out.jsonl", "--data", "data")
+        assert "2 failures, 1 classes that pass, 1 answers of no use" in said.out
+        assert "17 was left out: its tests take a day" in said.err
+        assert "4/4 answers" in said.err
+
+
+class TestMistakes:
+    def test_an_unknown_model_is_answered_with_the_known(self, run: Run) -> None:
+        said = run("faults", "build", "out.jsonl", "--models", "nobody")
+        assert said.code == Exit.NOT_FOUND
+        assert "[faults.model]" in said.err
+        assert "careless" in said.err
+
+    def test_a_file_of_something_else_is_not_overwritten(self, run: Run) -> None:
+        Path("out.jsonl").write_text("my diary\n")
+        said = run("faults", "build", "out.jsonl", "--data", "data")
+        assert said.code == Exit.UNREADABLE
+        assert Path("out.jsonl").read_text() == "my diary\n"
+
+    def test_a_word_on_what_was_done_that_is_none(self, run: Run) -> None:
+        Path("out.jsonl.done").write_text("{}\n")
+        said = run("faults", "build", "out.jsonl", "--data", "data")
+        assert said.code == Exit.UNREADABLE
+        assert "[faults.unreadable]" in said.err
+
+    @pytest.mark.parametrize("out", ["out.jsonl.gz", "no/folder/out.jsonl"])
+    def test_a_place_that_cannot_be_written(self, run: Run, out: str) -> None:
+        said = run("faults", "build", out, "--data", "data")
+        assert said.code == Exit.STORE
+        assert "[file.unwritable]" in said.err
+
+    def test_data_that_is_not_there(self, run: Run) -> None:
+        said = run("faults", "build", "out.jsonl", "--data", "data", "--models", "good")
+        assert said.code == Exit.OK
+        Path("data/classeval/model_output/good_class_H_greedy.json").unlink()
+        said = run("faults", "build", "out.jsonl", "--data", "data", "--models", "good")
+        assert said.code == Exit.UNAVAILABLE
+        assert "[data.missing]" in said.err
+
+    def test_what_holds_no_answers(self, run: Run) -> None:
+        Path("data/classeval/model_output/good_class_H_greedy.json").write_text("{}")
+        Path("data/classeval/model_output/silent_class_H_greedy.json").write_text("[3]")
+        said = run("faults", "build", "out.jsonl", "--data", "data")
+        assert said.code == Exit.UNAVAILABLE
+        assert "[faults.answers]" in said.err
+
+
+@with_data
+@pytest.mark.slow
+class TestTheWorld:
+    """On the real data; wants the packages of `pip install 'auditcoder[classeval]'`."""
+
+    @pytest.fixture(autouse=True)
+    def _packages(self) -> None:
+        for package in suite("classeval").packages:
+            pytest.importorskip(package)
+
+    def test_references_pass_their_tests(self) -> None:
+        known = suite("classeval")
+        with LocalSandbox(packages=known.packages) as sandbox:
+            failing = {
+                subject.task_id.removeprefix("ClassEval_")
+                for subject in read_subjects(DATA / "classeval" / "ClassEval_data.json")
+                if check_reference(sandbox, subject).outcome != "passes"
+            }
+        assert failing == known.unusable.keys() | LEFT_OUT.keys()
+
+    def test_ground_truth_agrees_with_the_finished_records(self) -> None:
+        """A sample, of the models whose answers are here."""
+        subjects = read_subjects(DATA / "classeval" / "ClassEval_data.json")
+        finished = {r.id: r for r in read_records(DATA / "faultbench" / "faultbench_dev.jsonl.gz")}
+        files = {
+            each.source.path: path
+            for each in PUBLISHED
+            for name in (each.source.path, *each.source.instead)
+            if (path := DATA / name).is_file()
+        }
+        there = [each for each in PUBLISHED if each.source.path in files]
+        both = [a for a in answers(there, files, subjects) if a.id in finished][::25]
+        if not both:
+            pytest.skip("no answers of the models that the records are of")
+        same = 0
+        with LocalSandbox(packages=suite("classeval").packages) as sandbox:
+            for answer in both:
+                _, made = examine(sandbox, answer)
+                wanted = finished[answer.id].ground_truth
+                same += made is not None and (made.ground_truth.kind, made.ground_truth.nodes) == (
+                    wanted.kind,
+                    wanted.nodes,
+                )
+        assert same >= 0.95 * len(both)

@@ -1,0 +1,115 @@
+"""Records: what is written is read, what others add does not matter, what is none says so."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from auditcoder.bench.faultbench.records import FaultRecord, read_records
+from auditcoder.domain.errors import NotFound, RecordUnreadable
+
+DATA = Path(os.environ.get("AUDITCODER_DATA", "/nowhere"))
+with_data = pytest.mark.skipif(not DATA.is_dir(), reason="AUDITCODER_DATA names no folder")
+
+RECORD = {
+    "id": "m|class_H|ClassEval_7",
+    "model": "m",
+    "mode": "class_H",
+    "task_id": "ClassEval_7",
+    "class_name": "Tally",
+    "skeleton": "class Tally: ...",
+    "generated_code": "class Tally: ...",
+    "code_sha1": "0" * 40,
+    "methods": [{"name": "add", "in_generated": False, "unit_test_class": None}],
+    "helpers": {"more": ["add"]},
+    "integration_class": None,
+    "flaky": False,
+    "failing_tests": [
+        {
+            "test_class": "T",
+            "test_name": "test_1",
+            "cov": {"add": 2},
+            "direct": ["add"],
+            "order": ["add"],
+            "kind": "exception",
+            "exc_type": "TypeError",
+            "message": "no",
+            "frames": [["test", "test_1", 12], ["gen", "add", None]],
+        }
+    ],
+    "passing_tests": [],
+    "not_run": [["T", "test_2"]],
+    "ground_truth": {
+        "unit_failing": [],
+        "missing_methods": ["add"],
+        "missing_imports": [],
+        "import_alone_fixes": False,
+        "kind": "single",
+        "nodes": ["add"],
+        "k": 1,
+        "tags": ["missing_methods"],
+        "runs": 3,
+    },
+    "ground_truth_program": None,
+}
+
+
+def written(folder: Path, *lines: object, name: str = "faults.jsonl") -> Path:
+    path = folder / name
+    text = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["faults.jsonl", "faults.jsonl.gz"])
+def test_what_is_read_can_be_written_as_it_was(tmp_path: Path, name: str) -> None:
+    (record,) = read_records(written(tmp_path, RECORD, name=name))
+    assert json.loads(msgspec.json.encode(record)) == RECORD
+    assert record.failing_tests[0].frames[0].line == 12
+
+
+def test_what_another_producer_adds_does_not_matter(tmp_path: Path) -> None:
+    truth = {**RECORD["ground_truth"], "certainty": 0.5}  # type: ignore[dict-item]
+    (record,) = read_records(written(tmp_path, {**RECORD, "origin": "x", "ground_truth": truth}))
+    assert record.ground_truth.nodes == ("add",)
+
+
+def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecordUnreadable, match="line 2"):
+        read_records(written(tmp_path, RECORD, {"id": 5}))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFound) as caught:
+        read_records(tmp_path / "nothing")
+    assert caught.value.code == "faults.missing"
+
+
+def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
+    path = tmp_path / "faults.jsonl.gz"
+    path.write_bytes(b"plain")
+    with pytest.raises(RecordUnreadable):
+        read_records(path)
+
+
+def test_a_last_line_that_was_cut_off_can_be_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, RECORD)
+    with path.open("ab") as file:
+        file.write(b'{"id": "m|cl')
+    assert len(read_records(path, torn=True)) == 1
+    with pytest.raises(RecordUnreadable):
+        read_records(path)
+
+
+@with_data
+def test_the_finished_records_of_others_are_read_as_they_are() -> None:
+    path = DATA / "faultbench" / "faultbench_dev.jsonl.gz"
+    records = read_records(path)
+    with gzip.open(path) as file:
+        lines = [json.loads(line) for line in file]
+    assert len(records) == 741
+    assert [json.loads(msgspec.json.encode(record)) for record in records] == lines
+    assert all(isinstance(record, FaultRecord) for record in records)
