@@ -2,6 +2,7 @@
 
 import ast
 import threading
+import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,12 @@ def parse(source: str) -> ast.Module:
     """Parse by the one grammar; raise one of PARSE_ERRORS otherwise."""
     with _PARSING:  # Python 3.11 counts the depth of a tree for all threads together
         return ast.parse(source, feature_version=GRAMMAR)
+
+
+def compiled(tree: ast.Module, file: str) -> types.CodeType:
+    """Compile what was parsed; raise one of PARSE_ERRORS if it cannot be."""
+    with _PARSING:  # a tree is gone through as a text is
+        return compile(tree, file, "exec", dont_inherit=True)
 
 
 def expression(text: str) -> ast.expr:

@@ -20,9 +20,10 @@ from auditcoder.domain.errors import DataUnavailable, NotFound
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import patience_for
 from auditcoder.interfaces.opening import Say, open_model, open_sandbox
-from auditcoder.interfaces.settings import read_settings
+from auditcoder.interfaces.settings import Settings, read_settings
 from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.budget import Budget
+from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options
 from auditcoder.methods.solving import Tools
 
@@ -132,24 +133,25 @@ _places: dict[bytes, _Place] = {}
 """One for each experiment that this process works for."""
 
 
-def _need_packages(chosen: Suite) -> None:
+def sandbox_for(chosen: Suite, settings: Settings, say: Say) -> Sandbox:
+    """Open a sandbox in which programs find the packages that they may import."""
     if lacking := [name for name in chosen.packages if find_spec(name) is None]:
         raise DataUnavailable(
             "suite.extra",
             f"programs for {chosen.title} may import {', '.join(lacking)}, not installed here",
             f"pip install 'auditcoder[{chosen.extra}]'",
         )
+    packages = tuple(dict.fromkeys((*settings.packages, *chosen.packages)))
+    return open_sandbox(replace(settings, packages=packages), say)
 
 
 def _open(experiment: Experiment, say: Say) -> _Place:
     chosen = suite(experiment.suite)
-    _need_packages(chosen)
     settings = read_settings()
-    packages = tuple(dict.fromkeys((*settings.packages, *chosen.packages)))
     address = experiment.model or settings.model
     with ExitStack() as held:
         ledger = held.enter_context(closing(open_store(experiment.store, create=True)))
-        sandbox = open_sandbox(replace(settings, packages=packages), say)
+        sandbox = sandbox_for(chosen, settings, say)
         held.callback(sandbox.close)
         model = held.enter_context(
             closing(open_model(address, settings, say, at_once=experiment.at_once))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from auditcoder.adapters.engines.local import LocalEngine
 from auditcoder.adapters.files import whole_file
@@ -26,8 +25,8 @@ from auditcoder.bench.faultbench.published import PUBLISHED, Published, read_sub
 from auditcoder.bench.faultbench.records import FaultRecord, read_records
 from auditcoder.bench.suites import suite
 from auditcoder.domain.errors import NotFound, RecordUnreadable, StoreError
-from auditcoder.interfaces.benching import files_of
-from auditcoder.interfaces.opening import Say, open_sandbox
+from auditcoder.interfaces.benching import files_of, sandbox_for
+from auditcoder.interfaces.opening import Say
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.ports import Sandbox
 
@@ -68,11 +67,9 @@ def build(
     subjects = read_subjects(files[known.sources[0].path])
     left_out = dict(known.unusable) | dict(LEFT_OUT)
     subjects = [s for s in subjects if s.task_id.removeprefix("ClassEval_") not in left_out]
-    settings = read_settings()
-    packages = tuple(dict.fromkeys((*settings.packages, *known.packages)))
     with ExitStack() as held:
         shelf = held.enter_context(Shelf(out))
-        sandbox = open_sandbox(replace(settings, packages=packages), say)
+        sandbox = sandbox_for(known, read_settings(), say)
         held.callback(sandbox.close)
         for subject in subjects:
             kept = shelf.done.get(reference_id(subject))

@@ -22,10 +22,12 @@ from typing import Any, Self
 
 from auditcoder.adapters.sandboxes import surroundings
 from auditcoder.adapters.sandboxes.inside import folders
-from auditcoder.adapters.sandboxes.inside.judging import prepared
+from auditcoder.adapters.sandboxes.inside.judging import says_something
 from auditcoder.adapters.sandboxes.reading import Seen, outcome
+from auditcoder.domain.binding import PARSE_ERRORS, compiled, parsed
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
+    TESTS_FILE,
     Action,
     CallFunction,
     Execution,
@@ -441,11 +443,13 @@ def _ready(code: str) -> str:
     """Compile test code that is long, once for all programs that it will judge."""
     if len(code) < _LONG:
         return ""
+    tree = parsed(code)
+    if tree is None or not says_something(tree.body):
+        return ""  # the run itself will tell
     try:
-        made = prepared(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""  # which the run itself will tell
-    return base64.b64encode(marshal.dumps(made)).decode() if made else ""
+        return base64.b64encode(marshal.dumps(compiled(tree, TESTS_FILE))).decode()
+    except PARSE_ERRORS:
+        return ""
 
 
 def _stdin(text: str) -> str:

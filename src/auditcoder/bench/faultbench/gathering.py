@@ -4,13 +4,12 @@ The reference never takes part. What other models wrote for the same task may: i
 second opinion would be in use.
 """
 
-import ast
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth, Row
-from auditcoder.bench.faultbench.splicing import class_in, methods_of, splice
+from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
 from auditcoder.lifecycle.locating import outline, swapping
 from auditcoder.lifecycle.locating.reading import Reader
 from auditcoder.lifecycle.locating.signs import Sign, gathered
@@ -135,12 +134,6 @@ def _bodies(code: str, class_name: str) -> dict[str, str]:
     """Return what each method does; empty for one that does nothing."""
     found = {}
     for name, nodes in methods_of(code, class_name).items():
-        node = nodes[-1]
-        wordless = node.body[1:] if ast.get_docstring(node) is not None else node.body
-        parts = [node.args, *wordless] if not all(map(_passes, wordless)) else []
-        found[name] = "\n".join(map(ast.dump, parts))
+        empty = all(map(outline.does_nothing, nodes[-1].body))
+        found[name] = "" if empty else meaning(nodes[-1])
     return found
-
-
-def _passes(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Pass)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from auditcoder.bench.faultbench.splicing import methods_of
 from auditcoder.bench.suite import Source
+from auditcoder.domain.binding import parse
 from auditcoder.domain.errors import DataUnavailable
 from auditcoder.domain.values import Digest
 
@@ -163,7 +164,7 @@ def _named_for(method: str, test_classes: list[str]) -> str | None:
 def _cases(tests: str) -> tuple[tuple[str, str], ...]:
     found = {
         (holder.name, node.name): None
-        for holder in ast.parse(tests).body
+        for holder in parse(tests).body
         if isinstance(holder, ast.ClassDef)
         for node in holder.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test")

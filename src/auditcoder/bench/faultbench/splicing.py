@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import TypeAlias
 
+from auditcoder.domain.binding import parse, parsed
+
 _Method: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 _KNOWN = {
@@ -33,10 +35,8 @@ _KNOWN = {
 
 def class_in(code: str, class_name: str) -> ast.ClassDef | None:
     """Return the class of that name, the last one if there are more; None if there is none."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    tree = parsed(code)
+    body = tree.body if tree else []
     found = [n for n in body if isinstance(n, ast.ClassDef) and n.name == class_name]
     return found[-1] if found else None
 
@@ -57,7 +57,7 @@ def different(code: str, reference: str, class_name: str) -> list[str]:
     return [
         name
         for name, nodes in methods_of(reference, class_name).items()
-        if list(map(_meaning, own.get(name, ()))) != list(map(_meaning, nodes))
+        if list(map(meaning, own.get(name, ()))) != list(map(meaning, nodes))
     ]
 
 
@@ -71,7 +71,7 @@ def called_alike(code: str, reference: str, class_name: str) -> set[str]:
     }
 
 
-def _meaning(method: _Method) -> str:
+def meaning(method: _Method) -> str:
     """Return what a method does, as far as text can say: without its docstring."""
     wordless = method.body[1:] if ast.get_docstring(method) is not None else method.body
     return "\n".join([_head(method), *map(ast.dump, wordless)])
@@ -109,7 +109,7 @@ def splice(code: str, reference: str, class_name: str, names: Collection[str]) -
 
 def with_imports(code: str, imports: Collection[str]) -> str:
     """Put imports in front, behind those that must come first."""
-    body = ast.parse(code).body
+    body = parse(code).body
     late = [n for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
     lines = _lines(code)
     place = (late[-1].end_lineno or 0) if late else 0
@@ -201,7 +201,7 @@ def _needed_imports(
     used = {node.id for node in walked if isinstance(node, ast.Name)}
     there = {_bound(alias) for alias in _imported(code)}
     lines = []
-    for node in ast.parse(reference).body:
+    for node in parse(reference).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             lacking = [a for a in node.names if _bound(a) in used and _bound(a) not in there]
             if lacking:
@@ -211,7 +211,7 @@ def _needed_imports(
 
 
 def _imported(code: str) -> Iterator[ast.alias]:
-    for node in ast.parse(code).body:
+    for node in parse(code).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from node.names
 

@@ -258,22 +258,27 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     run.add_argument("--first", metavar="N", type=_positive, help="only the first N of them")
     run.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
-    run.add_argument(
-        "--data", metavar="FOLDER", help="a local copy of the data (default: fetched from its home)"
-    )
+    _add_data(run)
     run.add_argument("--max-repairs", metavar="K", type=_whole, default=3, help="default: 3")
     run.add_argument(
         "--budget-tokens", metavar="N", type=_positive, help="the most tokens for each run"
     )
     run.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
-    run.add_argument(
-        "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
-    )
     run.add_argument("--engine", choices=["local", "dask"], default="local")
     run.add_argument("--address", metavar="ADDRESS", help="of the Dask scheduler")
     run.add_argument("--store", metavar="STORE", help=_STORE_HELP)
     run.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="write JSON instead of text"
+    )
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    """Say where data is taken from, and how much is done with it at a time."""
+    parser.add_argument(
+        "--data", metavar="FOLDER", help="a local copy of the data (default: fetched from its home)"
+    )
+    parser.add_argument(
+        "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
     )
 
 
@@ -290,13 +295,8 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     build.add_argument("out", metavar="OUT", help="the file to write, a line of JSON a failure")
-    build.add_argument(
-        "--data", metavar="FOLDER", help="a local copy of the data (default: fetched from its home)"
-    )
+    _add_data(build)
     build.add_argument("--models", metavar="A,B", help="only these models, with commas")
-    build.add_argument(
-        "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
-    )
     build.add_argument("--json", action="store_true", help="write JSON instead of text")
 
 

@@ -1,15 +1,10 @@
 """From signs to belief: how likely each function is at fault, and what speaks for and against it.
 
-Every sign has a weight; the weights were fitted on failures with known ground truth, as
-`benchmarks/locate.py` says, and are kept beside this file with what they were fitted on.
+Every sign has a weight; weights are fitted on failures with known ground truth.
 """
 
 import math
 from collections.abc import Mapping
-from functools import cache
-from importlib import resources
-
-import msgspec
 
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.signs import Kind
@@ -36,13 +31,6 @@ class Belief(Value):
     points: tuple[str, ...] = ()
     """What points to it, the weightiest first."""
     speaks_against: tuple[str, ...] = ()
-
-
-@cache
-def fitted_weights() -> Weights:
-    """Return the weights that this version comes with."""
-    home = resources.files("auditcoder.lifecycle.locating")
-    return msgspec.json.decode((home / "fitted.json").read_bytes(), type=Weights)
 
 
 def believe(noticed: Mapping[str, Mapping[str, float]], weights: Weights) -> list[Belief]:

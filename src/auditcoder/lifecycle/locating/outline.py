@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from auditcoder.domain.binding import parse
+from auditcoder.domain.binding import parsed
 from auditcoder.lifecycle.locating.signs import Kind, Sign
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -21,11 +21,9 @@ class Outlined(NamedTuple):
 
 def outline(program: str) -> dict[str, Outlined]:
     """Return the functions and methods of a program by their qualified names."""
-    try:
-        tree = parse(program)
-    except SyntaxError:
-        return {}
-    return {name: _outlined(function) for name, function in functions(tree.body)}
+    tree = parsed(program)
+    found = functions(tree.body) if tree else ()
+    return {name: _outlined(function) for name, function in found}
 
 
 def functions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:
@@ -39,10 +37,11 @@ def functions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str,
 
 def _outlined(function: Function) -> Outlined:
     named = (part.attr for part in ast.walk(function) if isinstance(part, ast.Attribute))
-    return Outlined(frozenset(named), all(map(_does_nothing, function.body)))
+    return Outlined(frozenset(named), all(map(does_nothing, function.body)))
 
 
-def _does_nothing(statement: ast.stmt) -> bool:
+def does_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement leaves everything as it is, or refuses to be one."""
     match statement:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True

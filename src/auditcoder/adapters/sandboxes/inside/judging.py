@@ -27,12 +27,6 @@ class Tampering(Exception):
     """The candidate laid hands on what judges it."""
 
 
-def prepared(code: str) -> types.CodeType | None:
-    """Compile test code; None if it says nothing by itself, and has to be looked at."""
-    tree = ast.parse(code)
-    return compile(tree, TESTS, "exec", dont_inherit=True) if _says_something(tree.body) else None
-
-
 def run_tests(
     code: str,
     program: types.ModuleType,
@@ -42,7 +36,7 @@ def run_tests(
 ) -> None:
     """Run unittest classes and `test…` functions; where there are none, the code is the test.
 
-    `ready` is the same code as `prepared` made it, where there was an occasion.
+    `ready` is the same code, compiled before, if it says something by itself.
     """
     _attest(_MACHINERY + _BUILTINS)
     _refuse_added(_PLAIN)
@@ -55,7 +49,7 @@ def run_tests(
     cases = _cases(own)
     if not cases:
         _attest(_MACHINERY + _BUILTINS)
-        said = bool(ready) or _says_something(ast.parse(code).body)
+        said = bool(ready) or says_something(ast.parse(code).body)
         report("planned", count=int(said))
         if said:
             report("test", name="", verdict="passed", message="", frames=[])
@@ -158,7 +152,7 @@ def _classes(cases: list[unittest.TestCase]) -> list[type]:
     return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN}]
 
 
-def _says_something(lines: list[ast.stmt]) -> bool:
+def says_something(lines: list[ast.stmt]) -> bool:
     """Whether the code, as it is read from top to bottom, asserts or calls anything."""
     for line in lines:
         if isinstance(line, ast.Assert):
@@ -168,7 +162,7 @@ def _says_something(lines: list[ast.stmt]) -> bool:
         if isinstance(line, ast.If) and "__name__" in ast.unparse(line.test):
             continue
         if isinstance(line, ast.For | ast.While | ast.With | ast.Try | ast.If) and (
-            _says_something(line.body)
+            says_something(line.body)
         ):
             return True
     return False
