@@ -3,8 +3,9 @@
 import random
 
 import pytest
+from msgspec.structs import replace
 
-from auditcoder.bench.faultbench.fitting import cross_validated, fit
+from auditcoder.bench.faultbench.fitting import cross_validated, fit, folds, open_questions
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.scoring import score
 
@@ -25,6 +26,7 @@ def cases(number: int, told: float, seed: int = 0) -> list[Noticed]:
                 kind="single",
                 truth=(fault,),
                 signs={name: {"RAISED": 1.0} if name == pointed else {} for name in "fgh"},
+                swaps=None,
                 remote=False,
                 traceback="",
                 failing=(),
@@ -44,7 +46,7 @@ def top1(made: list[Noticed]) -> float:
 
 
 def test_a_sign_that_tells_is_weighed_and_found() -> None:
-    weights = fit(cases(200, told=0.9))
+    weights = fit(cases(200, told=0.9)).looked
     assert weights.signs["RAISED"] > 2.0
     assert weights.signs["ALWAYS"] < 0.0
     assert top1(cases(200, told=0.9)) > 0.85
@@ -56,12 +58,22 @@ def test_a_sign_that_does_not_tell_leaves_chance() -> None:
 
 def test_no_failure_is_judged_by_weights_that_saw_its_task() -> None:
     made = cases(60, told=0.9)
-    alone = [case for case in made if case.task == "task 3"]
-    others = [case for case in made if case.task != "task 3"]
-    by_fold = dict(zip((c.id for c in made), cross_validated(made, folds=20), strict=True))
-    weights = fit(others)
-    from auditcoder.lifecycle.locating.believing import believe
+    judged = [number for _, numbers in folds(made) for number in numbers]
+    assert sorted(judged) == list(range(60))
+    for learnt, numbers in folds(made):
+        assert not {case.task for case in learnt} & {made[n].task for n in numbers}
 
-    for case in alone:
-        expected = {b.node: b.probability for b in believe(case.signs, weights)}
-        assert by_fold[case.id] == pytest.approx(expected)
+
+def test_what_one_look_makes_clear_is_not_asked_again() -> None:
+    clear, unclear = cases(200, told=1.0), cases(200, told=0.4)
+    assert not any(open_questions(clear))
+    assert all(own == frozenset("fgh") for own in open_questions(unclear))
+
+
+def test_other_implementations_are_weighed_where_they_were_tried() -> None:
+    made = [
+        replace(case, swaps={n: {"HEALS": 1.0} if n in case.truth else {} for n in "fgh"})
+        for case in cases(200, told=0.4)
+    ]
+    assert top1(made) > 0.95
+    assert fit(made).tried.signs["HEALS"] > 2.0

@@ -14,6 +14,7 @@ def case(number: int, kind: str, truth: tuple[str, ...], *, remote: bool = False
         kind=kind,
         truth=truth,
         signs={"f": {}, "g": {}, "h": {}},
+        swaps=None,
         remote=remote,
         traceback="",
         failing=(),

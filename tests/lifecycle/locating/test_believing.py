@@ -5,12 +5,19 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.lifecycle.locating.believing import Weights, believe, logistic
+from auditcoder.lifecycle.locating.believing import (
+    Belief,
+    Fitted,
+    Weights,
+    believe,
+    logistic,
+    settled,
+    weigh,
+)
 from auditcoder.lifecycle.locating.signs import Kind
 
 WEIGHTS = Weights(
-    signs={"ALWAYS": -2.0, "RAISED": 1.0, "RAISED_FIRST": 2.0, "FINE": -1.5, "BEFORE": 0.1},
-    fitted={},
+    signs={"ALWAYS": -2.0, "RAISED": 1.0, "RAISED_FIRST": 2.0, "FINE": -1.5, "BEFORE": 0.1}
 )
 
 
@@ -38,3 +45,27 @@ def test_more_weight_is_never_less_likely(one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert 0.0 <= logistic(low) <= logistic(high) <= 1.0
     assert math.isclose(logistic(one) + logistic(-one), 1.0)
+
+
+def test_it_is_settled_if_everyone_is_clear_and_somebody_is_to_blame() -> None:
+    def likely(*probabilities: float) -> list[Belief]:
+        return [Belief(node=str(n), probability=p) for n, p in enumerate(probabilities)]
+
+    assert settled(likely(0.95, 0.02))
+    assert settled(likely(0.95, 0.97, 0.02))
+    assert not settled(likely(0.95, 0.4))
+    assert not settled(likely(0.02, 0.01))
+    assert not settled([])
+
+
+def test_what_was_tried_counts_only_where_looking_left_doubt() -> None:
+    fitted = Fitted(
+        looked=Weights(signs={"ALWAYS": -4.0, "RAISED": 8.0, "BEFORE": 4.0}),
+        tried=Weights(signs={"ALWAYS": -4.0, "HEALS": 8.0}),
+    )
+    tried = {"f": {}, "g": {"HEALS": 1.0}}
+    clear = weigh({"f": {"RAISED": 1.0}, "g": {}}, tried, fitted)
+    assert (clear[0].node, clear[0].probability) == ("f", logistic(4.0))
+    doubtful = weigh({"f": {"BEFORE": 1.0}, "g": {}}, tried, fitted)
+    assert (doubtful[0].node, doubtful[0].probability) == ("g", logistic(4.0))
+    assert weigh({"f": {"BEFORE": 1.0}, "g": {}}, None, fitted)[0].node == "f"

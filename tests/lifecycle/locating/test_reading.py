@@ -143,3 +143,24 @@ def test_a_statement_is_read_without_those_inside_of_it() -> None:
     assert lines[2].stored == {"y"}
     assert lines[3].asserts
     assert lines[3].attributes == {"w"}
+
+
+SHELF = (
+    "class Shelf:\n    def __init__(self):\n        self.books = ['a', 'b']\n"
+    "    def take(self, name):\n        self.books = []\n"
+    "    def seen(self):\n        return list(self.books)\n"
+    "    def clear(self):\n        pass\n"
+)
+
+
+def test_what_changed_between_a_right_answer_and_a_wrong_one_is_seen(sandbox: Sandbox) -> None:
+    driver = "s = Shelf()\nassert s.seen() == ['a', 'b']\ns.take('a')\nassert s.seen() == ['b']\n"
+    kinds = noticed(sandbox, SHELF, driver)
+    assert Kind.SINCE_FINE in kinds["Shelf.take"]
+    assert {Kind.ANSWERED, Kind.WAS_FINE} <= kinds["Shelf.seen"]
+
+
+def test_who_was_called_last_and_left_alone_what_is_read_is_seen(sandbox: Sandbox) -> None:
+    kinds = noticed(sandbox, SHELF, "s = Shelf()\ns.clear()\nassert s.books == []\n")
+    assert {Kind.RECENT, Kind.LEFT_ALONE} <= kinds["Shelf.clear"]
+    assert Kind.WROTE_ALONE in kinds["Shelf.__init__"]

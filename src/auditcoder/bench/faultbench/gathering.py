@@ -5,19 +5,27 @@ second opinion would be in use.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 
-from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth, Row
+from msgspec.structs import replace
+
+from auditcoder.bench.faultbench.records import (
+    FailingTest,
+    FaultRecord,
+    GroundTruth,
+    PassingTest,
+    Row,
+)
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
-from auditcoder.lifecycle.locating import outline, swapping
-from auditcoder.lifecycle.locating.reading import Reader
+from auditcoder.lifecycle.locating import outline
+from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
 from auditcoder.lifecycle.locating.signs import Sign, gathered
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.watching import Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
 
-MOST_SWAPS = 5
+MOST_SWAPS = 3
 """Other implementations of one method that are tried, the commonest first."""
 
 
@@ -39,7 +47,9 @@ class Noticed(Row):
     """Of the ground truth."""
     truth: tuple[str, ...]
     signs: dict[str, dict[str, float]]
-    """By method, then by sign."""
+    """What one watched run shows, by method, then by sign."""
+    swaps: dict[str, dict[str, float]] | None
+    """What other implementations show; None where none was tried."""
     remote: bool
     """Whether the fault is not in the method that the failing test called last."""
     traceback: str
@@ -50,6 +60,12 @@ class Noticed(Row):
     runs: int
     """Of the sandbox, beyond the one that failed."""
     milliseconds: float
+    fault: str = ""
+    """What was put in, where something was."""
+    rules: tuple[str, ...] | None = None
+    """What the paper's rules name; None where they were not asked."""
+    crossings: tuple[tuple[str, str], ...] = ()
+    """Who handed to whom what that one does not take."""
 
 
 def truth_of(record: FaultRecord, view: View) -> GroundTruth | None:
@@ -58,34 +74,16 @@ def truth_of(record: FaultRecord, view: View) -> GroundTruth | None:
 
 
 def gather(
-    sandbox: Sandbox,
-    record: FaultRecord,
-    tests: str,
-    others: Iterable[str],
-    view: View = View.PROGRAM,
+    sandbox: Sandbox, record: FaultRecord, tests: str, view: View = View.PROGRAM
 ) -> Noticed | None:
-    """Let every collector look at a failure; None where nothing fails in this view."""
+    """Look at a failure, with one watched run; None where nothing fails in this view."""
     truth = truth_of(record, view)
     if truth is None:
         return None
     began = time.monotonic()
-    seen_failing = [t for t in record.failing_tests if _in(t.test_class, record, view)]
-    seen_passing = [t for t in record.passing_tests if _in(t.test_class, record, view)]
-    names = tuple(f"{t.test_class}.{t.test_name}" for t in (*seen_failing, *seen_passing))
-    trial = Trial(tests, names)
-    nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
-    outlined = outline.outline(record.generated_code)
-    before = watch(sandbox, record.generated_code, nodes, trial)
-    tried = list(alternatives(record, others))
-    swapped = swapping.swap(sandbox, trial, before, tried)
-    reads = {name: one.reads for name, one in outlined.items()}
-    called = {call.node for call in before.calls}
-    noticed = [
-        *Reader(before, tests, reads).signs(),
-        *outline.signs(outlined, nodes, called),
-        *swapping.signs(swapped, nodes, before.failing),
-    ]
-    own = gathered(_named(sign, nodes) for sign in noticed)
+    seen_failing, seen_passing = _tests(record, view)
+    failing, nodes = _failing(record, tests, view)
+    own = gathered(_named(sign, nodes) for sign in look(sandbox, failing).signs)
     last = seen_failing[0].direct[-1:] if seen_failing else ()
     frames = [f.function for f in seen_failing[0].frames if f.kind == "gen"] if seen_failing else []
     return Noticed(
@@ -94,12 +92,53 @@ def gather(
         kind=truth.kind,
         truth=truth.nodes,
         signs={name: own.get(name, {}) for name in nodes.values()},
+        swaps=None,
         remote=last != truth.nodes,
         traceback=frames[-1] if frames else "",
         failing=tuple(tuple(t.cov) for t in seen_failing),
         passing=tuple(tuple(t.cov) for t in seen_passing),
-        runs=1 + len(tried),
+        runs=1,
         milliseconds=1000 * (time.monotonic() - began),
+    )
+
+
+def gather_more(
+    sandbox: Sandbox,
+    record: FaultRecord,
+    tests: str,
+    others: Iterable[str],
+    before: Noticed,
+    plausible: Collection[str],
+    view: View = View.PROGRAM,
+) -> Noticed:
+    """Try what others wrote in the places of the methods that may be at fault."""
+    began = time.monotonic()
+    failing, nodes = _failing(record, tests, view)
+    seen = watch(sandbox, failing.program, (), failing.trial)
+    tried = list(alternatives(record, others, plausible))
+    swaps = intervene(sandbox, failing, seen, tried)
+    own = gathered(_named(sign, nodes) for sign in swaps)
+    return replace(
+        before,
+        swaps={name: own.get(name, {}) for name in nodes.values()},
+        runs=before.runs + len(tried),
+        milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
+    )
+
+
+def _failing(record: FaultRecord, tests: str, view: View) -> tuple[Failing, dict[str, str]]:
+    """Return what fails, and how records name its methods."""
+    failing, passing = _tests(record, view)
+    names = tuple(f"{t.test_class}.{t.test_name}" for t in (*failing, *passing))
+    nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
+    return Failing(record.generated_code, tuple(nodes), Trial(tests, names)), nodes
+
+
+def _tests(record: FaultRecord, view: View) -> tuple[list[FailingTest], list[PassingTest]]:
+    """Return the tests of a view: those that fail, and those that pass."""
+    return (
+        [t for t in record.failing_tests if _in(t.test_class, record, view)],
+        [t for t in record.passing_tests if _in(t.test_class, record, view)],
     )
 
 
@@ -112,7 +151,9 @@ def _named(sign: Sign, nodes: Mapping[str, str]) -> Sign:
     return sign._replace(node=nodes.get(sign.node, sign.node))
 
 
-def alternatives(record: FaultRecord, others: Iterable[str]) -> Iterator[Alternative]:
+def alternatives(
+    record: FaultRecord, others: Iterable[str], plausible: Collection[str]
+) -> Iterator[Alternative]:
     """Yield the class with one method as others wrote it: what most of them agree on first."""
     name = record.class_name
     if class_in(record.generated_code, name) is None:
@@ -123,7 +164,7 @@ def alternatives(record: FaultRecord, others: Iterable[str]) -> Iterator[Alterna
         for method, body in _bodies(other, name).items():
             if body and body != own.get(method):
                 known.setdefault(method, {}).setdefault(body, []).append(other)
-    for place in record.methods:
+    for place in (method for method in record.methods if method.name in plausible):
         found = sorted(known.get(place.name, {}).values(), key=len, reverse=True)
         for code, *_ in found[:MOST_SWAPS]:
             program = splice(record.generated_code, code, name, [place.name])

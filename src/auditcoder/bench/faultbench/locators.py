@@ -9,16 +9,6 @@ from auditcoder.bench.faultbench.scoring import Answer
 from auditcoder.lifecycle.locating.signs import Kind
 from auditcoder.lifecycle.locating.spectra import FORMULAS, most_suspicious, suspicion
 
-SWAPS = frozenset(
-    kind.name
-    for kind in (
-        *(Kind.HEALS, Kind.HEALS_OFTEN, Kind.MENDS, Kind.MENDS_OFTEN, Kind.MENDS_SOME),
-        *(Kind.MENDS_MANY, Kind.HARMS, Kind.NO_MATTER, Kind.OTHER_HEALS, Kind.OTHER_MENDS),
-        *(Kind.TRIED, Kind.UNTRIED),
-    )
-)
-"""The signs that other implementations give."""
-
 _SLICE = (
     *(Kind.RAISED, Kind.LACKED, Kind.CAME_THROUGH, Kind.ANSWERED, Kind.MADE),
     *(Kind.WROTE_ALONE, Kind.RECENT),
@@ -69,8 +59,4 @@ def named(beliefs: Mapping[str, float], least: float, each: float) -> Answer:
 
 def without_swaps(case: Noticed) -> Noticed:
     """Return the case as it is before other implementations are tried."""
-    signs = {
-        method: {name: s for name, s in own.items() if name not in SWAPS}
-        for method, own in case.signs.items()
-    }
-    return replace(case, signs=signs)
+    return replace(case, swaps=None)

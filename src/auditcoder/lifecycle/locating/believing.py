@@ -1,16 +1,22 @@
 """From signs to belief: how likely each function is at fault, and what speaks for and against it.
 
-Every sign has a weight; weights are fitted on failures with known ground truth.
+Every sign has a weight; weights are fitted on failures with known ground truth. There are two
+sets: for what one watched run shows, and, where that leaves something open, for what other
+implementations show as well.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.signs import Kind
 
 ALWAYS = "ALWAYS"
 """The sign that every function has."""
+SURE = 0.9
+"""So likely, or so unlikely, is clear enough."""
+PLAUSIBLE = 0.05
+"""What is less likely is not worth a try."""
 _MENTIONED = 0.2
 """A sign that weighs less is not worth a reviewer's time."""
 
@@ -19,8 +25,15 @@ class Weights(Value):
     """What each sign says for (above nought) or against (below) a function being at fault."""
 
     signs: dict[str, float]
-    fitted: dict[str, str]
-    """On what, how, and what came of it."""
+    cases: int = 0
+    """On how many failures they were fitted."""
+
+
+class Fitted(Value):
+    """The weights of both sets."""
+
+    looked: Weights
+    tried: Weights
 
 
 class Belief(Value):
@@ -37,6 +50,25 @@ def believe(noticed: Mapping[str, Mapping[str, float]], weights: Weights) -> lis
     """Weigh what was noticed about each function; the likeliest first."""
     beliefs = [_belief(node, own, weights) for node, own in noticed.items()]
     return sorted(beliefs, key=lambda belief: (-belief.probability, belief.node))
+
+
+def settled(beliefs: Iterable[Belief]) -> bool:
+    """Whether of every function it is clear enough if it is at fault, and one is."""
+    likely = [belief.probability for belief in beliefs]
+    return any(p >= SURE for p in likely) and all(p >= SURE or p <= 1 - SURE for p in likely)
+
+
+def weigh(
+    looked: Mapping[str, Mapping[str, float]],
+    tried: Mapping[str, Mapping[str, float]] | None,
+    fitted: Fitted,
+) -> list[Belief]:
+    """Weigh what was seen and, where something was tried because that left doubt, all of it."""
+    first = believe(looked, fitted.looked)
+    if tried is None or settled(first):
+        return first
+    both = {node: {**own, **tried.get(node, {})} for node, own in looked.items()}
+    return believe(both, fitted.tried)
 
 
 def _belief(node: str, own: Mapping[str, float], weights: Weights) -> Belief:

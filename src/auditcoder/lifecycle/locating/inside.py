@@ -2,16 +2,19 @@
 
 A step is a statement of the code that uses the program. The first that fails would hide what the
 others show, so each is tried. Of every call of a responsibility it is noted who called it, what
-it was given and returned, and which attributes and files were other afterwards; of every step,
-which calls made the values that it saw. This file is sent into the sandbox as text, and imports
-nothing of ours.
+it was given, by whom, and returned, which promises that broke, how long it took, and which
+attributes and files were other afterwards; of every step, which calls made the values that it
+saw. This file is sent into the sandbox as text, and imports nothing of ours.
 """
 
 import ast
+import copy
 import json
+import opcode
 import os
 import signal
 import sys
+import time
 import types
 import unittest
 from collections.abc import Callable, Iterable
@@ -21,7 +24,12 @@ PROGRAM, DRIVER, PLAN, SEEN = "candidate.txt", "driver.txt", "plan.json", "seen.
 _MOST_CALLS = 4000
 _MOST_STEPS = 2000
 _MOST_STATES = 3000
+_MOST_JUDGED = 300
+"""Calls of one function whose promises are looked at."""
 _SHORT, _LONG = 200, 4000
+_RETURNING = {opcode.opmap[n] for n in ("RETURN_VALUE", "RETURN_CONST") if n in opcode.opmap}
+_ITEMS = 20
+"""Items of a collection that are looked at to say what it holds."""
 
 
 class OutOfTime(BaseException):
@@ -37,6 +45,39 @@ def brief(value: object, size: int = _SHORT) -> str:
     return text if len(text) <= size else f"{text[:size]}…"
 
 
+def is_plain(value: object) -> bool:
+    """Whether being the same object means nothing."""
+    return isinstance(value, bool | int | float | str | bytes | type(None))
+
+
+def says_little(value: object) -> bool:
+    """Whether a value is so common that an equal one proves nothing."""
+    return value is None or (isinstance(value, bool | int) and value in {0, 1}) or value in (
+        "", b"", [], {}, (),
+    )  # fmt: skip
+
+
+def shape(value: object, depth: int = 3) -> str:
+    """Write the type of a value as an annotation would."""
+    name = type(value).__name__
+    if value is None or depth == 0:
+        return "None" if value is None else name
+    if isinstance(value, tuple):
+        parts = [shape(part, depth - 1) for part in value[:_ITEMS]]
+        return f"{name}[{', '.join(parts)}]" if parts else name
+    if isinstance(value, dict):
+        keys, values = list(value)[:_ITEMS], list(value.values())[:_ITEMS]
+        return f"{name}[{_any_of(keys, depth)}, {_any_of(values, depth)}]" if keys else name
+    if isinstance(value, list | set | frozenset):
+        items = [item for item, _ in zip(value, range(_ITEMS), strict=False)]
+        return f"{name}[{_any_of(items, depth)}]" if items else name
+    return name
+
+
+def _any_of(items: list[Any], depth: int) -> str:
+    return " | ".join(sorted({shape(item, depth - 1) for item in items}))
+
+
 def owners(code: types.CodeType, names: frozenset[str]) -> dict[types.CodeType, str]:
     """Say which code objects are those of the named functions."""
     found: dict[types.CodeType, str] = {}
@@ -48,17 +89,74 @@ def owners(code: types.CodeType, names: frozenset[str]) -> dict[types.CodeType, 
     return found
 
 
+class Promises:
+    """Says which promises a call breaks: requirements as it begins, assurances as it ends."""
+
+    def __init__(self, told: dict[str, dict[str, list[str]]], space: dict[str, Any]) -> None:
+        self._space = space
+        self._judged: dict[str, int] = {}
+        self._known = {
+            (node, which): [self._compiled(text) for text in texts]
+            for node, own in told.items()
+            for which, texts in own.items()
+        }
+
+    def kept_for(self, node: str, given: dict[str, Any]) -> dict[str, Any] | None:
+        """Return what a call was given, as it is now, if its promises are still looked at."""
+        self._judged[node] = self._judged.get(node, 0) + 1
+        if self._judged[node] > _MOST_JUDGED or not self._known.get((node, "ensures")):
+            return None
+        try:
+            return copy.deepcopy(given)
+        except Exception:  # what cannot be copied is the candidate's own
+            return given
+
+    def broken(self, node: str, which: str, names: dict[str, Any]) -> list[int]:
+        """Return the promises that do not hold; one that cannot be told is none of them."""
+        if self._judged.get(node, 0) > _MOST_JUDGED:
+            return []
+        promises = self._known.get((node, which), [])
+        return [n for n, promise in enumerate(promises) if self._holds(promise, names) is False]
+
+    def _holds(self, promise: types.CodeType | None, names: dict[str, Any]) -> bool | None:
+        try:
+            return None if promise is None else bool(eval(promise, {**self._space, **names}))  # noqa: S307
+        except Exception:  # a promise about something else
+            return None
+
+    @staticmethod
+    def _compiled(text: str) -> types.CodeType | None:
+        try:
+            return compile(text.strip(), "promise", "eval", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return None
+
+
+class Begun:
+    """A call that is under way."""
+
+    def __init__(self, frame: types.FrameType, number: int, state: dict[str, int] | None) -> None:
+        self.frame, self.number, self.state = frame, number, state
+        self.given: dict[str, Any] | None = None
+        self.at = time.perf_counter()
+
+
 class Calls:
     """Notes every call of a responsibility while the program runs."""
 
-    def __init__(self, owned: dict[types.CodeType, str]) -> None:
+    def __init__(self, owned: dict[types.CodeType, str], promises: Promises) -> None:
         self.noted: list[dict[str, Any]] = []
         self.results: list[tuple[int, object]] = []
         """Kept alive, so that being the same object means something."""
         self.step = -1
         self._owned = owned
-        self._open: list[tuple[types.FrameType, int, dict[str, int] | None]] = []
+        self._promises = promises
+        self._open: list[Begun] = []
         self._states = 0
+        self._made_it: dict[int, int] = {}
+        """The call that returned each object, by its identity."""
+        self._made_alike: dict[tuple[type, Any], int] = {}
+        """The call that returned each plain value last."""
 
     def watch(self, on: bool) -> None:
         """Begin or stop to look."""
@@ -71,14 +169,14 @@ class Calls:
     @property
     def innermost(self) -> int | None:
         """The call that is under way, if one is."""
-        return self._open[-1][1] if self._open else None
+        return self._open[-1].number if self._open else None
 
     def _saw(self, frame: types.FrameType, event: str, value: object) -> None:
         if event == "call":
             node = self._owned.get(frame.f_code)
             if node is not None and len(self.noted) < _MOST_CALLS:
                 self._begun(frame, node)
-        elif event == "return" and self._open and self._open[-1][0] is frame:
+        elif event == "return" and self._open and self._open[-1].frame is frame:
             self._ended(frame, value)
 
     def _begun(self, frame: types.FrameType, node: str) -> None:
@@ -86,29 +184,60 @@ class Calls:
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = {name: frame.f_locals.get(name) for name in names}
         me = given.pop("self", None)
+        made = {name: self._maker(value) for name, value in given.items()}
         self.noted.append(
             {
                 "node": node,
                 "parent": self.innermost,
                 "step": self.step,
                 "given": {name: brief(value) for name, value in given.items()},
+                "shapes": {name: shape(value) for name, value in given.items()},
+                "came_from": {name: number for name, number in made.items() if number is not None},
             }
         )
-        self._open.append((frame, len(self.noted) - 1, self._state(me)))
+        begun = Begun(frame, len(self.noted) - 1, self._state(me))
+        begun.given = self._promises.kept_for(node, given)
+        self.noted[-1]["refused"] = self._promises.broken(node, "requires", given)
+        self._open.append(begun)
+        begun.at = time.perf_counter()
 
     def _ended(self, frame: types.FrameType, value: object) -> None:
-        _, number, before = self._open.pop()
-        call = self.noted[number]
-        call["returned"] = brief(value)
-        if value is not None:
-            self.results.append((number, value))
-        if isinstance(value, tuple):  # which is likely to be taken apart
-            self.results += [(number, part) for part in value[:10]]
-        if before is not None:
-            after = self._state(frame.f_locals.get("self")) or {}
+        begun = self._open.pop()
+        call = self.noted[begun.number]
+        call["seconds"] = time.perf_counter() - begun.at
+        # An exception that leaves a function looks like None that is returned.
+        if value is not None or frame.f_code.co_code[frame.f_lasti] in _RETURNING:
+            self._returned(begun, call, value)
+        if begun.state is not None:
+            before, after = begun.state, self._state(frame.f_locals.get("self")) or {}
             call["wrote"] = sorted(
                 name for name in before | after if before.get(name) != after.get(name)
             )
+
+    def _returned(self, begun: Begun, call: dict[str, Any], value: object) -> None:
+        call["returned"], call["made"] = brief(value), shape(value)
+        if begun.given is not None:
+            names = {**begun.given, "result": value}
+            call["broke"] = self._promises.broken(call["node"], "ensures", names)
+        self._keep(begun.number, value)
+
+    def _keep(self, number: int, value: object) -> None:
+        """Remember who made a value, and the parts of a tuple: it is likely to be taken apart."""
+        parts = value[:10] if isinstance(value, tuple) else ()
+        for made in (value, *parts):
+            if made is None:
+                continue
+            self.results.append((number, made))
+            if is_plain(made):
+                if not says_little(made):
+                    self._made_alike[type(made), made] = number
+            else:
+                self._made_it.setdefault(id(made), number)
+
+    def _maker(self, value: object) -> int | None:
+        if is_plain(value):
+            return None if says_little(value) else self._made_alike.get((type(value), value))
+        return self._made_it.get(id(value))
 
     def _state(self, owner: object) -> dict[str, int] | None:
         """Fingerprint an object's attributes."""
@@ -278,19 +407,11 @@ class Listener:
     def _made(self, value: object) -> tuple[bool, list[int]]:
         if callable(value) or isinstance(value, types.ModuleType | unittest.TestCase):
             return False, []
-        plain = isinstance(value, bool | int | float | str | bytes | type(None))
-        same = [] if plain else [n for n, result in self._calls.results if result is value]
-        if same or _says_little(value):
-            return True, same
         results = self._calls.results
+        same = [] if is_plain(value) else [n for n, result in results if result is value]
+        if same or says_little(value):
+            return True, same
         return False, [n for n, other in results if type(other) is type(value) and other == value]
-
-
-def _says_little(value: object) -> bool:
-    """Whether a value is so common that an equal one proves nothing."""
-    return value is None or (isinstance(value, bool | int) and value in {0, 1}) or value in (
-        "", b"", [], {}, (),
-    )  # fmt: skip
 
 
 def with_steps(source: str, tests: Iterable[str]) -> ast.Module:
@@ -308,10 +429,10 @@ def with_steps(source: str, tests: Iterable[str]) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def run_test(module: types.ModuleType, name: str) -> None:
+def run_test(space: dict[str, Any], name: str) -> None:
     """Run one test with what sets it up and clears it away."""
     group, method = name.split(".")
-    case = getattr(module, group)(method)
+    case = space[group](method)
     case.setUp()
     try:
         getattr(case, method)()
@@ -370,11 +491,13 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     seen["loads"] = timed(plan["seconds"], load)
     if seen["loads"]:
         return
-    calls = Calls(owned)
+    calls = Calls(owned, Promises(plan["promises"], space))
     listener = Listener(calls, owned)
     files = Files(calls)
     seen |= {"steps": listener.steps, "calls": calls.noted, "files": files.noted}
-    space |= {
+    # Names of its own: what the driver defines must not take the place of what it looks at.
+    driving = {
+        **space,
         "__begun__": listener.begun,
         "__done__": listener.done,
         "__failed__": listener.failed,
@@ -389,12 +512,12 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
             files.looking = True
             calls.watch(True)
             if name:
-                run_test(module, name)
+                run_test(driving, name)
             else:
-                exec(code, space)  # noqa: S102
+                exec(code, driving)  # noqa: S102
 
         if name and not seen["tests"]:
-            exec(code, space)  # noqa: S102 - the classes of the tests
+            exec(code, driving)  # noqa: S102 - the classes of the tests
         seen["tests"][name] = timed(plan["seconds"], act)
         files.looking = False
 

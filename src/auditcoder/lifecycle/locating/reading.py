@@ -75,6 +75,9 @@ class Reader:
         """The call that wrote each file last."""
         self._defined: dict[str, int] = {}
         """The step that gave each name its value."""
+        self._was_fine: dict[str, int] = {}
+        """The step that last found right what a function or an attribute says, in this test."""
+        self._test = ""
         self._before = ""
         self._unbound: set[str] = set()
         self._failed: set[int] = set()
@@ -83,10 +86,14 @@ class Reader:
         """Yield what every step says."""
         for number, step in enumerate(self._seen.steps):
             line = self._lines.get(step.line, _BLANK)
+            if step.test != self._test:
+                self._test, self._was_fine = step.test, {}
             if step.fine:
                 self._unbound -= line.stored
                 if line.asserts and step.line not in self._failed:
                     yield from self._fine(number, step, line)
+                if line.asserts:
+                    self._was_fine |= dict.fromkeys(self._asked(number, line), number)
             else:
                 follows = bool(line.used & self._unbound)
                 self._unbound |= line.stored
@@ -104,6 +111,11 @@ class Reader:
 
     def _node(self, number: int) -> str:
         return self._call(number).node
+
+    def _asked(self, number: int, line: Statement) -> set[str]:
+        """Return what a step asks for its answer: functions, or attributes if it calls none."""
+        called = {self._node(n) for n in self._direct(number)}
+        return called or {f".{name}" for name in line.attributes}
 
     def _made(self, number: int, step: Step, line: Statement) -> list[int]:
         """Return the earlier calls that made the values which a step sees."""
@@ -150,9 +162,10 @@ class Reader:
         return found - {self._node(call) for call in calls}
 
     def _fine(self, number: int, step: Step, line: Statement) -> Iterator[Sign]:
-        direct = {self._node(n) for n in self._direct(number)}
-        part = direct | {self._node(n) for n in self._made(number, step, line)}
-        under = {self._node(n) for n in self._of_step.get(number, ())} - direct
+        made = self._made(number, step, line)
+        part = {self._node(n) for n in (*self._direct(number), *made)}
+        below = (b for n in made for b in self._all_below(n))
+        under = {self._node(n) for n in (*self._of_step.get(number, ()), *below)} - part
         for kind, nodes in (
             (Kind.FINE, part),
             (Kind.FINE_UNDER, under),
@@ -167,9 +180,24 @@ class Reader:
         called = [n for n in direct if not _constructs(self._node(n))] or direct
         yield from self._from_values(step, called, made, first)
         yield from self._from_state(number, line, made, first, alone=not (called or step.frames))
+        yield from self._since_fine(number, line, first)
         for call in self._of_step.get(number, ()):
             if self._call(call).returned == "None":
                 yield Sign(self._node(call), Kind.RETURNED_NOTHING, first)
+
+    def _since_fine(self, number: int, line: Statement, first: bool) -> Iterator[Sign]:
+        """Follow what changed since the same question was answered right."""
+        asked = self._asked(number, line)
+        right = [self._was_fine[one] for one in asked if one in self._was_fine]
+        if not right:
+            return
+        for node in asked & set(self._was_fine):
+            yield Sign(node, Kind.WAS_FINE, first)
+        between = [n for step in range(max(right) + 1, number) for n in self._of_step.get(step, ())]
+        wrote = {self._node(n) for n in between if self._call(n).wrote}
+        called = {self._node(n) for n in between if self._call(n).parent is None}
+        for node in wrote or called:
+            yield Sign(node, Kind.SINCE_FINE, first)
 
     def _from_values(
         self, step: Step, called: list[int], made: list[int], first: bool
@@ -197,6 +225,8 @@ class Reader:
         if alone and not made:
             if self._before:
                 yield Sign(self._before, Kind.RECENT, first)
+                if self._before not in {self._node(n) for n in writers}:
+                    yield Sign(self._before, Kind.LEFT_ALONE, first)
             for node in {self._node(n) for n in writers}:
                 yield Sign(node, Kind.WROTE_ALONE, first)
         for node in {self._node(n) for n in writers}:

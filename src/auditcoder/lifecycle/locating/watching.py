@@ -4,7 +4,7 @@ What is seen was told by a process that the candidate controls. It may mislead a
 nothing else: no verdict depends on it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -54,8 +54,20 @@ class Call(Value):
     """The call that made it; None if the step itself did."""
     step: int
     given: dict[str, str] = {}
+    shapes: dict[str, str] = {}
+    """The types of what it was given."""
+    came_from: dict[str, int] = {}
+    """The calls that made what it was given, where one did."""
     returned: str | None = None
-    """None if it did not come to its end."""
+    """None if it did not return."""
+    made: str = ""
+    """The type of what it returned."""
+    refused: tuple[int, ...] = ()
+    """Its requirements that what it was given does not meet."""
+    broke: tuple[int, ...] = ()
+    """Its assurances that what it returned does not meet."""
+    seconds: float | None = None
+    """With what it called; None if it was cut off."""
     wrote: tuple[str, ...] = ()
     """Attributes of its object that were other afterwards."""
 
@@ -81,6 +93,16 @@ class Observation(Value):
     """How each test ended; empty where nothing went past its steps."""
 
     @property
+    def failed_tests(self) -> frozenset[str]:
+        """The tests in which something went wrong."""
+        told = {test for test, why in self.tests.items() if why}
+        return frozenset(told | {step.test for step in self.steps if not step.fine})
+
+    def test_of(self, call: Call) -> str | None:
+        """Return the test in which a call was made; None if it was before the first step."""
+        return self.steps[call.step].test if 0 <= call.step < len(self.steps) else None
+
+    @property
     def failing(self) -> frozenset[int]:
         """The lines of the driver that failed, in whichever round."""
         return frozenset(step.line for step in self.steps if not step.fine)
@@ -91,6 +113,13 @@ class Observation(Value):
         return not self.loads and not self.failing and not any(self.tests.values())
 
 
+class Promised(Value):
+    """What a function requires of what it is given, and assures about what it returns."""
+
+    requires: tuple[str, ...] = ()
+    ensures: tuple[str, ...] = ()
+
+
 class Trial(NamedTuple):
     """What a program is put through."""
 
@@ -99,6 +128,8 @@ class Trial(NamedTuple):
     tests: tuple[str, ...] = ()
     """The tests to run, as `Class.method`; none where the code itself is the test."""
     seconds: float = _SECONDS
+    promises: Mapping[str, Promised] = {}
+    """What functions promise, as expressions."""
 
 
 NOTHING = Observation(loads="nothing came back")
@@ -106,7 +137,12 @@ NOTHING = Observation(loads="nothing came back")
 
 def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) -> Observation:
     """Drive a program through a trial; `nodes` are the functions to look at."""
-    plan = {"nodes": list(nodes), "tests": trial.tests, "seconds": trial.seconds}
+    plan = {
+        "nodes": list(nodes),
+        "tests": trial.tests,
+        "seconds": trial.seconds,
+        "promises": dict(trial.promises),
+    }
     files = {
         inside.PROGRAM: program.encode("utf-8", "replace"),
         inside.DRIVER: trial.driver.encode("utf-8", "replace"),

@@ -1,0 +1,147 @@
+"""Contracts at run time: who broke a promise in a failing case, and who is to blame for it.
+
+An assurance that does not hold blames who returned. A requirement that does not hold blames who
+provided the value: the call that made it, or else whoever passed it on. A promise that is broken
+in a case that comes out right is itself wrong, and blames nobody.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from auditcoder.domain.contract import Contract
+from auditcoder.lifecycle.locating.annotations import fits
+from auditcoder.lifecycle.locating.signs import Kind, Sign
+from auditcoder.lifecycle.locating.spectra import ochiai, suspicion
+from auditcoder.lifecycle.locating.watching import Call, Observation
+
+_LONG = 0.5
+"""Seconds: what took less did not fail because of it."""
+
+
+_OWN = frozenset({Kind.WRONG_TYPE, Kind.BROKE_PROMISE})
+"""What a function is blamed for only if nothing went wrong below it."""
+
+
+class Breach(NamedTuple):
+    """A promise that did not hold in one call."""
+
+    call: int
+    what: str
+    """Names the promise, to find it again in other calls."""
+    kind: Kind
+    provider: str
+    """Who is to blame; empty where that is the driver itself."""
+    consumer: str
+
+
+class Blaming:
+    """Looks for broken promises in what was seen."""
+
+    def __init__(self, seen: Observation, contracts: Mapping[str, Contract]) -> None:
+        self._seen = seen
+        self._contracts = contracts
+        self._failed = seen.failed_tests
+        self._takers: dict[int, str] = {}
+        """Who was first given what each call made."""
+        for call in seen.calls:
+            for maker in call.came_from.values():
+                self._takers.setdefault(maker, call.node)
+
+    def breaches(self) -> list[Breach]:
+        """Return the breaches in failing cases, of promises that are kept where it is right."""
+        found = [b for n, call in enumerate(self._seen.calls) for b in self._in_call(n, call)]
+        wrong = {b.what for b in found if not self._fails(b.call)}
+        kept = [b for b in found if self._fails(b.call) and b.what not in wrong]
+        misled = {above for b in kept for above in self._above(b.call)}
+        return [b for b in kept if b.call not in misled or b.kind not in _OWN]
+
+    def _above(self, number: int) -> Iterator[int]:
+        """Yield the calls in which a call was made."""
+        above = self._seen.calls[number].parent
+        while above is not None:
+            yield above
+            above = self._seen.calls[above].parent
+
+    def _fails(self, number: int) -> bool:
+        return self._seen.test_of(self._seen.calls[number]) in self._failed
+
+    def _in_call(self, number: int, call: Call) -> Iterator[Breach]:
+        contract = self._contracts.get(call.node)
+        if contract is None:
+            return
+        given = self._given(number, call, contract)
+        yield from given
+        if call.returned is None or given:
+            return  # who was given the wrong thing is not held to what it makes of it
+        if call.made and not fits(contract.returns, call.made):
+            taker = self._takers.get(number) or self._caller(call)
+            yield Breach(number, f"result of {call.node}", Kind.WRONG_TYPE, call.node, taker)
+        for clause in call.broke:
+            what = f"ensures {clause} of {call.node}"
+            yield Breach(number, what, Kind.BROKE_PROMISE, call.node, call.node)
+
+    def _given(self, number: int, call: Call, contract: Contract) -> list[Breach]:
+        """Return what a call was given against its contract."""
+        found = []
+        annotations = {p.name: p.type for p in contract.params}
+        for name, shape in call.shapes.items():
+            if not fits(annotations.get(name, ""), shape):
+                who = self._provider(call, (name,))
+                kind = Kind.PASSED_WRONG_TYPE
+                found.append(Breach(number, f"type of {name} of {call.node}", kind, who, call.node))
+        for clause in call.refused:
+            text = contract.requires[clause].expression if clause < len(contract.requires) else ""
+            who = self._provider(call, tuple(n for n in annotations if n in text))
+            what = f"requires {clause} of {call.node}"
+            found.append(Breach(number, what, Kind.HANDED_BADLY, who, call.node))
+        return found
+
+    def _provider(self, call: Call, names: tuple[str, ...]) -> str:
+        makers = [self._seen.calls[call.came_from[n]].node for n in names if n in call.came_from]
+        return makers[0] if makers else self._caller(call)
+
+    def _caller(self, call: Call) -> str:
+        return "" if call.parent is None else self._seen.calls[call.parent].node
+
+
+def signs(breaches: list[Breach]) -> Iterator[Sign]:
+    """Say what the breaches show of each function."""
+    for breach in breaches:
+        if breach.provider:
+            yield Sign(breach.provider, breach.kind)
+        if breach.consumer != breach.provider and breach.kind is not Kind.WRONG_TYPE:
+            yield Sign(breach.consumer, Kind.GIVEN_BADLY)
+
+
+def time_signs(seen: Observation) -> Iterator[Sign]:
+    """Say where the time of failing cases went, where it was much."""
+    failed = seen.failed_tests
+    own: dict[str, float] = {}
+    for call in seen.calls:
+        if call.seconds is not None and seen.test_of(call) in failed:
+            own[call.node] = own.get(call.node, 0.0) + call.seconds
+            if call.parent is not None:
+                above = seen.calls[call.parent].node
+                own[above] = own.get(above, 0.0) - call.seconds
+    total = sum(own.values())
+    if total >= _LONG:
+        for node, seconds in own.items():
+            if seconds > 0:
+                yield Sign(node, Kind.TOOK_TIME, strength=seconds / total)
+
+
+def spectrum_signs(seen: Observation) -> Iterator[Sign]:
+    """Say which functions ran in failing cases rather than in passing ones, if any passes."""
+    ran: dict[str, set[str]] = {test: set() for test in seen.tests}
+    for call in seen.calls:
+        test = seen.test_of(call)
+        if test is not None:
+            ran.setdefault(test, set()).add(call.node)
+    failing = [nodes for test, nodes in ran.items() if test in seen.failed_tests]
+    passing = [nodes for test, nodes in ran.items() if test not in seen.failed_tests]
+    if not failing or not passing:
+        return
+    scores = suspicion(ochiai, failing, passing)
+    for node, score in scores.items():
+        if score:
+            yield Sign(node, Kind.RAN_AND_FAILED, strength=score)

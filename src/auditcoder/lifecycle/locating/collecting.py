@@ -1,0 +1,59 @@
+"""Collecting: a failing program is looked at from every side that costs one run, then from more."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from auditcoder.domain.contract import Contract
+from auditcoder.lifecycle.locating import blaming, outline, swapping
+from auditcoder.lifecycle.locating.blaming import Blaming, Breach
+from auditcoder.lifecycle.locating.reading import Reader
+from auditcoder.lifecycle.locating.signs import Kind, Sign
+from auditcoder.lifecycle.locating.swapping import Alternative
+from auditcoder.lifecycle.locating.watching import Observation, Trial, watch
+from auditcoder.lifecycle.ports import Sandbox
+
+
+class Failing(NamedTuple):
+    """A program that fails, and what it fails at."""
+
+    program: str
+    functions: tuple[str, ...]
+    """Those that answer for something, by their qualified names."""
+    trial: Trial
+    contracts: Mapping[str, Contract] = {}
+    root: str = ""
+    """The function that puts the others together, if one does."""
+
+
+class Look(NamedTuple):
+    """What one watched run showed."""
+
+    seen: Observation
+    signs: tuple[Sign, ...]
+    breaches: tuple[Breach, ...] = ()
+
+
+def look(sandbox: Sandbox, failing: Failing) -> Look:
+    """Drive a program through what it fails at, once, and read everything that this shows."""
+    seen = watch(sandbox, failing.program, failing.functions, failing.trial)
+    outlined = outline.outline(failing.program)
+    reads = {name: one.reads for name, one in outlined.items()}
+    called = {call.node for call in seen.calls}
+    breaches = Blaming(seen, failing.contracts).breaches()
+    found = [
+        *Reader(seen, failing.trial.driver, reads).signs(),
+        *outline.signs(outlined, failing.functions, called),
+        *blaming.signs(breaches),
+        *blaming.time_signs(seen),
+        *blaming.spectrum_signs(seen),
+        *([Sign(failing.root, Kind.ROOT)] if failing.root else []),
+    ]
+    return Look(seen, tuple(found), tuple(breaches))
+
+
+def intervene(
+    sandbox: Sandbox, failing: Failing, before: Observation, others: Iterable[Alternative]
+) -> tuple[Sign, ...]:
+    """Put other implementations in the functions' places, and read what becomes of the failure."""
+    swapped = swapping.swap(sandbox, failing.trial, before, others)
+    return tuple(swapping.signs(swapped, failing.functions, before.failing))

@@ -1,0 +1,131 @@
+"""Trials: the checks of a program as code that uses it, to be driven step by step.
+
+Expected answers stand in the driver. They are those of examples that came with the task or with
+its plan, which the program's author could read as well, and no verdict comes from here.
+"""
+
+import ast
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+
+from auditcoder.domain.binding import parsed
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.task import (
+    CallExample,
+    CodeExample,
+    Example,
+    FilesExample,
+    FunctionForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle.locating.watching import Promised, Trial
+
+_GROUP = "Examples"
+_SECONDS = 3.0
+
+
+def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial | None:
+    """Return one trial of all examples; None where there is nothing to drive."""
+    bodies: list[str] = []
+    groups: list[str] = []
+    tests: list[str] = []
+    for example in examples:
+        if isinstance(example, CodeExample):
+            named = unittests(example.code)
+            if named:
+                groups.append(example.code)
+                tests += named
+            else:
+                bodies.append(example.code)
+        else:
+            bodies.append(_body(task, example))
+    if bodies:
+        groups.append(_grouped(bodies))
+        tests += [f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1)]
+    if not tests:
+        return None
+    return Trial(
+        driver="\n\n".join([_comparing(), *groups]),
+        tests=tuple(dict.fromkeys(tests)),
+        seconds=min(task.limits.seconds or _SECONDS, _SECONDS),
+        promises=promised(graph),
+    )
+
+
+def unittests(code: str) -> list[str]:
+    """Return the tests of the unittest classes in a piece of code, as `Class.method`."""
+    tree = parsed(code)
+    return [
+        f"{group.name}.{part.name}"
+        for group in (tree.body if tree else ())
+        if isinstance(group, ast.ClassDef)
+        for part in group.body
+        if isinstance(part, ast.FunctionDef) and part.name.startswith("test")
+    ]
+
+
+def promised(graph: TaskGraph) -> dict[str, Promised]:
+    """Return what the functions of a graph promise, as far as it can be run."""
+    contracts = (node.contract for node in graph.nodes)
+    return {c.name: p for c in contracts if c and (p := _promised(c)) != Promised()}
+
+
+def _promised(contract: Contract) -> Promised:
+    # One for each clause, lest they be numbered otherwise: an empty text says nothing.
+    return Promised(
+        requires=tuple(clause.expression for clause in contract.requires),
+        ensures=tuple(clause.expression for clause in contract.ensures),
+    )
+
+
+def _body(task: Task, example: Example) -> str:
+    """Write one example as statements."""
+    match example:
+        case CallExample(arguments=arguments, result=expected):
+            entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
+            return f"result = {entry}({arguments})\nassert same_value({expected}, result)"
+        case StdioExample(input=given, output=expected):
+            text = given.removesuffix("\n")
+            return f"result = solve({text!r})\nassert same_output({expected!r}, str(result))"
+        case FilesExample(inputs=inputs, artefacts=artefacts):
+            return "\n".join(
+                [
+                    *(f"open({name!r}, 'w').write({text!r})" for name, text in inputs.items()),
+                    "solve()",
+                    *(
+                        f"assert same_output({text!r}, open({name!r}).read())"
+                        for name, text in artefacts.items()
+                    ),
+                ]
+            )
+        case CodeExample(code=code):
+            return code
+
+
+def _grouped(bodies: list[str]) -> str:
+    """Write bodies as the tests of one group: each has its own time, and its own names."""
+    tests: list[ast.stmt] = []
+    for number, body in enumerate(bodies, start=1):
+        tree = parsed(body)
+        test = parsed(f"def test_{number}(self):\n    pass")
+        assert test is not None
+        function = test.body[0]
+        assert isinstance(function, ast.FunctionDef)
+        function.body = (tree.body if tree else []) or function.body
+        tests.append(function)
+    group = parsed(f"import unittest\nclass {_GROUP}(unittest.TestCase):\n    pass")
+    assert group is not None
+    statement = group.body[1]
+    assert isinstance(statement, ast.ClassDef)
+    statement.body = tests
+    return ast.unparse(ast.fix_missing_locations(group))
+
+
+@cache
+def _comparing() -> str:
+    """How answers are compared: the very code that decides, with names of the driver's own."""
+    folder = resources.files("auditcoder.lifecycle.validating")
+    return folder.joinpath("comparing.py").read_text("utf-8")

@@ -1,0 +1,224 @@
+"""Collecting: contracts at run time, whom they blame, where the time went, and who ran when."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.contract import Clause, Contract, Param
+from auditcoder.domain.graph import Kind as Routing
+from auditcoder.domain.graph import Node, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.task import (
+    CallExample,
+    CodeExample,
+    Example,
+    FilesExample,
+    FilesForm,
+    Form,
+    FunctionForm,
+    Limits,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle.locating.collecting import Failing, Look, look
+from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.trials import trial_of, unittests
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.scripts import sandboxed
+
+READ = Contract(
+    name="read",
+    params=(Param(name="text", type="str"),),
+    returns="list[int]",
+    ensures=(Clause(expression="len(result) == len(text.split())"),),
+)
+TOTAL = Contract(
+    name="total",
+    params=(Param(name="numbers", type="list[int]"),),
+    returns="int",
+    requires=(Clause(text="they are few"), Clause(expression="all(n >= 0 for n in numbers)")),
+)
+MAIN = Contract(name="main", params=(Param(name="text", type="str"),), returns="int")
+GRAPH = TaskGraph(
+    nodes=(
+        Node(id=ROOT, goal="all", kind=Routing.ORCHESTRATION, contract=MAIN),
+        *(
+            Node(id=NodeId(f"S{n}"), goal=c.name, kind=Routing.GENERAL, parent=ROOT, contract=c)
+            for n, c in enumerate((READ, TOTAL), start=1)
+        ),
+    ),
+    order=(NodeId("S1"), NodeId("S2")),
+)
+GOOD = """
+def read(text):
+    return [int(word) for word in text.split()]
+
+def total(numbers):
+    result = 0
+    for number in numbers:
+        result += number
+    return result
+
+def main(text):
+    return total(read(text))
+"""
+CASES = (
+    CallExample(arguments="'1 2 3'", result="6"),
+    CallExample(arguments="'4'", result="4"),
+    CallExample(arguments="''", result="0"),
+)
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def task(*examples: Example, form: Form | None = None, seconds: float | None = None) -> Task:
+    form = form or FunctionForm(entry="main")
+    limits = Limits(seconds=seconds)
+    return Task(title="t", statement="t", form=form, examples=examples, limits=limits)
+
+
+def looked(sandbox: Sandbox, program: str, asked: Task) -> Look:
+    trial = trial_of(asked, asked.examples, GRAPH)
+    assert trial is not None
+    contracts = {c.name: c for c in (READ, TOTAL, MAIN)}
+    return look(sandbox, Failing(program, tuple(contracts), trial, contracts, root="main"))
+
+
+def kinds(found: Look, node: str) -> set[Kind]:
+    return {sign.kind for sign in found.signs if sign.node == node}
+
+
+class TestContractsAtRunTime:
+    def test_a_program_that_passes_breaks_nothing(self, sandbox: Sandbox) -> None:
+        found = looked(sandbox, GOOD, task(*CASES))
+        assert found.seen.passes
+        assert found.breaches == ()
+
+    def test_a_broken_assurance_blames_who_returned(self, sandbox: Sandbox) -> None:
+        found = looked(sandbox, GOOD.replace("text.split()]", "text.split()[:2]]"), task(*CASES))
+        assert Kind.BROKE_PROMISE in kinds(found, "read")
+        assert Kind.BROKE_PROMISE not in kinds(found, "total")
+
+    def test_a_broken_requirement_blames_who_provided_the_value(self, sandbox: Sandbox) -> None:
+        found = looked(sandbox, GOOD.replace("[int(", "[-int("), task(*CASES))
+        assert Kind.HANDED_BADLY in kinds(found, "read")
+        assert Kind.GIVEN_BADLY in kinds(found, "total")
+
+    def test_or_who_passed_it_on_where_nobody_else_made_it(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("total(read(text))", "total([-n for n in read(text)])")
+        found = looked(sandbox, wrong, task(*CASES))
+        assert Kind.HANDED_BADLY in kinds(found, "main")
+        assert Kind.HANDED_BADLY not in kinds(found, "read")
+
+    def test_another_type_is_a_breach_with_two_sides(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("return [int(word)", "return [word").replace("= 0", "= ''")
+        found = looked(sandbox, wrong, task(*CASES))
+        breaches = {(b.provider, b.consumer, b.kind) for b in found.breaches}
+        assert ("read", "total", Kind.WRONG_TYPE) in breaches
+        assert Kind.WRONG_TYPE not in kinds(found, "main")  # it only handed on what it got
+
+    def test_what_raised_returned_nothing_of_another_type(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("return [int(word)", "raise ValueError\n    return [int(word)")
+        found = looked(sandbox, wrong, task(*CASES))
+        assert not {Kind.WRONG_TYPE, Kind.RETURNED_NOTHING} & kinds(found, "read")
+        assert Kind.RAISED in kinds(found, "read")
+
+    def test_a_promise_that_right_answers_break_blames_nobody(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("split()]", "split() if word != '4'] or [4, 0]")
+        cases = (*CASES[:2], CallExample(arguments="''", result="4"))
+        found = looked(
+            sandbox, wrong.replace("result = 0", "result = 0 * len(numbers)"), task(*cases)
+        )
+        assert found.seen.passes
+        failing = task(*cases, CallExample(arguments="'4 4'", result="8"))
+        found = looked(sandbox, wrong, failing)
+        assert not found.seen.passes
+        assert Kind.BROKE_PROMISE not in kinds(found, "read")
+
+    def test_what_changes_what_it_was_given_is_held_to_what_that_was(
+        self, sandbox: Sandbox
+    ) -> None:
+        ensured = Contract(
+            name="total",
+            params=TOTAL.params,
+            returns="int",
+            ensures=(Clause(expression="result >= len(numbers)"),),
+        )
+        changing = GOOD.replace("return result", "numbers.clear()\n    return result - 3")
+        asked = task(CASES[0])
+        graph = TaskGraph(
+            nodes=(*GRAPH.nodes[:2], Node(
+                id=NodeId("S2"), goal="t", kind=Routing.GENERAL, parent=ROOT, contract=ensured
+            )),
+            order=GRAPH.order,
+        )  # fmt: skip
+        trial = trial_of(asked, (CallExample(arguments="'1 1 1'", result="3"),), graph)
+        assert trial is not None
+        failing = Failing(changing, ("read", "total", "main"), trial, {"total": ensured})
+        assert Kind.BROKE_PROMISE in kinds(look(sandbox, failing), "total")
+
+
+def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
+    slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
+    found = looked(sandbox, slow, task(CASES[0], seconds=0.8))
+    spent = {s.node: s.strength for s in found.signs if s.kind is Kind.TOOK_TIME}
+    assert spent["total"] > 0.9
+    assert Kind.RAISED in kinds(found, "total")
+
+
+def test_who_runs_in_failing_cases_only_is_more_suspicious(sandbox: Sandbox) -> None:
+    wrong = GOOD.replace("return total(read(text))", "return total(read(text)) if text else 0")
+    found = looked(sandbox, wrong.replace("result = 0", "result = 1"), task(*CASES))
+    ran = {s.node: s.strength for s in found.signs if s.kind is Kind.RAN_AND_FAILED}
+    assert ran["total"] > ran["main"]
+
+
+class TestTrials:
+    def test_standard_input_is_given_to_the_root_as_its_main_block_does(
+        self, sandbox: Sandbox
+    ) -> None:
+        program = "def solve(data):\n    return data.upper()"
+        asked = task(StdioExample(input="a\n", output="A\n"), form=ProgramForm())
+        assert looked(sandbox, program, asked).seen.passes
+        wrong = task(StdioExample(input="a\n", output="B\n"), form=ProgramForm())
+        assert not looked(sandbox, program, wrong).seen.passes
+
+    def test_files_are_written_before_and_compared_after(self, sandbox: Sandbox) -> None:
+        program = "def solve():\n    open('b', 'w').write(open('a').read() + '!')"
+        example = FilesExample(inputs={"a": "x"}, artefacts={"b": "x!"})
+        asked = task(example, form=FilesForm(inputs=("a",), artefacts=("b",)))
+        assert looked(sandbox, program, asked).seen.passes
+
+    def test_near_floats_are_the_same_as_where_verdicts_are_made(self, sandbox: Sandbox) -> None:
+        program = "def main(a, b):\n    return a + b"
+        asked = task(CallExample(arguments="0.1, 0.2", result="0.3"))
+        assert looked(sandbox, program, asked).seen.passes
+
+    def test_a_driver_takes_no_name_from_the_program(self, sandbox: Sandbox) -> None:
+        program = "def _lines(n):\n    return n\n\ndef main(n):\n    return _lines(n)"
+        assert looked(sandbox, program, task(CallExample(arguments="3", result="3"))).seen.passes
+
+    def test_test_code_is_driven_test_by_test_and_plain_code_as_one(self, sandbox: Sandbox) -> None:
+        code = (
+            "import unittest\nclass T(unittest.TestCase):\n"
+            "    def test_a(self):\n        self.assertEqual(main('1'), 1)\n"
+            "    def test_b(self):\n        self.assertEqual(main('1'), 2)\n"
+        )
+        assert unittests(code) == ["T.test_a", "T.test_b"]
+        seen = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
+        assert seen.failed_tests == {"T.test_b"}
+        plain = looked(sandbox, GOOD, task(CodeExample(code="assert main('1') == 2"))).seen
+        assert plain.failed_tests == {"Examples.test_1"}
+
+    def test_one_case_that_never_ends_leaves_the_others_their_time(self, sandbox: Sandbox) -> None:
+        slow = GOOD.replace("def main(text):\n", "def main(text):\n    while text == '4': pass\n")
+        seen = looked(sandbox, slow, task(*CASES, seconds=0.5)).seen
+        assert seen.failed_tests == {"Examples.test_2"}
+        assert len(seen.tests) == 3
+
+    def test_nothing_to_drive_is_no_trial(self) -> None:
+        assert trial_of(task(), (), GRAPH) is None
