@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from auditcoder.adapters.models.scripted import Line, ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, Head, Reader
@@ -35,7 +37,7 @@ from auditcoder.interfaces.opening import open_sandbox
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.workshop import Options
+from auditcoder.lifecycle.workshop import Options, WhichLocator
 from auditcoder.methods.solving import Solution, Tools, replay, resume, start
 from auditcoder.prompts import load
 from tests.support.records import Raw, take
@@ -194,12 +196,17 @@ def run(
     *,
     parallel: int = 1,
     method: str = "auditcoder",
+    locator: WhichLocator = WhichLocator.PAPER_RULES,
 ) -> Told:
-    """Solve a task by script. The record verifies, and replays to the same head."""
+    """Solve a task by script. The record verifies, and replays to the same head.
+
+    The paper's rules locate unless something else is asked for: what they answer can be told.
+    """
     store = SqliteStore(":memory:")
     script = Script(said)
     model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel))
-    solution = start(Tools(store, model, sandbox), task, options or Options(), RUN, named=method)
+    options = replace(options or Options(), locator=locator)
+    solution = start(Tools(store, model, sandbox), task, options, RUN, named=method)
     told = Told(solution, take(store, RUN), tuple(script.asked))
     retold(store, sandbox)
     store.close()

@@ -1,6 +1,5 @@
 """The judge: hidden tests on a finished program. What it finds never reaches a run."""
 
-import ast
 import base64
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from auditcoder.bench.at_once import AT_ONCE, INPUTS, JUDGED, OUTPUTS
 from auditcoder.bench.over_files import OVER_FILES, TESTS, VERDICTS
 from auditcoder.bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
-from auditcoder.domain.binding import LITERAL_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS, literal_value
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
     Action,
@@ -182,7 +181,7 @@ def _is(expected: str, text: str) -> bool:
         value = read(text)
     except LITERAL_ERRORS:
         return False
-    return same_value(ast.literal_eval(expected), value)
+    return same_value(literal_value(expected), value)
 
 
 def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) -> dict[str, bool]:

@@ -6,7 +6,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -80,6 +80,11 @@ def expression(text: str) -> ast.expr:
     with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
+
+
+def literal_value(text: str) -> Any:
+    """Return the value that a literal stands for; raise one of LITERAL_ERRORS if it is none."""
+    return ast.literal_eval(expression(text))
 
 
 def parsed(code: str) -> ast.Module | None:

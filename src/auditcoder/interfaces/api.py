@@ -16,7 +16,7 @@ from auditcoder.lifecycle.intake import TaskOptions
 from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.recorder import Watch
-from auditcoder.lifecycle.workshop import Build, Options, Planner
+from auditcoder.lifecycle.workshop import Build, Options, Planner, WhichLocator
 from auditcoder.methods.solving import Solution, Tools, new_run_id, start
 
 
@@ -34,6 +34,8 @@ def solve(
     fallback: bool = False,
     differential: bool = False,
     review: bool = True,
+    locator: str = "weighed",
+    second_opinions: bool = True,
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
     seed: int | None = None,
@@ -62,6 +64,8 @@ def solve(
         fallback=fallback,
         differential=differential,
         review=review,
+        locator=WhichLocator(locator),
+        second_opinions=second_opinions,
         budget=Budget(tokens=budget_tokens, usd=budget_usd),
         seed=seed,
     )

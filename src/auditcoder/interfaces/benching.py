@@ -24,7 +24,7 @@ from auditcoder.interfaces.settings import Settings, read_settings
 from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.workshop import Options
+from auditcoder.lifecycle.workshop import Options, WhichLocator
 from auditcoder.methods.solving import Tools
 
 
@@ -36,6 +36,7 @@ class Experiment(Value):
     model: str | None = None
     data: str | None = None
     max_repairs: int = 3
+    locator: WhichLocator = WhichLocator.WEIGHED
     budget_tokens: int | None = None
     seed: int | None = None
     at_once: int = 1
@@ -46,6 +47,7 @@ class Experiment(Value):
         """How each run works."""
         return Options(
             max_repairs=self.max_repairs,
+            locator=self.locator,
             budget=Budget(tokens=self.budget_tokens),
             seed=self.seed,
         )

@@ -134,13 +134,13 @@ class Shelf:
         """Put the records in order, those of other builds into the same file behind them."""
         places = {name: place for place, name in enumerate(order)}
         kept = sorted(self._records.values(), key=lambda r: places.get(r.id, len(places)))
-        _write(self._out, kept)
+        write_lines(self._out, kept)
         return tuple(record for record in kept if record.id in places)
 
     def __enter__(self) -> "Shelf":
         """Open both files, whole."""
-        _write(self._out, self._records.values())
-        _write(self._beside, self.done.values())
+        write_lines(self._out, self._records.values())
+        write_lines(self._beside, self.done.values())
         self._files = (self._out.open("ab"), self._beside.open("ab"))
         return self
 
@@ -150,7 +150,7 @@ class Shelf:
             file.close()
 
 
-def _write(path: Path, values: Iterable[msgspec.Struct]) -> None:
+def write_lines(path: Path, values: Iterable[msgspec.Struct]) -> None:
     with whole_file(path) as file:
         for value in values:
             file.write(msgspec.json.encode(value) + b"\n")

@@ -97,7 +97,7 @@ def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[D
             statement=workshop.statement,
             functions=", ".join(f"`{c.name}`" for c in contracts(graph, nodes).values()),
             advice=(f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
-            **_around(workshop, nodes),
+            **around(workshop, nodes),
         )
     except ReplyUnusable:
         return None
@@ -120,13 +120,13 @@ def alone(workshop: Workshop, node: NodeId, lesson: str = "") -> Answer[Draft] |
             header=chosen.contract.header(),
             hints="".join(f"\n- {hint}" for hint in hints),
             advice=advice_for(workshop, chosen),
-            **_around(workshop, [node]),
+            **around(workshop, [node]),
         )
     except ReplyUnusable:
         return None
 
 
-def _around(workshop: Workshop, nodes: list[NodeId]) -> dict[str, str]:
+def around(workshop: Workshop, nodes: list[NodeId]) -> dict[str, str]:
     """Return what a prompt shows around the code: a sketch; a class is in the statement."""
     form = workshop.task.form
     if isinstance(form, ClassForm):
@@ -243,6 +243,8 @@ def _write(
         reply=seq,
         note=piece.note,
     )
+    written = workshop.recorder.ledger.working.code[node].digest
+    workshop.versions.setdefault(node, []).append(written)
 
 
 def _dressed(workshop: Workshop, node: NodeId, source: str) -> str:

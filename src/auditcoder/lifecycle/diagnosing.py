@@ -2,13 +2,12 @@
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis
 from auditcoder.domain.events import Located
-from auditcoder.domain.evidence import Evidence, Verdict
-from auditcoder.domain.places import AtBranch, AtNode, AtProgram, Target
+from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.places import AtBranch, AtNode, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle.considering import Cause, Finding, consider
-from auditcoder.lifecycle.locating.case import Case, Locator, Standing, retargeted, weight
+from auditcoder.lifecycle.locating.case import Locator, case_of, retargeted, weightiest
 from auditcoder.lifecycle.repairing import Repair
-from auditcoder.lifecycle.validating.reviewing import review
 from auditcoder.lifecycle.workshop import Workshop
 
 
@@ -36,7 +35,7 @@ def choose(
             given = isinstance(workshop.task.form, ClassForm)
             if node != graph.root and branch not in tried and not given:
                 why = "the task was cut in the wrong places"
-                lifted = retargeted(_case(workshop, tried), diagnosis, branch, why)
+                lifted = retargeted(case_of(workshop, tried), diagnosis, branch, why)
                 _record(workshop, locator, lifted)
                 return Repair(branch, failing, finding)
         case Cause.GLOBAL, _ if len(graph.order) > 1:
@@ -52,12 +51,13 @@ def choose(
 
 
 def diagnose(workshop: Workshop, locator: Locator, tried: tuple[Target, ...]) -> Diagnosis:
-    """Ask the locator; if nothing points anywhere, ask for opinions, and the locator again."""
-    diagnosis = locator.locate(_case(workshop, tried))
-    failing = weightiest(workshop)
-    unsure = isinstance(diagnosis, Abstained) and failing.verdict is Verdict.FAILED
-    if unsure and not tried and review(workshop, failing):
-        diagnosis = locator.locate(_case(workshop, tried))
+    """Ask for evidence, the cheapest first, while the locator wants more; then for its answer."""
+    for collect in locator.collectors:
+        wanted = locator.unsettled(case_of(workshop, tried))
+        if not wanted:
+            break
+        collect(workshop, wanted)
+    diagnosis = locator.locate(case_of(workshop, tried))
     _record(workshop, locator, diagnosis)
     return diagnosis
 
@@ -66,26 +66,6 @@ def _record(workshop: Workshop, locator: Locator, diagnosis: Diagnosis) -> None:
     workshop.recorder.record(Located(diagnosis=diagnosis, locator=locator.name))
 
 
-def weightiest(workshop: Workshop) -> Evidence:
-    """Return the failing check of the program that weighs most."""
-    case = _case(workshop, ())
-    return next(s.evidence for s in case.program if s.evidence.verdict is not Verdict.PASSED)
-
-
 def local_evidence(workshop: Workshop) -> list[Evidence]:
     """Return what stands about single nodes."""
-    return [s.evidence for s in _case(workshop, ()).local]
-
-
-def _case(workshop: Workshop, tried: tuple[Target, ...]) -> Case:
-    working = workshop.recorder.ledger.working
-    standing = [Standing(s.seq, workshop.witnessed[s.seq]) for s in working.evidence.values()]
-    program = [s for s in standing if isinstance(s.evidence.subject, AtProgram)]
-    return Case(
-        graph=workshop.recorder.ledger.graph,
-        agents={node: code.agent for node, code in working.code.items()},
-        program=tuple(sorted(program, key=lambda s: weight(s.evidence))),
-        local=tuple(s for s in standing if not isinstance(s.evidence.subject, AtProgram)),
-        tried=tried,
-        replannable=not isinstance(workshop.task.form, ClassForm),
-    )
+    return [s.evidence for s in case_of(workshop).local]

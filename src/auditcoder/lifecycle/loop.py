@@ -16,10 +16,10 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import building
 from auditcoder.lifecycle.considering import Finding
-from auditcoder.lifecycle.diagnosing import choose, local_evidence, weightiest
+from auditcoder.lifecycle.diagnosing import choose, local_evidence
 from auditcoder.lifecycle.falling_back import fall_back
-from auditcoder.lifecycle.locating.case import Locator
-from auditcoder.lifecycle.locating.rules import PaperRules
+from auditcoder.lifecycle.locating import LOCATORS
+from auditcoder.lifecycle.locating.case import Locator, weightiest
 from auditcoder.lifecycle.planning import skeleton, sketch, staged
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.repairing import Repair, repair
@@ -48,7 +48,7 @@ def live(workshop: Workshop, life: Life) -> Outcome:
     return outcome
 
 
-def audited(workshop: Workshop, locator: Locator | None = None) -> tuple[Outcome, str]:
+def audited(workshop: Workshop) -> tuple[Outcome, str]:
     """Live as this page says: responsibilities first, then code, then bounded repair."""
     plan = make_plan(workshop)
     workshop.recorder.record(BriefCommitted(brief=plan.brief))
@@ -61,7 +61,7 @@ def audited(workshop: Workshop, locator: Locator | None = None) -> tuple[Outcome
     assemble(workshop)
     validate_program(workshop)
     drop_contradicted_promises(workshop, local)
-    return _mend(workshop, locator or PaperRules())
+    return _mend(workshop, LOCATORS[workshop.options.locator]())
 
 
 def _mend(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:

@@ -25,7 +25,7 @@ from auditcoder.domain.repair import Decision, IntegrationException, Transaction
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import building
-from auditcoder.lifecycle.considering import Cause, Finding, top_of
+from auditcoder.lifecycle.considering import Cause, Finding, named, top_of
 from auditcoder.lifecycle.drafts import Piece
 from auditcoder.lifecycle.failures import failure_text, lesson
 from auditcoder.lifecycle.forms import contract_of
@@ -52,7 +52,7 @@ def repair(workshop: Workshop, chosen: Repair) -> Decision:
     if isinstance(chosen.target, AtBranch) and not isinstance(workshop.task.form, ClassForm):
         _branch(workshop, chosen)
     else:
-        _node(workshop, chosen)
+        _nodes(workshop, chosen)
     return measure(workshop, chosen.finding.explanation)
 
 
@@ -75,14 +75,13 @@ def measure(workshop: Workshop, reason: str) -> Decision:
     return recorder.decide(reason)
 
 
-def _node(workshop: Workshop, chosen: Repair) -> None:
-    """Revise what the node is told, widen the region where its interface is at stake, ask again."""
-    node = top_of(chosen.target)
-    callers = _widen(workshop, node, chosen.finding)
-    _revise(workshop, node, chosen.finding, may_change_interface=bool(callers))
-    _write_again(workshop, node, chosen)
-    for caller in callers:
-        _write_again(workshop, caller, chosen)
+def _nodes(workshop: Workshop, chosen: Repair) -> None:
+    """Revise what the first node is told, widen where its interface is at stake, ask again."""
+    nodes = named(chosen.target)
+    callers = _widen(workshop, nodes[0], chosen.finding)
+    _revise(workshop, nodes[0], chosen.finding, may_change_interface=bool(callers))
+    for node in (*nodes, *callers):
+        _write_again(workshop, node, chosen)
 
 
 def _widen(workshop: Workshop, node: NodeId, finding: Finding) -> list[NodeId]:

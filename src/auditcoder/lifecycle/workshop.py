@@ -7,7 +7,7 @@ from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import ClassForm, Task
 from auditcoder.domain.usage import Phase, Scope
-from auditcoder.domain.values import Value
+from auditcoder.domain.values import Digest, Value
 from auditcoder.lifecycle.asking import Answer, Asker, Question
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.forms import root_of, shown_examples
@@ -35,6 +35,19 @@ class Build(Enum):
     """One call a node, to the specialist of its kind."""
 
 
+class WhichLocator(Enum):
+    """Who says which part is at fault."""
+
+    WEIGHED = "weighed"
+    """Weighs all evidence, and asks for more while it is open."""
+    PAPER_RULES = "paper-rules"
+    """R1 to R4."""
+    TRACEBACK = "traceback"
+    OCHIAI = "ochiai"
+    TARANTULA = "tarantula"
+    DSTAR = "dstar"
+
+
 class Options(Value):
     """How a run works. All of it goes into the record: together with it, it decides the run."""
 
@@ -48,6 +61,9 @@ class Options(Value):
     """Whether a slow reference is asked for, to compare every function with."""
     review: bool = True
     """Whether a model's verdict on each function is asked for when the program is wrong."""
+    locator: WhichLocator = WhichLocator.WEIGHED
+    second_opinions: bool = True
+    """Whether another implementation is asked for where it is open which part is at fault."""
     specialists: bool = True
     """Whether code that is asked for node by node goes to the specialist of the node's kind."""
     budget: Budget = Budget()
@@ -73,6 +89,8 @@ class Workshop:
     """While replaying: where a check that ran again saw something else. None otherwise."""
     witnessed: dict[int, Evidence] = field(default_factory=dict)
     """All evidence so far, by where it stands in the record."""
+    versions: dict[NodeId, list[Digest]] = field(default_factory=dict)
+    """Every code that was written for a node."""
 
     @property
     def statement(self) -> str:
@@ -100,13 +118,14 @@ class Workshop:
         *,
         role: str,
         node: NodeId | None = None,
+        temperature: str = "",
         **values: str,
     ) -> Answer[T]:
         """Ask what a role's prompt asks, on behalf of a node, in the scope that the run is in."""
         chosen: Prompt = load(prompt)
         repairing = self.recorder.ledger.assembled
         again = repairing and phase is Phase.GENERATION
-        temperature = self.options.repair_temperature if again else self.options.temperature
+        usual = self.options.repair_temperature if again else self.options.temperature
         return self.asker.ask(
             Question(
                 messages=chosen.fill(**values),
@@ -117,7 +136,7 @@ class Workshop:
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,
                 node=node,
                 prompt=chosen.digest,
-                temperature=float(temperature),
+                temperature=float(temperature or usual),
                 seed=self.options.seed,
             )
         )

@@ -31,7 +31,7 @@ from auditcoder.lifecycle.loop import live
 from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Model, Sandbox, TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Recorder, Watch
-from auditcoder.lifecycle.workshop import Build, Options, Planner, Workshop
+from auditcoder.lifecycle.workshop import Build, Options, Planner, WhichLocator, Workshop
 from auditcoder.methods import method
 
 DEFAULT = "auditcoder"
@@ -107,6 +107,8 @@ def manifest_for(
         "fallback": str(options.fallback).lower(),
         "differential": str(options.differential).lower(),
         "review": str(options.review).lower(),
+        "locator": options.locator.value,
+        "second_opinions": str(options.second_opinions).lower(),
         "specialists": str(options.specialists).lower(),
         "budget": msgspec.json.encode(options.budget).decode(),
         "price": msgspec.json.encode(price).decode(),
@@ -138,6 +140,9 @@ def options_of(manifest: Manifest) -> Options:
             max_repairs=int(settings["max_repairs"]),
             fallback=settings["fallback"] == "true",
             differential=settings["differential"] == "true",
+            # Runs from before there was a choice had the paper's rules.
+            locator=WhichLocator(settings.get("locator", WhichLocator.PAPER_RULES.value)),
+            second_opinions=settings.get("second_opinions") == "true",
             review=settings["review"] == "true",
             specialists=settings.get("specialists", "true") == "true",
             budget=msgspec.json.decode(settings["budget"], type=Budget),

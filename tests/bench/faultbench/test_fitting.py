@@ -29,8 +29,7 @@ def cases(number: int, told: float, seed: int = 0) -> list[Noticed]:
                 swaps=None,
                 remote=False,
                 traceback="",
-                failing=(),
-                passing=(),
+                counts={},
                 runs=1,
                 milliseconds=1.0,
             )
@@ -39,7 +38,7 @@ def cases(number: int, told: float, seed: int = 0) -> list[Noticed]:
 
 
 def top1(made: list[Noticed]) -> float:
-    beliefs = cross_validated(made)
+    beliefs = [judged.believed for judged in cross_validated(made)]
     found = score(made, [(max(own, key=lambda n: own[n]),) for own in beliefs]).top1
     assert found is not None
     return found

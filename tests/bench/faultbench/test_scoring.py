@@ -17,8 +17,7 @@ def case(number: int, kind: str, truth: tuple[str, ...], *, remote: bool = False
         swaps=None,
         remote=remote,
         traceback="",
-        failing=(),
-        passing=(),
+        counts={},
         runs=1,
         milliseconds=1.0,
     )

@@ -7,10 +7,10 @@ import pytest
 from auditcoder.lifecycle.locating.spectra import (
     FORMULAS,
     Counts,
+    counted,
     dstar,
     most_suspicious,
     ochiai,
-    suspicion,
     tarantula,
 )
 
@@ -27,20 +27,20 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_what_ran_in_every_failure_is_most_suspicious(name: str) -> None:
-    scores = suspicion(FORMULAS[name], FAILING, PASSING)
-    assert most_suspicious(scores) == "f"
-    assert scores["h"] == 0.0
+    counts = counted(FAILING, PASSING)
+    assert most_suspicious(FORMULAS[name], counts) == "f"
+    assert FORMULAS[name](counts["h"]) == 0.0
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_without_a_passing_check_those_that_ran_cannot_be_told_apart(name: str) -> None:
-    assert most_suspicious(suspicion(FORMULAS[name], [{"f", "g"}], [])) is None
-    assert most_suspicious(suspicion(FORMULAS[name], [{"f"}], [])) == "f"
+    assert most_suspicious(FORMULAS[name], counted([{"f", "g"}], [])) is None
+    assert most_suspicious(FORMULAS[name], counted([{"f"}], [])) == "f"
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_nothing_is_nothing(name: str) -> None:
-    assert suspicion(FORMULAS[name], [], []) == {}
-    assert most_suspicious({}) is None
+    assert counted([], []) == {}
+    assert most_suspicious(FORMULAS[name], {}) is None
     assert FORMULAS[name](Counts(0, 0, 0, 0)) == 0.0
-    assert most_suspicious(suspicion(FORMULAS[name], [], [{"f"}])) is None
+    assert most_suspicious(FORMULAS[name], counted([], [{"f"}])) is None

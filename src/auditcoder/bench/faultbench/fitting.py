@@ -2,21 +2,29 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
+from auditcoder.bench.faultbench.records import MULTI, SINGLE
 from auditcoder.lifecycle.locating.believing import (
     ALWAYS,
     PLAUSIBLE,
+    Belief,
     Fitted,
     Weights,
     believe,
+    named,
     settled,
     weigh,
 )
 
 PENALTY = 1.0
 FOLDS = 10
+_LIMITS = tuple(step / 20 for step in range(4, 20))
+_RIGHT, _INSIDE = 0.975, 0.965
+"""How often answers must be right where the limits are chosen; elsewhere it will be less."""
 _ROUNDS = 50
 _CLOSE = 1e-6
 
@@ -27,14 +35,35 @@ Rows = list[tuple[Mapping[str, float], bool]]
 
 
 def fit(cases: Sequence[Noticed], penalty: float = PENALTY) -> Fitted:
-    """Fit both sets: on all that was seen, and on what was tried where it was."""
+    """Fit both sets, on all that was seen, and on what was tried where it was; then the limits."""
     tried = [case for case in cases if case.swaps is not None]
     looked_rows = [row for case in cases for row in _rows(case, case.signs)]
     tried_rows = [row for case in tried for row in _rows(case, merged(case))]
-    return Fitted(
+    fitted = Fitted(
         looked=Weights(signs=_regression(looked_rows, penalty), cases=len(cases)),
         tried=Weights(signs=_regression(tried_rows, penalty), cases=len(tried)),
     )
+    believed = [(case, weigh(case.signs, case.swaps, fitted)) for case in cases]
+    return replace(fitted, least=_least(believed), each=_each(believed))
+
+
+def _least(believed: Sequence[tuple[Noticed, list[Belief]]]) -> float:
+    """Return the lowest limit above which the likeliest is right often enough."""
+    for least in _LIMITS:
+        first = [(c, b[0]) for c, b in believed if c.kind == SINGLE and b[0].probability >= least]
+        if sum(b.node in c.truth for c, b in first) >= _RIGHT * len(first):
+            return least
+    return _LIMITS[-1]
+
+
+def _each(believed: Sequence[tuple[Noticed, list[Belief]]]) -> float:
+    """Return the lowest limit above which all that is named is at fault often enough."""
+    several = [(set(case.truth), beliefs) for case, beliefs in believed if case.kind == MULTI]
+    for each in _LIMITS:
+        inside = sum({b.node for b in named(own, 0.0, each)} <= truth for truth, own in several)
+        if inside >= _INSIDE * len(several):
+            return each
+    return _LIMITS[-1]
 
 
 def merged(case: Noticed) -> dict[str, dict[str, float]]:
@@ -79,14 +108,23 @@ def folds(cases: Sequence[Noticed], seed: int = 1) -> Iterator[tuple[list[Notice
         yield learnt, [n for n, case in enumerate(cases) if case.task in held_out]
 
 
-def cross_validated(cases: Sequence[Noticed], seed: int = 1) -> list[Believed]:
-    """Return beliefs about every failure by weights that never saw its task."""
-    found: list[Believed] = [{} for _ in cases]
+class Judged(NamedTuple):
+    """A failure as weights and limits see it that never saw its task."""
+
+    believed: Believed
+    answer: tuple[str, ...]
+
+
+def cross_validated(cases: Sequence[Noticed], seed: int = 1) -> list[Judged]:
+    """Judge every failure by weights and limits that never saw its task."""
+    found = [Judged({}, ())] * len(cases)
     for learnt, judged in folds(cases, seed):
         fitted = fit(learnt)
         for number in judged:
             beliefs = weigh(cases[number].signs, cases[number].swaps, fitted)
-            found[number] = {belief.node: belief.probability for belief in beliefs}
+            chosen = named(beliefs, fitted.least, fitted.each)
+            believed = {belief.node: belief.probability for belief in beliefs}
+            found[number] = Judged(believed, tuple(belief.node for belief in chosen))
     return found
 
 

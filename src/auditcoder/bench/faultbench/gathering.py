@@ -21,6 +21,7 @@ from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, 
 from auditcoder.lifecycle.locating import outline
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
 from auditcoder.lifecycle.locating.signs import Sign, gathered
+from auditcoder.lifecycle.locating.spectra import Counts, counted
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.watching import Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
@@ -36,6 +37,10 @@ class View(Enum):
     """Those of the class as a whole, as in real use."""
     ALL = "all"
     """Those of single methods as well."""
+
+
+UNSEEN = "unseen"
+"""The kind of a failure that does not fail any more, or not in this view."""
 
 
 class Noticed(Row):
@@ -54,18 +59,38 @@ class Noticed(Row):
     """Whether the fault is not in the method that the failing test called last."""
     traceback: str
     """The innermost method of the first failing test's traceback, if it has one."""
-    failing: tuple[tuple[str, ...], ...]
-    """The methods that ran in each failing test."""
-    passing: tuple[tuple[str, ...], ...]
+    counts: dict[str, Counts]
+    """How often each method ran in failing and in passing tests."""
     runs: int
     """Of the sandbox, beyond the one that failed."""
     milliseconds: float
     fault: str = ""
     """What was put in, where something was."""
+    where: str = ""
+    """In a node, in two, between two, or in the plan."""
     rules: tuple[str, ...] | None = None
     """What the paper's rules name; None where they were not asked."""
     crossings: tuple[tuple[str, str], ...] = ()
     """Who handed to whom what that one does not take."""
+    sides: tuple[str, ...] = ()
+    """Of an interface that is at fault: those on its other side."""
+
+
+def unseen(name: str) -> Noticed:
+    """Say that a failure was looked for in vain."""
+    return Noticed(
+        id=name,
+        task="",
+        kind=UNSEEN,
+        truth=(),
+        signs={},
+        swaps=None,
+        remote=False,
+        traceback="",
+        counts={},
+        runs=1,
+        milliseconds=0.0,
+    )
 
 
 def truth_of(record: FaultRecord, view: View) -> GroundTruth | None:
@@ -95,8 +120,7 @@ def gather(
         swaps=None,
         remote=last != truth.nodes,
         traceback=frames[-1] if frames else "",
-        failing=tuple(tuple(t.cov) for t in seen_failing),
-        passing=tuple(tuple(t.cov) for t in seen_passing),
+        counts=counted([set(t.cov) for t in seen_failing], [set(t.cov) for t in seen_passing]),
         runs=1,
         milliseconds=1000 * (time.monotonic() - began),
     )

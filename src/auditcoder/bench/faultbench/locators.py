@@ -1,13 +1,13 @@
 """The locators that are compared, each from what was noticed to an answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.scoring import Answer
 from auditcoder.lifecycle.locating.signs import Kind
-from auditcoder.lifecycle.locating.spectra import FORMULAS, most_suspicious, suspicion
+from auditcoder.lifecycle.locating.spectra import FORMULAS, most_suspicious
 
 _SLICE = (
     *(Kind.RAISED, Kind.LACKED, Kind.CAME_THROUGH, Kind.ANSWERED, Kind.MADE),
@@ -34,8 +34,7 @@ def spectrum(name: str) -> Callable[[Noticed], Answer]:
     """Return a locator that ranks by a formula."""
 
     def locate(case: Noticed) -> Answer:
-        failing, passing = list(map(set, case.failing)), list(map(set, case.passing))
-        found = most_suspicious(suspicion(FORMULAS[name], failing, passing))
+        found = most_suspicious(FORMULAS[name], case.counts)
         return (found,) if found else ()
 
     return locate
@@ -47,14 +46,6 @@ PLAIN: dict[str, Callable[[Noticed], Answer]] = {
     "slice": by_slice,
 }
 """Those that need no weights."""
-
-
-def named(beliefs: Mapping[str, float], least: float, each: float) -> Answer:
-    """Name the likeliest method if it is likely enough, and others that are likely themselves."""
-    order = sorted(beliefs, key=lambda method: (-beliefs[method], method))
-    if not order or beliefs[order[0]] < least:
-        return ()
-    return (order[0], *(method for method in order[1:] if beliefs[method] >= each))
 
 
 def without_swaps(case: Noticed) -> Noticed:

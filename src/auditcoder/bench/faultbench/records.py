@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -114,8 +115,16 @@ class FaultRecord(Row):
     """The same by the integration test class alone; None where that passes."""
 
 
+Line = TypeVar("Line")
+
+
 def read_records(path: Path, *, torn: bool = False) -> list[FaultRecord]:
     """Read a file of records, compressed or not; if it may be `torn`, its last line may, too."""
+    return read_lines(path, FaultRecord, torn=torn)
+
+
+def read_lines(path: Path, kind: type[Line], *, torn: bool = False) -> list[Line]:
+    """Read a file of lines of JSON, all of one kind."""
     try:
         content = path.read_bytes()
         if path.suffix == ".gz":
@@ -124,24 +133,22 @@ def read_records(path: Path, *, torn: bool = False) -> list[FaultRecord]:
         raise NotFound(
             "faults.missing",
             f"there is no file {path}",
-            "make one with `auditcoder faults build`",
+            "make one with `auditcoder faults build` or `auditcoder faults inject`",
         ) from None
     except (OSError, EOFError) as error:
         raise RecordUnreadable("faults.unreadable", f"{path} cannot be read: {error}") from error
     if torn:
         content = content[: content.rfind(b"\n") + 1]
-    return [_record(path, number, line) for number, line in enumerate(content.splitlines(), 1)]
+    decoder = msgspec.json.Decoder(kind)
+    return [_read(path, n, line, decoder) for n, line in enumerate(content.splitlines(), 1)]
 
 
-def _record(path: Path, number: int, line: bytes) -> FaultRecord:
+def _read(path: Path, number: int, line: bytes, decoder: msgspec.json.Decoder[Line]) -> Line:
     try:
-        return _decoder.decode(line)
+        return decoder.decode(line)
     except msgspec.MsgspecError as error:
         raise RecordUnreadable(
             "faults.unreadable",
-            f"line {number} of {path} is no record of a failure: {error}",
-            "make the file again with `auditcoder faults build`",
+            f"line {number} of {path} is not what is expected there: {error}",
+            "make the file again with `auditcoder faults`",
         ) from error
-
-
-_decoder = msgspec.json.Decoder(FaultRecord)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from auditcoder.bench.problem import CodeTests, Problem
 from auditcoder.bench.suite import Source, Suite
+from auditcoder.domain.binding import parse
 from auditcoder.domain.errors import DataUnavailable
 from auditcoder.domain.execution import Bounds
 from auditcoder.domain.values import Digest
@@ -92,7 +93,7 @@ def _problem(step: Mapping[str, Any], target: Reader) -> Problem:
 
 def _title(header: str) -> str:
     """Return the first line of what the header says of its function."""
-    (function,) = ast.parse(header).body
+    (function,) = parse(header).body
     assert isinstance(function, ast.FunctionDef)
     return (ast.get_docstring(function) or function.name).splitlines()[0]
 
@@ -107,7 +108,7 @@ def _tests(name: str, cases: Sequence[str], target: Reader) -> str:
 
 def _case(code: str) -> str:
     """Return a case without its import of upstream's comparison, which we have our own of."""
-    tree = ast.parse(code)
+    tree = parse(code)
     tree.body = [
         node
         for node in tree.body

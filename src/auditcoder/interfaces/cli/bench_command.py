@@ -17,6 +17,7 @@ from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit, emit_json, paint, say
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.interfaces.sources import open_store
+from auditcoder.lifecycle.workshop import WhichLocator
 from auditcoder.methods import METHODS, method
 
 
@@ -70,6 +71,7 @@ def _run(options: Namespace) -> int:
         model=options.model,
         data=options.data,
         max_repairs=options.max_repairs,
+        locator=WhichLocator(options.locator),
         budget_tokens=options.budget_tokens,
         seed=options.seed,
         at_once=options.jobs if options.engine == "local" else 1,

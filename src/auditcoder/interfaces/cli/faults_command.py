@@ -6,10 +6,17 @@ from collections import Counter
 from pathlib import Path
 
 from auditcoder.bench.faultbench.building import PASSES, UNUSABLE
+from auditcoder.bench.faultbench.gathering import View
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
+from auditcoder.bench.faultbench.studying import study
+from auditcoder.domain.errors import NotFound
+from auditcoder.domain.values import digest
+from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit_json, say
 from auditcoder.interfaces.faulting import Built, build, published
+from auditcoder.interfaces.locating import inject, look, read_noticed, write_weights
+from auditcoder.interfaces.reporting import FORMS
 
 _EVERY = 10.0
 """Seconds between two words on how far it is."""
@@ -17,14 +24,69 @@ _EVERY = 10.0
 
 def run(options: Namespace) -> int:
     """Do what was asked about failures."""
-    return _build(options)
+    actions = {"build": _build, "inject": _inject, "look": _look, "study": _study}
+    return actions[options.action](options)
+
+
+def _inject(options: Namespace) -> int:
+    data = Path(options.data) if options.data else None
+    out = Path(options.out)
+    made = inject(
+        out, data, options.jobs, aside, _Progress("programs and classes"), classes=options.classes
+    )
+    places = dict(Counter(fault.where for fault in made).most_common())
+    kinds = dict(Counter(kind for fault in made for kind in fault.faults).most_common())
+    name = digest(out.read_bytes())
+    if options.json:
+        emit_json({"failures": len(made), "digest": name, "where": places, "kinds": kinds})
+        return Exit.OK
+    say(f"{len(made)} failures, {name}")
+    for told in (places, kinds):
+        say("  " + ", ".join(f"{many} {what}" for what, many in told.items()))
+    return Exit.OK
+
+
+def _look(options: Namespace) -> int:
+    data = Path(options.data) if options.data else None
+    found = look(
+        Path(options.faults),
+        Path(options.out),
+        data,
+        View(options.view),
+        options.jobs,
+        aside,
+        _Progress("failures"),
+    )
+    tried = sum(noticed.swaps is not None for noticed in found)
+    if options.json:
+        emit_json({"failures": len(found), "tried": tried})
+    else:
+        say(f"{len(found)} failures were watched; something was tried in {tried}")
+    return Exit.OK
+
+
+def _study(options: Namespace) -> int:
+    cases = list(read_noticed(map(Path, options.noticed)))
+    if not cases:
+        raise NotFound("faults.missing", "there is no failure in these files")
+    if options.weights:
+        fitted = write_weights(Path(options.weights), cases)
+        aside(f"weights of {fitted.looked.cases} failures are in {options.weights}")
+    form = "json" if options.json else options.form
+    deliver(FORMS[form](study(cases)), options.out)
+    return Exit.OK
 
 
 def _build(options: Namespace) -> int:
     models = [name.strip() for name in (options.models or "").split(",") if name.strip()]
     data = Path(options.data) if options.data else None
     made = build(
-        Path(options.out), published(models), data, options.jobs, say=aside, tell=_Progress()
+        Path(options.out),
+        published(models),
+        data,
+        options.jobs,
+        say=aside,
+        tell=_Progress("answers"),
     )
     for task, why in made.left_out.items():
         aside(f"{task} was left out: {why}")
@@ -35,7 +97,8 @@ def _build(options: Namespace) -> int:
 class _Progress:
     """Says how far it is now and then, and how long the rest may take."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
         self._began = self._last = time.monotonic()
         self._worked = 0
 
@@ -45,7 +108,7 @@ class _Progress:
         if now - self._last >= _EVERY or number == total:
             self._last = now
             left = (now - self._began) / max(1, self._worked) * (total - number)
-            aside(f"{number}/{total} answers; about {left / 60:.0f} min left")
+            aside(f"{number}/{total} {self._what}; about {left / 60:.0f} min left")
 
 
 def _report(made: Built, *, as_json: bool) -> None:

@@ -172,6 +172,13 @@ def _add_solve(solve: argparse.ArgumentParser) -> None:
         action="store_false",
         help="never ask a model which function is to blame",
     )
+    _add_locator(how)
+    how.add_argument(
+        "--no-second-opinions",
+        dest="second_opinions",
+        action="store_false",
+        help="never ask for another implementation to see which part is at fault",
+    )
     how.add_argument("--budget-tokens", metavar="N", type=_positive, help="the most tokens")
     how.add_argument("--budget-usd", metavar="USD", type=_amount, help="the most US dollars")
     how.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
@@ -260,6 +267,7 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     run.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
     _add_data(run)
     run.add_argument("--max-repairs", metavar="K", type=_whole, default=3, help="default: 3")
+    _add_locator(run)
     run.add_argument(
         "--budget-tokens", metavar="N", type=_positive, help="the most tokens for each run"
     )
@@ -282,8 +290,17 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_locator(parser: "argparse._ActionsContainer") -> None:
+    parser.add_argument(
+        "--locator",
+        choices=["weighed", "paper-rules", "traceback", "ochiai", "tarantula", "dstar"],
+        default="weighed",
+        help="who says which part is at fault (default: weighed, by all evidence)",
+    )
+
+
 def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    summary = "make a benchmark of failures with ground truth from what models really wrote"
+    summary = "failures with ground truth: make them, look at them, and see which locator is right"
     faults = commands.add_parser(
         "faults", help=summary, description=summary[0].upper() + summary[1:] + "."
     )
@@ -298,6 +315,42 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     _add_data(build)
     build.add_argument("--models", metavar="A,B", help="only these models, with commas")
     build.add_argument("--json", action="store_true", help="write JSON instead of text")
+    inject = actions.add_parser(
+        "inject", help="put faults into solved programs and classes, and keep what fails"
+    )
+    inject.add_argument("out", metavar="OUT", help="the file to write, a line of JSON a failure")
+    inject.add_argument(
+        "--classes", action="store_true", help="into published classes that pass, too"
+    )
+    _add_data(inject)
+    inject.add_argument("--json", action="store_true", help="write JSON instead of text")
+    look = actions.add_parser(
+        "look", help="let every collector look at failures with known causes; resumable"
+    )
+    look.add_argument("faults", metavar="FAULTS", help="what `build` or `inject` wrote")
+    look.add_argument("out", metavar="OUT", help="the file to write what was noticed to")
+    look.add_argument(
+        "--view",
+        choices=["program", "all"],
+        default="program",
+        help="the tests that are seen: those of the whole, as in use (the default), or all",
+    )
+    _add_data(look)
+    look.add_argument("--json", action="store_true", help="write JSON instead of text")
+    study = actions.add_parser(
+        "study", help="compare every locator on what `look` wrote, by cross-validation over tasks"
+    )
+    study.add_argument("noticed", metavar="NOTICED", nargs="+", help="what `look` wrote")
+    study.add_argument("--weights", metavar="FILE", help="also fit weights on all of it")
+    study.add_argument(
+        "--as",
+        dest="form",
+        choices=["text", "markdown", "json", "csv"],
+        default="text",
+        help="default: text",
+    )
+    study.add_argument("--out", metavar="FILE", help="where to write it (default: here)")
+    study.add_argument("--json", action="store_true", help="the same as --as json")
 
 
 def _positive(text: str) -> int:

@@ -9,7 +9,7 @@ from auditcoder.interfaces.cli.text import aside
 from auditcoder.interfaces.tasks import read_task_source
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.intake import TaskOptions
-from auditcoder.lifecycle.workshop import Build, Options, Planner
+from auditcoder.lifecycle.workshop import Build, Options, Planner, WhichLocator
 from auditcoder.methods.solving import start
 
 
@@ -32,6 +32,8 @@ def run(options: Namespace) -> int:
         fallback=options.fallback,
         differential=options.differential,
         review=options.review,
+        locator=WhichLocator(options.locator),
+        second_opinions=options.second_opinions,
         budget=Budget(tokens=options.budget_tokens, usd=options.budget_usd),
         seed=options.seed,
     )

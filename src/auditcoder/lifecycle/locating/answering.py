@@ -1,36 +1,57 @@
-"""From beliefs to an answer: a node, several, or nothing, in words that a reviewer can check."""
+"""From beliefs to an answer that a reviewer can check.
 
-from collections.abc import Sequence
+It is a node, several, a branch, an interface between two, or nothing.
+"""
+
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
-from auditcoder.domain.ids import NodeId
-from auditcoder.domain.places import AtNode, AtNodes, Target
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.lifecycle.locating.believing import Belief
 from auditcoder.lifecycle.locating.case import Case, localised
 from auditcoder.lifecycle.locating.signs import Kind
 
-LEAST = 0.5
-"""The likeliest is not named if it is less likely than that."""
-EACH = 0.8
-"""Others are named beside it if they are this likely themselves."""
 _LEVELS = ((0.9, Level.HIGH), (0.7, Level.MEDIUM), (0.0, Level.LOW))
-_RULE = "weighed"
+RULE = "weighed"
 
 
-def answer(case: Case, beliefs: Sequence[Belief], seqs: tuple[int, ...]) -> Diagnosis:
-    """Name what is likely at fault, or say why nothing is; `beliefs` come the likeliest first."""
-    if not beliefs or beliefs[0].probability < LEAST:
+def answer(
+    case: Case, beliefs: Sequence[Belief], chosen: Sequence[Belief], seqs: tuple[int, ...]
+) -> Diagnosis:
+    """Say what was chosen of all beliefs and why, or why nothing was; the likeliest first."""
+    if not chosen:
         return Abstained(reason=_undecided(beliefs), evidence=seqs)
-    first, *others = beliefs
-    chosen = [first, *(belief for belief in others if belief.probability >= EACH)]
-    nodes = tuple(NodeId(belief.node) for belief in chosen)
-    target: Target = AtNode(node=nodes[0]) if len(nodes) == 1 else AtNodes(nodes=nodes)
+    first, others = chosen[0], [belief for belief in beliefs if belief not in chosen]
+    target = untried(case, [NodeId(belief.node) for belief in chosen])
+    if target is None:
+        named = " and ".join(belief.node for belief in chosen)
+        return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
     level = next(level for least, level in _LEVELS if first.probability >= least)
     why = "; ".join([*map(_told, chosen), *map(_beside, others[:1])])
-    found = localised(case, target, _RULE, level, seqs, why)
+    clues = (case.looked.get(NodeId(b.node)) for b in chosen)
+    found = localised(case, target, RULE, level, (*seqs, *(c[0] for c in clues if c)), why)
     return replace(found, probability=min(belief.probability for belief in chosen))
+
+
+def untried(case: Case, nodes: Sequence[NodeId]) -> Target | None:
+    """Return what is to be repaired; what was tried in vain is lifted, and then given up."""
+    return next((target for target in _targets(case, nodes) if target not in case.tried), None)
+
+
+def _targets(case: Case, nodes: Sequence[NodeId]) -> Iterator[Target]:
+    first = nodes[0]
+    if len(nodes) > 1:
+        yield AtNodes(nodes=tuple(nodes))
+    else:
+        clue = case.looked[first][1] if first in case.looked else None
+        for taker in clue.hands_badly_to[:1] if clue else ():
+            yield AtInterface(provider=first, consumer=taker)
+    yield AtNode(node=first)
+    if case.replannable and first != ROOT:
+        yield AtBranch(root=case.graph.branch_root(first))
 
 
 def _told(belief: Belief) -> str:

@@ -6,7 +6,7 @@ implementations show as well.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.signs import Kind
@@ -30,10 +30,14 @@ class Weights(Value):
 
 
 class Fitted(Value):
-    """The weights of both sets."""
+    """The weights of both sets, and how likely what is named must be."""
 
     looked: Weights
     tried: Weights
+    least: float = 0.5
+    """The likeliest is not named if it is less likely than that."""
+    each: float = 0.8
+    """Others are named beside it if they are this likely themselves."""
 
 
 class Belief(Value):
@@ -69,6 +73,13 @@ def weigh(
         return first
     both = {node: {**own, **tried.get(node, {})} for node, own in looked.items()}
     return believe(both, fitted.tried)
+
+
+def named(beliefs: Sequence[Belief], least: float, each: float) -> list[Belief]:
+    """Return what is likely enough to be named; `beliefs` come the likeliest first."""
+    if not beliefs or beliefs[0].probability < least:
+        return []
+    return [beliefs[0], *(b for b in beliefs[1:] if b.probability >= each)]
 
 
 def _belief(node: str, own: Mapping[str, float], weights: Weights) -> Belief:

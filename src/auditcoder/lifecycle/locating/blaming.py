@@ -11,7 +11,7 @@ from typing import NamedTuple
 from auditcoder.domain.contract import Contract
 from auditcoder.lifecycle.locating.annotations import fits
 from auditcoder.lifecycle.locating.signs import Kind, Sign
-from auditcoder.lifecycle.locating.spectra import ochiai, suspicion
+from auditcoder.lifecycle.locating.spectra import Counts, counted, ochiai
 from auditcoder.lifecycle.locating.watching import Call, Observation
 
 _LONG = 0.5
@@ -130,8 +130,8 @@ def time_signs(seen: Observation) -> Iterator[Sign]:
                 yield Sign(node, Kind.TOOK_TIME, strength=seconds / total)
 
 
-def spectrum_signs(seen: Observation) -> Iterator[Sign]:
-    """Say which functions ran in failing cases rather than in passing ones, if any passes."""
+def spectrum(seen: Observation) -> dict[str, Counts]:
+    """Count in how many failing and passing cases each function ran."""
     ran: dict[str, set[str]] = {test: set() for test in seen.tests}
     for call in seen.calls:
         test = seen.test_of(call)
@@ -139,9 +139,11 @@ def spectrum_signs(seen: Observation) -> Iterator[Sign]:
             ran.setdefault(test, set()).add(call.node)
     failing = [nodes for test, nodes in ran.items() if test in seen.failed_tests]
     passing = [nodes for test, nodes in ran.items() if test not in seen.failed_tests]
-    if not failing or not passing:
-        return
-    scores = suspicion(ochiai, failing, passing)
-    for node, score in scores.items():
-        if score:
-            yield Sign(node, Kind.RAN_AND_FAILED, strength=score)
+    return counted(failing, passing)
+
+
+def spectrum_signs(seen: Observation) -> Iterator[Sign]:
+    """Say which functions ran in failing cases rather than in passing ones, if any passes."""
+    for node, counts in spectrum(seen).items():
+        if counts.all_passed and counts.failed:
+            yield Sign(node, Kind.RAN_AND_FAILED, strength=ochiai(counts))

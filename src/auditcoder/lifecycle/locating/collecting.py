@@ -9,7 +9,7 @@ from auditcoder.lifecycle.locating.blaming import Blaming, Breach
 from auditcoder.lifecycle.locating.reading import Reader
 from auditcoder.lifecycle.locating.signs import Kind, Sign
 from auditcoder.lifecycle.locating.swapping import Alternative
-from auditcoder.lifecycle.locating.watching import Observation, Trial, watch
+from auditcoder.lifecycle.locating.watching import NOTHING, Observation, Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
 
 
@@ -36,6 +36,8 @@ class Look(NamedTuple):
 def look(sandbox: Sandbox, failing: Failing) -> Look:
     """Drive a program through what it fails at, once, and read everything that this shows."""
     seen = watch(sandbox, failing.program, failing.functions, failing.trial)
+    if seen is NOTHING or seen.passes:
+        return Look(seen, ())  # nothing fails, or nothing was seen: that points to nobody
     outlined = outline.outline(failing.program)
     reads = {name: one.reads for name, one in outlined.items()}
     called = {call.node for call in seen.calls}

@@ -8,18 +8,40 @@ from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtNode, Target
-from auditcoder.lifecycle.locating.case import Case, Standing, localised, retargeted
+from auditcoder.lifecycle.locating.case import (
+    Case,
+    Collector,
+    Standing,
+    localised,
+    retargeted,
+    weightiest,
+)
+from auditcoder.lifecycle.validating.reviewing import review
+from auditcoder.lifecycle.workshop import Workshop
+
+
+def ask_for_opinions(workshop: Workshop, _nodes: frozenset[NodeId]) -> bool:
+    """Ask a model for a verdict on every function that took part in the failing case."""
+    return bool(review(workshop, weightiest(workshop)))
 
 
 class PaperRules:
     """R1 to R4."""
 
     name = "paper-rules"
+    collectors: tuple[Collector, ...] = (ask_for_opinions,)
+
+    def unsettled(self, case: Case) -> frozenset[NodeId]:
+        """Opinions are wanted where a wrong answer points nowhere, and nothing was tried yet."""
+        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        wrong = bool(failing) and failing[0].evidence.verdict is Verdict.FAILED
+        open_ = wrong and not case.tried and isinstance(self.locate(case), Abstained)
+        return case.graph.ids if open_ else frozenset()
 
     def locate(self, case: Case) -> Diagnosis:
         """Apply the rules in their order; what was tried in vain is lifted, then given up."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
-        for rule in (_traceback, _resource, _local_rejection):
+        for rule in (by_traceback, _resource, _local_rejection):
             found = rule(case, failing)
             if isinstance(found, Localised):
                 return _lifted(case, found)
@@ -31,7 +53,7 @@ class PaperRules:
         )
 
 
-def _traceback(case: Case, failing: list[Standing]) -> Diagnosis | None:
+def by_traceback(case: Case, failing: list[Standing]) -> Diagnosis | None:
     """R1: the innermost frame of a crash that a node owns."""
     for seq, evidence in failing:
         if evidence.verdict is not Verdict.CRASH:

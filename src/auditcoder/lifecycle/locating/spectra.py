@@ -5,7 +5,7 @@ that ran; such a draw is no answer.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -47,27 +47,24 @@ FORMULAS: dict[str, Callable[[Counts], float]] = {
 }
 
 
-def suspicion(
-    formula: Callable[[Counts], float],
-    failing: Sequence[AbstractSet[str]],
-    passing: Sequence[AbstractSet[str]],
-) -> dict[str, float]:
-    """Return how suspicious each function is that ran at all."""
+def counted(
+    failing: Sequence[AbstractSet[str]], passing: Sequence[AbstractSet[str]]
+) -> dict[str, Counts]:
+    """Count for each function that ran at all."""
     return {
-        node: formula(
-            Counts(
-                sum(node in ran for ran in failing),
-                sum(node in ran for ran in passing),
-                len(failing),
-                len(passing),
-            )
+        node: Counts(
+            sum(node in ran for ran in failing),
+            sum(node in ran for ran in passing),
+            len(failing),
+            len(passing),
         )
         for node in sorted(set().union(*failing, *passing))
     }
 
 
-def most_suspicious(scores: dict[str, float]) -> str | None:
+def most_suspicious(formula: Callable[[Counts], float], counts: Mapping[str, Counts]) -> str | None:
     """Return the one that is more suspicious than all others; None if there is no such one."""
+    scores = {node: formula(own) for node, own in counts.items()}
     if not scores:
         return None
     best = max(scores.values())

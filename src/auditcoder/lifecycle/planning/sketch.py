@@ -1,11 +1,10 @@
 """The sketch planner: one call, Python stubs, ids allocated by us."""
 
-import ast
 from collections.abc import Iterable
 
 import msgspec
 
-from auditcoder.domain.binding import LITERAL_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS, literal_value
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import Contract, Cost
@@ -164,7 +163,7 @@ def _generated(task: Task, sketch: Sketch) -> list[Example]:
 
 def _as_stdio(example: CallExample) -> StdioExample | None:
     try:
-        given, made = ast.literal_eval(example.arguments), ast.literal_eval(example.result)
+        given, made = literal_value(example.arguments), literal_value(example.result)
     except LITERAL_ERRORS:
         return None
     if not isinstance(given, str) or not isinstance(made, str):

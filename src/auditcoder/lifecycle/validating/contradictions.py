@@ -2,7 +2,7 @@
 
 import ast
 
-from auditcoder.domain.binding import PARSE_ERRORS
+from auditcoder.domain.binding import PARSE_ERRORS, expression
 from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import Returned
@@ -52,7 +52,7 @@ def _same_answer(a: Example, b: Example) -> bool:
 
 def _tree(text: str) -> str:
     try:
-        return ast.dump(ast.parse(f"f({text})", mode="eval"))
+        return ast.dump(expression(f"f({text})"))
     except PARSE_ERRORS:
         return text
 

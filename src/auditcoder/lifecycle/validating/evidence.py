@@ -65,6 +65,8 @@ class Seen(NamedTuple):
     frames: tuple[Frame, ...] = ()
     ran: tuple[NodeId, ...] | None = None
     judge: str = ""
+    milliseconds: float | None = None
+    """Where it is not the outcome's."""
 
 
 VERDICTS = {
@@ -106,7 +108,7 @@ def _keep(workshop: Workshop, evidence: Evidence) -> Evidence:
 
 def _difference(was: Evidence, now: Evidence) -> str:
     """Say how a check that ran again saw something else; time and memory are never the same."""
-    if was.kind is CheckKind.PROBE:
+    if was.kind in {CheckKind.PROBE, CheckKind.CLUE}:
         return ""
     if was.verdict is not now.verdict:
         return f"{was.check}: {was.verdict.value} on record, {now.verdict.value} now"
@@ -136,7 +138,7 @@ def _evidence(workshop: Workshop, check: Check, against: Digest, seen: Seen) -> 
         signal=outcome.signal if outcome else None,
         frames=seen.frames,
         ran=seen.ran,
-        milliseconds=outcome.seconds * 1000 if outcome else None,
+        milliseconds=outcome.seconds * 1000 if outcome else seen.milliseconds,
         peak_bytes=outcome.peak_bytes if outcome else None,
         judge=seen.judge or (outcome.sandbox if outcome else ""),
     )

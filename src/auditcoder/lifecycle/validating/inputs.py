@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from auditcoder.domain.binding import expression
 from auditcoder.domain.brief import DataRange
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.values import digest
@@ -30,7 +31,7 @@ def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[st
     if not params:
         return ()
     try:
-        kinds = [ast.parse(p.type, mode="eval").body for p in params]
+        kinds = [expression(p.type) for p in params]
         rows = [
             tuple(
                 _value(kind, chance, size, known.get(p.name))

@@ -1,11 +1,10 @@
 """The checks of one responsibility: what can be said about it before the whole is there."""
 
-import ast
 from collections.abc import Callable
 from functools import cache, partial
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
-from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS, PARSE_ERRORS, literal_value
 from auditcoder.domain.contract import RESULT, Contract, signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import Ending, Outcome, Raised, Returned
@@ -152,7 +151,7 @@ def _printed(value: object) -> str:
 
 def _literal(text: str) -> object:
     try:
-        return ast.literal_eval(text)
+        return literal_value(text)
     except LITERAL_ERRORS:
         return text
 

@@ -1,10 +1,9 @@
 """The checks of the whole program: given examples first, then derived and generated ones."""
 
-import ast
 from collections.abc import Iterator
 from functools import partial
 
-from auditcoder.domain.binding import LITERAL_ERRORS
+from auditcoder.domain.binding import LITERAL_ERRORS, literal_value
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import (
     PROGRAM_FILE,
@@ -209,7 +208,7 @@ def _judge_call(workshop: Workshop, expected: str, outcome: Outcome) -> Seen:
 def _expected(workshop: Workshop, text: str) -> object:
     """Return the value that an example's text stands for; what is no literal is run, apart."""
     try:
-        return ast.literal_eval(text)
+        return literal_value(text)
     except LITERAL_ERRORS:
         pass
     outcome = workshop.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))

@@ -116,3 +116,8 @@ EXAMPLES = (
         "['2: below,elbow', '2: low,owl', '2: no,on', '1 other word']",
     ),
 )
+
+LARGE = (
+    "' '.join(''.join('abcdefghijklM'[i // d % 13] for d in (1, 13, 169)) + '!' * (i % 2) for "
+    "i in range(2000)), 6"
+)

@@ -133,3 +133,5 @@ EXAMPLES = (
     ),
     ("'say \"open\\n(a)} # }', 4", "['2:4 unexpected }']"),
 )
+
+LARGE = "'\\n'.join('((f[1], {2} \"[\" )' + ']' * (i % 2) + ' # (' for i in range(800)), 250"

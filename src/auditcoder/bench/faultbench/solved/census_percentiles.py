@@ -126,3 +126,9 @@ EXAMPLES = (
         "1\n2\n28.6%\n4\n0.0%\n100.0%",
     ),
 )
+
+LARGE = (
+    "'\\n'.join([f'r{i % 9} {i * 37 % 101}' for i in range(2000)] + [f'? {q}' for i in "
+    "range(150) for q in (f'percentile all {i % 101}', f'below r{i % 9} {i}', f'spread r{i % "
+    "10}')])"
+)

@@ -140,3 +140,8 @@ EXAMPLES = (
     ("a: k x\nk: m\nm: d\nd: k\nx: y", "circle: d -> k -> m -> d"),
     ("q: s r\nr: q\ns: b q\nb\nt: b", "circle: q -> r -> q"),
 )
+
+LARGE = (
+    "'\\n'.join(f'{i}: {max(i - 20, 0)} {i // 3}' for i in range(1000, 0, -1)) + '\\nend: ' + "
+    "' '.join(map(str, range(1000)))"
+)

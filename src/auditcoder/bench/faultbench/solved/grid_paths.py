@@ -141,3 +141,7 @@ EXAMPLES = (
     ("G..\n##.\nS..", "steps 6\nways 1\nroute RRUULL"),
     ("..S\n.\n.GG", "steps 5\nways 1\nroute LLDDR"),
 )
+
+LARGE = (
+    "'S' + '\\n'.join(''.join('.#'[i * j % 11 == 7] for j in range(60)) for i in range(60)) + 'G'"
+)

@@ -135,3 +135,5 @@ EXAMPLES = (
         "{'busy': [(0, 8)], 'minutes': 8, 'gap': None, 'peak': (1, 0)}",
     ),
 )
+
+LARGE = "[(i * 7919 % 60000, i * 7919 % 60000 + i % 90 + 1) for i in range(2000)], 1000, 59000"

@@ -135,3 +135,5 @@ EXAMPLES = (
         "{'areas': [3, 3, 1], 'coast': 8, 'lakes': 0}",
     ),
 )
+
+LARGE = "[''.join('#.'[i * i * j % 17 > 8] for j in range(60)) for i in range(60)]"

@@ -100,3 +100,8 @@ EXAMPLES = (
         "([('Ed', 2000), ('Flo', 500)], 2500)",
     ),
 )
+
+LARGE = (
+    "[f'm{i % 400};{k};{i % 90};{r}' for i in range(700) for k, r in (('book', '-'), ('film', "
+    "i % 99), ('map', 80))], 100"
+)

@@ -72,7 +72,7 @@ def pay_off(
     ensures: all(row[2] >= 0 for row in result)
     example: pay_off(100, 0, 60, {}) == [(0, 60, 40), (0, 40, 0)]
     """
-    rows = []
+    rows: list[tuple[int, int, int]] = []
     balance = principal
     while balance > 0:
         interest = monthly_interest(balance, rate)
@@ -143,3 +143,5 @@ EXAMPLES = (
         "{'payment': 127, 'months': 2, 'interest': 5, 'paid': 505, 'balances': [376, 0]}",
     ),
 )
+
+LARGE = "9000000, 300, 1500, {month: 700 for month in range(12, 1500, 12)}"

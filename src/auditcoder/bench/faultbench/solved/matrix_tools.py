@@ -149,3 +149,8 @@ EXAMPLES = (
         ),
     ),
 )
+
+LARGE = (
+    "'\\n\\n'.join('\\n'.join(' '.join(str(i * j % 3 - 1) for j in range(w)) for i in "
+    "range(40)) for w in (40, 8)), 6"
+)

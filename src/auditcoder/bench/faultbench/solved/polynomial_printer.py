@@ -135,3 +135,8 @@ EXAMPLES = (
         "('x^5 + x^4 + x^3 - 2x^2 - 2x - 2', '5x^4 + 4x^3 + 3x^2 - 4x - 2')",
     ),
 )
+
+LARGE = (
+    "' + '.join(f'{i % 7 + 2}x^{i % 150 + 2}' for i in range(1000)), ' - '.join(f'{i % 5 + "
+    "2}x^{i % 150 + 3}' for i in range(1000))"
+)

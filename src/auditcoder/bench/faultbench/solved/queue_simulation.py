@@ -147,3 +147,5 @@ EXAMPLES = (
         "A 1 0 3\nB 1 3 7\nC 1 7 9\nD 1 9 10\nmean wait 2.00\nlongest queue 1",
     ),
 )
+
+LARGE = "'60 15\\n' + '\\n'.join(f'c{i} {i * 7 % 500} {i % 80 + 10}' for i in range(700))"

@@ -113,3 +113,8 @@ EXAMPLES = (
         "['1/3 cup rice', '2 piece lemon', '2 1/4 tsp oil']",
     ),
 )
+
+LARGE = (
+    "[f'{i % 9 + 1} {i % 4 + 1}/5 {u} x{i}' for i in range(150) for u in ('tsp', 'tbsp', "
+    "'cup', 'piece')] + ['Sauce'], 6, 100"
+)

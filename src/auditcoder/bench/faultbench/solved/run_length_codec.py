@@ -133,3 +133,8 @@ EXAMPLES = (
         "(['error', 'error', 'error', 'error', '~1a', 'zzzzzzzzzz'], -1)",
     ),
 )
+
+LARGE = (
+    "['+' + ''.join('ab7~ '[i % 5] * (i % 6 + 1) for i in range(800)), '-' + ''.join(f'{i % 12 "
+    "+ 1}x~7' for i in range(800)), '+' + 'z' * 2000]"
+)

@@ -127,3 +127,5 @@ EXAMPLES = (
     ),
     ("0 5\nsolo 1", "solo: none\nfree: 0"),
 )
+
+LARGE = "'500 4\\n' + '\\n'.join(f'g{i} {i % 5 + 1}' for i in range(680))"

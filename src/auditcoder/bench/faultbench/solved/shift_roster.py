@@ -144,3 +144,8 @@ EXAMPLES = (
         "([['amy'], ['bob'], [], ['amy'], ['bob']], {'amy': 2, 'bob': 2}, [3])",
     ),
 )
+
+LARGE = (
+    "[f'w{i}' for i in range(300)], [(f'w{i}', d) for i in range(300) for d in (5, i % 80 + 1, "
+    "i * 7 % 80 + 1)], 80, 15"
+)

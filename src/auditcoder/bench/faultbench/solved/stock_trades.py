@@ -125,3 +125,8 @@ EXAMPLES = (
         "[('A', 0, 1, 7), ('M', -15, 0, 0)]",
     ),
 )
+
+LARGE = (
+    "[f'buy S{i % 2} {i % 9 + 1} {100 + i % 37}' for i in range(1500)] + [f'SELL S{i % 2} {i * "
+    "250} {120 + i % 11}' for i in range(8)]"
+)

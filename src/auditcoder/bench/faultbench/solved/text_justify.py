@@ -140,3 +140,8 @@ EXAMPLES = (
     ),
     ("'x yy\\nextraordinary z\\n\\nw', 6", "['x   yy', 'extrao', 'rdinar', 'y z', '', 'w']"),
 )
+
+LARGE = (
+    "'\\n'.join('w' * (i % 9 + 1) + '\\n' * (i % 700 // 699) for i in range(1500)) + ' ' + 'x' "
+    "* 5000, 250"
+)

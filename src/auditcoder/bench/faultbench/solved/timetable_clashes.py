@@ -167,3 +167,9 @@ EXAMPLES = (
         ),
     ),
 )
+
+LARGE = (
+    "'\\n'.join(f'Mon {m // 60:02d}:{m % 60:02d}-{(m + 7) // 60:02d}:{(m + 7) % 60:02d} C{m} "
+    "R{m % 2}' for m in range(1200, 0, -3)), {'a': [f'C{m}' for m in range(0, 1200, 9)], 'b': "
+    "[f'C{m}' for m in range(240)]}"
+)

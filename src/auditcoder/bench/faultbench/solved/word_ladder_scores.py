@@ -139,3 +139,8 @@ EXAMPLES = (
         "[('cord', 1, 5), ('card', 2, 3), ('word', 2, 3), ('ward', 3, 1)]",
     ),
 )
+
+LARGE = (
+    "[''.join('zabcdeij'[i // d % 8] for d in (1, 8, 64, 512)).title() + ' ' for i in "
+    "range(2000)], 'dada', 300"
+)

@@ -1,0 +1,200 @@
+"""What faults are put into: solved programs and classes, with plan, code and second opinions."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import resources
+from typing import NamedTuple
+
+from auditcoder.bench.faultbench.gathering import MOST_SWAPS
+from auditcoder.bench.faultbench.published import Subject
+from auditcoder.bench.faultbench.splicing import meaning, methods_of
+from auditcoder.domain.binding import Function, parse
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    Example,
+    FunctionForm,
+    Limits,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle import drafts
+from auditcoder.lifecycle.forms import root_of
+from auditcoder.lifecycle.planning import skeleton, sketch
+from auditcoder.lifecycle.planning.plan import Plan
+from auditcoder.lifecycle.shapes import Unfit
+
+_LIMITS = Limits(seconds=1.0)
+"""Examples take milliseconds; what takes longer has a fault that makes it endless."""
+_FOLDER = "auditcoder.bench.faultbench.solved"
+
+
+class Solved(NamedTuple):
+    """A task with a plan, and code that passes every example."""
+
+    name: str
+    task: Task
+    plan: Plan
+    codes: Mapping[NodeId, str]
+    others: Mapping[NodeId, tuple[str, ...]]
+    """Other implementations of single nodes, by their contracts alone; not all are right."""
+
+
+def programs() -> Iterator[Solved]:
+    """Yield the programs that come with the package, by name."""
+    folder = resources.files(_FOLDER)
+    for file in sorted(folder.iterdir(), key=lambda f: f.name):
+        name = file.name.removesuffix(".py")
+        if file.name.endswith(".py") and not name.startswith("_"):
+            again = folder.joinpath("again").joinpath(file.name)
+            yield program(name, file.read_text("utf-8"), again.read_text("utf-8"))
+
+
+def program(name: str, text: str, again: str = "") -> Solved:
+    """Read a program: functions with contracts, the last of them the root, and `EXAMPLES`."""
+    tree = parse(text)
+    functions = {f.name: f for f in tree.body if isinstance(f, Function)}
+    root = list(functions)[-1]
+    statement = ast.get_docstring(tree) or ""
+    whole = root == "solve"
+    form = ProgramForm() if whole else _function_form(functions[root])
+    examples = tuple(_examples(tree, whole=whole))
+    task = Task(title=name, statement=statement, form=form, examples=examples, limits=_LIMITS)
+    plan = sketch.plan_of(_sketched(tree, root), task, root_of(task))
+    nodes = {n.contract.name: n.id for n in plan.graph.nodes if n.contract}
+    pieces = _pieces(tree, text)
+    codes = {nodes[name]: code for name, code in pieces.items() if name != root}
+    second = _pieces(parse(again), again) if again else {}
+    return Solved(
+        name,
+        task,
+        plan,
+        {**codes, ROOT: plan.given[ROOT].source},
+        {nodes[name]: (code,) for name, code in second.items() if name in nodes and name != root},
+    )
+
+
+def _function_form(function: Function) -> FunctionForm:
+    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    signature = f"def {function.name}({ast.unparse(function.args)}){returns}"
+    return FunctionForm(entry=function.name, signature=signature)
+
+
+def _examples(tree: ast.Module, *, whole: bool) -> Iterator[Example]:
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="EXAMPLES")], value=value):
+                for given, made in ast.literal_eval(value):
+                    if whole:
+                        yield StdioExample(input=given, output=made)
+                    else:
+                        yield CallExample(arguments=given, result=made)
+
+
+def _sketched(tree: ast.Module, root: str) -> str:
+    """Write what a planner would have said: stubs, and the root as it is."""
+    kept: list[ast.stmt] = []
+    for statement in tree.body:
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                kept.append(statement)
+            case ast.FunctionDef(name=name, body=[docstring, *_]) if name != root:
+                stub = parse("def f(): ...").body[0]
+                assert isinstance(stub, ast.FunctionDef)
+                stub.name, stub.args, stub.returns = name, statement.args, statement.returns
+                stub.body = [docstring, ast.Expr(ast.Constant(...))]
+                kept.append(stub)
+            case ast.FunctionDef():
+                kept.append(statement)
+    return ast.unparse(ast.Module(body=kept, type_ignores=[]))
+
+
+def _pieces(tree: ast.Module, text: str) -> dict[str, str]:
+    """Return each function with the imports that it uses."""
+    imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
+    found = {}
+    for function in tree.body:
+        if isinstance(function, Function):
+            used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+            needed = [ast.unparse(s) for s in imports if _bound(s) & used]
+            source = ast.get_source_segment(text, function) or ""
+            found[function.name] = "\n".join([*needed, *([""] * bool(needed)), source]) + "\n"
+    return found
+
+
+def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
+    return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
+
+
+def from_class(name: str, subject: Subject, code: str, others: Iterable[str]) -> Solved | None:
+    """Read a class that passes, a node a method; None if it is not cut as its skeleton is."""
+    tests = _integration_tests(subject)
+    if not tests:
+        return None
+    form = ClassForm(name=subject.class_name, skeleton=subject.skeleton)
+    task = Task(
+        title=subject.task_id,
+        statement=subject.skeleton,
+        form=form,
+        examples=(CodeExample(code=tests),),
+        limits=_LIMITS,
+        source=subject.task_id,
+    )
+    plan = skeleton.plan(task, form)
+    contracts = {n.id: n.contract for n in plan.graph.nodes if n.contract}
+    split = drafts.split(code, contracts, {}, subject.class_name)
+    if split.missing or set(methods_of(code, subject.class_name)) != {
+        contract.name for contract in contracts.values()
+    }:
+        return None
+    given = {node: known.source for node, known in plan.given.items()}
+    top = f"{subject.imports}\n{split.shared}\n{given[ROOT]}"
+    return Solved(
+        name,
+        task,
+        plan,
+        {**given, **{node: piece.source for node, piece in split.pieces.items()}, ROOT: top},
+        _others(subject, contracts, split.pieces, others),
+    )
+
+
+def _others(
+    subject: Subject,
+    contracts: Mapping[NodeId, Contract],
+    own: Mapping[NodeId, drafts.Piece],
+    others: Iterable[str],
+) -> dict[NodeId, tuple[str, ...]]:
+    """Return what others wrote for each method: what most of them agree on first."""
+    found: dict[NodeId, dict[str, list[str]]] = {}
+    for code in others:
+        try:
+            pieces = drafts.split(code, contracts, {}, subject.class_name).pieces
+        except Unfit:
+            continue
+        for node, piece in pieces.items():
+            means = _meaning(piece.source)
+            if means != _meaning(own[node].source):
+                found.setdefault(node, {}).setdefault(means, []).append(piece.source)
+    return {
+        node: tuple(s[0] for s in sorted(alike.values(), key=len, reverse=True)[:MOST_SWAPS])
+        for node, alike in found.items()
+    }
+
+
+def _meaning(source: str) -> str:
+    return "\n".join(meaning(s) for s in parse(source).body if isinstance(s, Function))
+
+
+def _integration_tests(subject: Subject) -> str:
+    """Write the tests that belong to no one method; empty if there are none."""
+    kept = [
+        statement
+        for statement in parse(subject.tests).body
+        if not isinstance(statement, ast.ClassDef) or statement.name == subject.integration_class
+    ]
+    there = any(isinstance(statement, ast.ClassDef) for statement in kept)
+    return ast.unparse(ast.Module(body=kept, type_ignores=[])) if there else ""

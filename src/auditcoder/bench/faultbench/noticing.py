@@ -1,0 +1,81 @@
+"""Noticing: what the collectors put on record about an injected failure, and what rules say."""
+
+import time
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from auditcoder.bench.faultbench.gathering import Noticed
+from auditcoder.bench.faultbench.injected import INTERFACE as BETWEEN
+from auditcoder.bench.faultbench.injected import TWO, Injected, Open
+from auditcoder.bench.faultbench.material import Solved
+from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE
+from auditcoder.bench.faultbench.staging import stage
+from auditcoder.domain.diagnosis import Diagnosis, Localised
+from auditcoder.domain.graph import region_of
+from auditcoder.domain.ids import NodeId
+from auditcoder.lifecycle.considering import named
+from auditcoder.lifecycle.locating.case import Case, case_of
+from auditcoder.lifecycle.locating.clues import try_others, watch_it_fail
+from auditcoder.lifecycle.locating.ranked import Traceback
+from auditcoder.lifecycle.locating.rules import PaperRules
+from auditcoder.lifecycle.locating.weighed import signs_of
+
+_KINDS = {TWO: MULTI, BETWEEN: INTERFACE}
+
+
+def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
+    """Stage a failure and watch it; None if it does not fail any more."""
+    began = time.monotonic()
+    workshop = stage(open_tools(), solved, fault.codes, frozenset(fault.silent))
+    watch_it_fail(workshop, workshop.recorder.ledger.graph.ids)
+    case = case_of(workshop)
+    if not case.looked or any(clue.passes for _, clue in case.looked.values()):
+        return None
+    return Noticed(
+        id=fault.id,
+        task=solved.task.title,
+        kind=_KINDS.get(fault.where, SINGLE),
+        truth=tuple(fault.nodes),
+        signs=signs_of(case),
+        swaps=None,
+        remote=False,
+        traceback="".join(_answer(case, Traceback().locate(case))[:1]),
+        counts={str(n): clue.ran for n, (_, clue) in case.looked.items() if clue.ran},
+        runs=1,
+        milliseconds=1000 * (time.monotonic() - began),
+        fault=" and ".join(fault.faults) if fault.where != TWO else TWO,
+        where=fault.where,
+        rules=_answer(case, PaperRules().locate(case)),
+        crossings=tuple(
+            (str(n), str(taker))
+            for n, (_, clue) in case.looked.items()
+            for taker in clue.hands_badly_to
+        ),
+        sides=tuple(fault.sides),
+    )
+
+
+def notice_more(
+    open_tools: Open, solved: Solved, fault: Injected, before: Noticed, plausible: Collection[str]
+) -> Noticed:
+    """Try second opinions in the places of the nodes that may be at fault."""
+    began = time.monotonic()
+    workshop = stage(open_tools(), solved, fault.codes, frozenset(fault.silent))
+    tries = [(n, s) for n, own in solved.others.items() if n in plausible for s in own]
+    try_others(workshop, tries)
+    swapped = case_of(workshop).swapped
+    return replace(
+        before,
+        swaps={n: swapped[NodeId(n)][1].signs if n in swapped else {} for n in before.signs},
+        runs=before.runs + len(tries),
+        milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
+    )
+
+
+def _answer(case: Case, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Return the nodes that a diagnosis names; all of a branch."""
+    if not isinstance(diagnosis, Localised):
+        return ()
+    first = named(diagnosis.target)
+    return (*first, *sorted(region_of(diagnosis.target, case.graph) - set(first)))

@@ -1,0 +1,1 @@
+"""Programs of several responsibilities, solved: what faults are put into."""

@@ -1,0 +1,1 @@
+"""The same responsibilities, written again by somebody who saw their contracts alone."""

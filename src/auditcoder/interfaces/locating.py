@@ -1,0 +1,228 @@
+"""Locators put to the test: faults put in, failures looked at, and what the study says."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from auditcoder.adapters.engines.local import LocalEngine
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.faultbench import fitting, gathering, noticing
+from auditcoder.bench.faultbench.building import LEFT_OUT, Answer, answers
+from auditcoder.bench.faultbench.gathering import UNSEEN, Noticed, View
+from auditcoder.bench.faultbench.injected import Injected
+from auditcoder.bench.faultbench.injected import inject as inject_into
+from auditcoder.bench.faultbench.material import Solved, from_class, programs
+from auditcoder.bench.faultbench.published import PUBLISHED, class_code, read_subjects
+from auditcoder.bench.faultbench.records import FaultRecord, read_lines
+from auditcoder.bench.suites import suite
+from auditcoder.interfaces.benching import files_of, sandbox_for
+from auditcoder.interfaces.faulting import Tell, write_lines
+from auditcoder.interfaces.opening import Say, open_sandbox
+from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.locating.believing import Fitted
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.methods.solving import Tools
+
+_PEEK = 1000
+_ENOUGH = 5
+"""Published answers to one task that are tried until one passes."""
+
+
+class Published(NamedTuple):
+    """What was published for ClassEval: every answer by its task, as code."""
+
+    answers: dict[str, list[tuple[Answer, str]]]
+    tests: dict[str, str]
+
+    def others(self, task: str, model: str) -> list[str]:
+        """Return what other models wrote for a task."""
+        return [code for answer, code in self.answers.get(task, ()) if answer.model != model]
+
+
+def read_published(data: Path | None) -> Published:
+    """Read ClassEval and all published answers to it."""
+    known = suite("classeval")
+    files = files_of(
+        known._replace(sources=(*known.sources, *(each.source for each in PUBLISHED))), data
+    )
+    left_out = {**known.unusable, **LEFT_OUT}
+    subjects = [
+        subject
+        for subject in read_subjects(files[known.sources[0].path])
+        if subject.task_id.removeprefix("ClassEval_") not in left_out
+    ]
+    found: dict[str, list[tuple[Answer, str]]] = {}
+    for answer in answers(PUBLISHED, files, subjects):
+        code = class_code(answer.text, answer.subject.imports)
+        found.setdefault(answer.subject.task_id, []).append((answer, code))
+    return Published(found, {subject.task_id: subject.tests for subject in subjects})
+
+
+def inject(
+    out: Path, data: Path | None, jobs: int, say: Say, tell: Tell, *, classes: bool
+) -> list[Injected]:
+    """Put faults into solved programs, and into published classes that pass; write what fails."""
+    published = read_published(data) if classes else None
+    with closing(_sandbox(say, classes=classes)) as sandbox:
+        opened = partial(_tools, sandbox)
+        works: list[Callable[[], list[Injected]]] = [
+            partial(inject_into, opened, solved) for solved in programs()
+        ]
+        for task in published.answers if published else ():
+            assert published is not None
+            works.append(partial(_inject_into_class, opened, published, task))
+        found: list[Injected] = []
+        done = LocalEngine(jobs).each(lambda work: work(), works)
+        for number, own in enumerate(done, start=1):
+            found += own
+            tell(number, len(works), False)
+    found.sort(key=lambda fault: fault.id)
+    write_lines(out, found)
+    return found
+
+
+def _inject_into_class(
+    opened: Callable[[], Tools], published: Published, task: str
+) -> list[Injected]:
+    """Put faults into the first published answer to a task that passes."""
+    for answer, _ in published.answers[task][:_ENOUGH]:
+        solved = _class(published, answer.id)
+        found = inject_into(opened, solved) if solved else []
+        if found:
+            return found
+    return []
+
+
+def _class(published: Published, name: str) -> Solved | None:
+    """Return the published class of that name, with what other models wrote for its methods."""
+    task = name.rpartition("|")[2]
+    answer, code = next((a, code) for a, code in published.answers[task] if a.id == name)
+    return from_class(name, answer.subject, code, published.others(task, answer.model))
+
+
+def look(
+    faults: Path, out: Path, data: Path | None, view: View, jobs: int, say: Say, tell: Tell
+) -> list[Noticed]:
+    """Watch every failure, then try other implementations where that leaves something open."""
+    cases = read_faults(faults)
+    real = any(isinstance(case, FaultRecord) for case in cases)
+    classes = any(isinstance(case, Injected) and "|" in case.solved for case in cases)
+    published = read_published(data) if real or classes else None
+    notes = Notes(out)
+    with closing(_sandbox(say, classes=published is not None)) as sandbox:
+        looker = _Looker(sandbox, view, published)
+        todo = [case for case in cases if case.id not in notes.known]
+        for number, noticed in enumerate(LocalEngine(jobs).each(looker.look, todo), start=1):
+            notes.keep(noticed)
+            tell(number, len(todo), False)
+        by_id = {case.id: case for case in cases}
+        seen = [n for name in by_id if (n := notes.known[name]).kind != UNSEEN]
+        more = [
+            (by_id[n.id], n, wanted)
+            for n, wanted in zip(seen, fitting.open_questions(seen), strict=True)
+            if wanted and n.swaps is None
+        ]
+        for number, noticed in enumerate(LocalEngine(jobs).each(looker.look_more, more), start=1):
+            notes.keep(noticed)
+            tell(number, len(more), False)
+    return notes.finish(list(by_id))
+
+
+def read_faults(path: Path) -> list[FaultRecord] | list[Injected]:
+    """Read failures, real or injected; a file holds one kind."""
+    first = path.read_bytes()[:_PEEK] if path.suffix != ".gz" and path.exists() else b""
+    if b'"where"' in first:
+        return read_lines(path, Injected)
+    return read_lines(path, FaultRecord)
+
+
+class _Looker:
+    """Looks at failures of either kind."""
+
+    def __init__(self, sandbox: Sandbox, view: View, published: Published | None) -> None:
+        self._sandbox = sandbox
+        self._view = view
+        self._published = published
+        self._programs = {solved.name: solved for solved in programs()}
+
+    def look(self, case: FaultRecord | Injected) -> Noticed:
+        """Watch one fail."""
+        if isinstance(case, Injected):
+            found = noticing.notice(partial(_tools, self._sandbox), self._solved(case), case)
+        else:
+            found = gathering.gather(self._sandbox, case, self._tests(case), self._view)
+        return found or gathering.unseen(case.id)
+
+    def look_more(self, asked: tuple[FaultRecord | Injected, Noticed, frozenset[str]]) -> Noticed:
+        """Try other implementations in the places of what may be at fault."""
+        case, before, nodes = asked
+        if isinstance(case, Injected):
+            opened = partial(_tools, self._sandbox)
+            return noticing.notice_more(opened, self._solved(case), case, before, nodes)
+        assert self._published is not None
+        others = self._published.others(case.task_id, case.model)
+        tests = self._tests(case)
+        return gathering.gather_more(self._sandbox, case, tests, others, before, nodes, self._view)
+
+    def _tests(self, case: FaultRecord) -> str:
+        assert self._published is not None
+        return self._published.tests[case.task_id]
+
+    def _solved(self, case: Injected) -> Solved:
+        if case.solved in self._programs:
+            return self._programs[case.solved]
+        assert self._published is not None
+        found = _class(self._published, case.solved)
+        assert found is not None
+        return found
+
+
+class Notes:
+    """What was noticed, a line each; of two lines about one failure the later holds."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        written = read_lines(out, Noticed, torn=True) if out.exists() else []
+        self.known = {noticed.id: noticed for noticed in written}
+        write_lines(out, self.known.values())
+
+    def keep(self, noticed: Noticed) -> None:
+        """Write one line."""
+        with self._out.open("ab") as file:
+            file.write(msgspec.json.encode(noticed) + b"\n")
+        self.known[noticed.id] = noticed
+
+    def finish(self, order: Sequence[str]) -> list[Noticed]:
+        """Put the lines in order."""
+        lines = [self.known[name] for name in order if name in self.known]
+        write_lines(self._out, lines)
+        return [noticed for noticed in lines if noticed.kind != UNSEEN]
+
+
+def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
+    """Read what was noticed about failures."""
+    for path in paths:
+        yield from (n for n in read_lines(path, Noticed) if n.kind != UNSEEN)
+
+
+def write_weights(path: Path, cases: Sequence[Noticed]) -> Fitted:
+    """Fit weights on all of these failures, and write them."""
+    fitted = fitting.fit(cases)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(fitted), indent=1) + b"\n")
+    return fitted
+
+
+def _tools(sandbox: Sandbox) -> Tools:
+    return Tools(SqliteStore(":memory:"), ScriptedModel(()), sandbox)
+
+
+def _sandbox(say: Say, *, classes: bool) -> Sandbox:
+    settings = read_settings()
+    return (
+        sandbox_for(suite("classeval"), settings, say) if classes else open_sandbox(settings, say)
+    )

@@ -1,0 +1,121 @@
+"""The default locator: weighs every sign that was noticed, by weights fitted on known causes."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
+from auditcoder.domain.evidence import CheckKind, Verdict
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.places import AtNode
+from auditcoder.lifecycle.locating.answering import RULE, answer, untried
+from auditcoder.lifecycle.locating.believing import PLAUSIBLE, Belief, Fitted, named, settled, weigh
+from auditcoder.lifecycle.locating.case import Case, Clue, Collector, Standing, localised
+from auditcoder.lifecycle.locating.clues import (
+    ask_for_others,
+    try_what_was_rejected,
+    watch_it_fail,
+)
+from auditcoder.lifecycle.locating.signs import Kind
+
+_FITTED = "fitted-1.json"
+
+
+@cache
+def fitted() -> Fitted:
+    """Return the weights that come with the package."""
+    folder = resources.files("auditcoder.lifecycle.locating")
+    return msgspec.json.decode(folder.joinpath(_FITTED).read_bytes(), type=Fitted)
+
+
+class Weighed:
+    """Reasons over all evidence there is, and asks for more while the answer is open."""
+
+    name = "weighed"
+    collectors: tuple[Collector, ...] = (watch_it_fail, try_what_was_rejected, ask_for_others)
+
+    def __init__(self, weights: Fitted | None = None) -> None:
+        self._weights = weights or fitted()
+
+    def locate(self, case: Case) -> Diagnosis:
+        """Name what is likely at fault, or say what keeps it open."""
+        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        seqs = tuple(s.seq for s in failing[:1])
+        if case.graph.sole is not None:
+            return _sole(case, case.graph.sole, seqs)
+        if not case.looked:
+            return Abstained(reason="nobody could watch it fail", evidence=seqs)
+        if any(clue.passes for _, clue in case.looked.values()):
+            reason = "what failed passes when it is watched: it is flaky, and no part is to blame"
+            return Abstained(reason=reason, evidence=seqs)
+        beliefs = self._beliefs(case)
+        chosen = named(beliefs, self._weights.least, self._weights.each)
+        return answer(case, beliefs, chosen, seqs)
+
+    def unsettled(self, case: Case) -> frozenset[NodeId]:
+        """Everything, until it was watched; then what may be at fault or not."""
+        if case.graph.sole is not None:
+            return frozenset()
+        if not case.looked:
+            return case.graph.ids
+        if any(clue.passes for _, clue in case.looked.values()):
+            return frozenset()
+        beliefs = self._beliefs(case)
+        if settled(beliefs):
+            return frozenset()
+        return frozenset(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
+
+    def _beliefs(self, case: Case) -> list[Belief]:
+        return weigh(signs_of(case), _signs(case.swapped) or None, self._weights)
+
+
+def signs_of(case: Case) -> dict[str, dict[str, float]]:
+    """Return what speaks for and against each node before anything was tried."""
+    own = _own_checks(case)
+    return {node: {**clue.signs, **own.get(node, {})} for node, (_, clue) in case.looked.items()}
+
+
+def _signs(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, float]]:
+    return {node: clue.signs for node, (_, clue) in clues.items()}
+
+
+def _own_checks(case: Case) -> dict[NodeId, dict[str, float]]:
+    """Read what the checks of single nodes say of them."""
+    found: dict[NodeId, dict[str, float]] = {}
+    for standing in case.local:
+        kind = sign_of(standing)
+        if kind is not None and isinstance(standing.evidence.subject, AtNode):
+            found.setdefault(standing.evidence.subject.node, {})[kind.name] = 1.0
+    return {node: _firmest(own) for node, own in found.items()}
+
+
+def _firmest(own: dict[str, float]) -> dict[str, float]:
+    """What rejects a node outweighs what accepts it; both would say nothing."""
+    return {n: s for n, s in own.items() if not (n == "ACCEPTED" and "REJECTED" in own)}
+
+
+def sign_of(standing: Standing) -> Kind | None:
+    """Return what one check of a node says of it; None for what says nothing."""
+    evidence = standing.evidence
+    passed = evidence.verdict is Verdict.PASSED
+    match evidence.kind:
+        case CheckKind.CLUE | CheckKind.SWAP:
+            return None
+        case CheckKind.REVIEW:
+            return Kind.ACCEPTED_BY_OPINION if passed else Kind.REJECTED_BY_OPINION
+        case CheckKind.PROBE:
+            return None if passed else Kind.GREW
+        case CheckKind.COMPILE | CheckKind.SIGNATURE if passed:
+            return None  # any code does that
+        case _:
+            return Kind.ACCEPTED if passed else Kind.REJECTED
+
+
+def _sole(case: Case, node: NodeId, seqs: tuple[int, ...]) -> Diagnosis:
+    target = untried(case, [node])
+    if target is None:
+        return Abstained(reason=f"{node} is all there is, and was repaired in vain", evidence=seqs)
+    why = "it is the only responsibility, and the root merely starts it"
+    return localised(case, target, RULE, Level.MEDIUM, seqs, why)

@@ -1,0 +1,172 @@
+"""The default locator in whole runs: it watches, tries, answers, and its repairs are bounded."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.diagnosis import Abstained, Localised
+from auditcoder.domain.events import CheckRan, ReplyRecorded, TransactionOpened
+from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.places import AtInterface, AtNode
+from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Task
+from auditcoder.domain.usage import Phase
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.workshop import Options, WhichLocator
+from tests.support.scripts import Said, Told, finding, gone_on_with, python, run, sandboxed, stub
+
+TASK = Task(
+    title="Sum",
+    statement="Add up the numbers in a text.",
+    form=FunctionForm(entry="total", signature="def total(text: str) -> int"),
+    examples=(
+        CallExample(arguments="'1 2 3'", result="6"),
+        CallExample(arguments="'4'", result="4"),
+        CallExample(arguments="'-2 7'", result="5"),
+    ),
+)
+READ = stub("read(text: str) -> list[int]", "Read the numbers.", "example: read('1 2') == [1, 2]")
+ADD = stub(
+    "add(numbers: list[int]) -> int",
+    "Add them up.",
+    "requires: all(isinstance(n, int) for n in numbers)",
+    "ensures: result == sum(numbers)",
+)
+ROOT = "def total(text: str) -> int:\n    return add(read(text))\n"
+GOOD_READ = "def read(text):\n    return [int(word) for word in text.split()]\n"
+GOOD_ADD = "def add(numbers):\n    return sum(numbers)\n"
+BAD_ADD = "def add(numbers):\n    return sum(numbers[1:])\n"
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def weighed(sandbox: Sandbox, task: Task, said: Said, **how: bool) -> Told:
+    return run(sandbox, task, said, Options(**how), locator=WhichLocator.WEIGHED)
+
+
+def script(*joint: str, **more: str) -> Said:
+    planned = python(READ + ADD + ROOT)
+    return {"sketch": planned, "joint": python("\n".join(joint)), "replan_node": finding(), **more}
+
+
+def evidence(told: Told, kind: CheckKind) -> list[Evidence]:
+    return [e.evidence for e in told.all(CheckRan) if e.evidence.kind is kind]
+
+
+def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox: Sandbox) -> None:
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, repair_node=python(GOOD_ADD)))
+    (diagnosis,) = told.diagnoses
+    assert isinstance(diagnosis, Localised)
+    assert diagnosis.target == AtNode(node=told.graph.promises["add"])
+    assert diagnosis.rule == "weighed"
+    assert diagnosis.probability is not None
+    assert diagnosis.probability > 0.5
+    assert "returned what it promises not to" in diagnosis.explanation
+    (opened,) = told.all(TransactionOpened)
+    assert {f.node for f in opened.frozen} == {"S0", told.graph.promises["read"]}
+    assert told.solution.passed
+
+
+def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sandbox) -> None:
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, repair_node=python(GOOD_ADD)))
+    clues = evidence(told, CheckKind.CLUE)
+    assert [clue.check for clue in clues] == ["S1.watched", "S2.watched", "S0.watched"]
+    assert clues[1].verdict is Verdict.FAILED
+    assert "in the failing case it returned what it promises not to" in clues[1].message
+    assert (clues[0].milliseconds or 0) > 0
+    assert clues[1].milliseconds == 0
+
+
+def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:
+    texts = GOOD_READ.replace("int(word)", "word")
+    both = python(GOOD_READ), python(GOOD_ADD)
+    said = {**script(texts, GOOD_ADD), "repair_node": both}
+    told = weighed(sandbox, TASK, said)
+    first = told.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert first.target == AtInterface(
+        provider=told.graph.promises["read"], consumer=told.graph.promises["add"]
+    )
+    assert told.solution.passed
+
+
+def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sandbox) -> None:
+    silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
+    silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
+    said = {
+        "sketch": python(silent_read + silent_add + ROOT),
+        "joint": python(GOOD_READ + BAD_ADD),
+        "node": [python(GOOD_READ), python(GOOD_ADD)],
+        "replan_node": finding(),
+        "repair_node": python(GOOD_ADD),
+    }
+    told = weighed(sandbox, TASK, said)
+    asked = [e for e in told.all(ReplyRecorded) if e.role == "second opinion"]
+    assert {e.phase for e in asked} == {Phase.VERIFICATION}
+    assert {e.node for e in asked} <= {"S1", "S2"}
+    assert len(asked) == 2
+    swaps = {e.check: e for e in evidence(told, CheckKind.SWAP)}
+    assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
+    assert isinstance(told.diagnoses[0], Localised)
+    assert told.diagnoses[0].target == AtNode(node=told.graph.promises["add"])
+    assert told.solution.passed
+    without = weighed(sandbox, TASK, said, second_opinions=False)
+    assert not [e for e in without.all(ReplyRecorded) if e.role == "second opinion"]
+
+
+def test_a_case_that_passes_when_it_is_watched_is_flaky_and_blames_nobody(
+    sandbox: Sandbox,
+) -> None:
+    flaky = (
+        "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
+    )
+    told = weighed(sandbox, TASK, script(GOOD_READ, flaky), review=False)
+    (diagnosis,) = told.diagnoses
+    assert isinstance(diagnosis, Abstained)
+    assert "flaky" in diagnosis.reason
+    assert told.history == ()
+
+
+def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sandbox) -> None:
+    skeleton = (
+        "class Box:\n    def __init__(self):\n        self.n = 0\n"
+        '    def put(self, n):\n        """Put n in."""\n'
+        '    def seen(self):\n        """Say what is in it."""\n'
+    )
+    tests = (
+        "import unittest\nclass BoxTest(unittest.TestCase):\n"
+        "    def test_box(self):\n        box = Box()\n"
+        "        self.assertEqual(box.seen(), 0)\n        box.put(2)\n        box.put(3)\n"
+        "        self.assertEqual(box.seen(), 5)\n"
+    )
+    task = Task(
+        title="Box",
+        statement=skeleton,
+        form=ClassForm(name="Box", skeleton=skeleton),
+        examples=(CodeExample(code=tests),),
+    )
+    written = (
+        "class Box:\n    def put(self, n):\n        self.n = n\n"
+        "    def seen(self):\n        return self.n\n"
+    )
+    mended = "class Box:\n    def put(self, n):\n        self.n += n\n"
+    said = {
+        "methods": python(written),
+        "replan_node": finding(),
+        "method": python(written),
+        "repair_node": python(mended),
+    }
+    told = weighed(sandbox, task, said)
+    assert isinstance(told.diagnoses[0], Localised)
+    assert told.diagnoses[0].target == AtNode(node=told.graph.promises["put"])
+    assert told.solution.passed
+
+
+def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox) -> None:
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, repair_node=python(GOOD_ADD)))
+    for entries in range(1, len(told.raw.bodies), 3):
+        solution, _ = gone_on_with(told, entries, sandbox)
+        assert solution.program == told.program
+        assert solution.trace.head == told.solution.trace.head or solution.passed
