@@ -24,11 +24,13 @@ from auditcoder.interfaces.benching import files_of, sandbox_for
 from auditcoder.interfaces.faulting import Tell, write_lines
 from auditcoder.interfaces.opening import Say, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle.locating.believing import Fitted
+from auditcoder.lifecycle.locating.believing import FittedFor
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.methods.solving import Tools
 
 _PEEK = 1000
+_OF_A_CLASS = 12
+"""Faults that are put into one class: there are many classes."""
 _ENOUGH = 5
 """Published answers to one task that are tried until one passes."""
 
@@ -92,7 +94,7 @@ def _inject_into_class(
     """Put faults into the first published answer to a task that passes."""
     for answer, _ in published.answers[task][:_ENOUGH]:
         solved = _class(published, answer.id)
-        found = inject_into(opened, solved) if solved else []
+        found = inject_into(opened, solved, most=_OF_A_CLASS) if solved else []
         if found:
             return found
     return []
@@ -210,9 +212,9 @@ def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
         yield from (n for n in read_lines(path, Noticed) if n.kind != UNSEEN)
 
 
-def write_weights(path: Path, cases: Sequence[Noticed]) -> Fitted:
+def write_weights(path: Path, cases: Sequence[Noticed]) -> FittedFor:
     """Fit weights on all of these failures, and write them."""
-    fitted = fitting.fit(cases)
+    fitted = fitting.fit_both(cases)
     path.write_bytes(msgspec.json.format(msgspec.json.encode(fitted), indent=1) + b"\n")
     return fitted
 

@@ -13,17 +13,19 @@ from auditcoder.lifecycle.locating.believing import (
     PLAUSIBLE,
     Belief,
     Fitted,
+    FittedFor,
     Weights,
     believe,
     named,
     settled,
+    together,
     weigh,
 )
 
 PENALTY = 1.0
 FOLDS = 10
 _LIMITS = tuple(step / 20 for step in range(4, 20))
-_RIGHT, _INSIDE = 0.975, 0.965
+_RIGHT, _INSIDE = 0.95, 0.965
 """How often answers must be right where the limits are chosen; elsewhere it will be less."""
 _ROUNDS = 50
 _CLOSE = 1e-6
@@ -38,13 +40,27 @@ def fit(cases: Sequence[Noticed], penalty: float = PENALTY) -> Fitted:
     """Fit both sets, on all that was seen, and on what was tried where it was; then the limits."""
     tried = [case for case in cases if case.swaps is not None]
     looked_rows = [row for case in cases for row in _rows(case, case.signs)]
-    tried_rows = [row for case in tried for row in _rows(case, merged(case))]
+    tried_rows = [
+        row for case in tried for row in _rows(case, together(case.signs, case.swaps or {}))
+    ]
     fitted = Fitted(
         looked=Weights(signs=_regression(looked_rows, penalty), cases=len(cases)),
         tried=Weights(signs=_regression(tried_rows, penalty), cases=len(tried)),
     )
     believed = [(case, weigh(case.signs, case.swaps, fitted)) for case in cases]
     return replace(fitted, least=_least(believed), each=_each(believed))
+
+
+def fit_both(cases: Sequence[Noticed]) -> FittedFor:
+    """Fit for classes and for programs apart: what a sign is worth differs."""
+    return FittedFor(
+        classes=fit([case for case in cases if not case.rooted]),
+        programs=fit([case for case in cases if case.rooted]),
+    )
+
+
+def _for(fitted: FittedFor, case: Noticed) -> Fitted:
+    return fitted.programs if case.rooted else fitted.classes
 
 
 def _least(believed: Sequence[tuple[Noticed, list[Belief]]]) -> float:
@@ -64,12 +80,6 @@ def _each(believed: Sequence[tuple[Noticed, list[Belief]]]) -> float:
         if inside >= _INSIDE * len(several):
             return each
     return _LIMITS[-1]
-
-
-def merged(case: Noticed) -> dict[str, dict[str, float]]:
-    """Return everything that was noticed about each method."""
-    tried = case.swaps or {}
-    return {method: {**own, **tried.get(method, {})} for method, own in case.signs.items()}
 
 
 def _rows(
@@ -119,8 +129,9 @@ def cross_validated(cases: Sequence[Noticed], seed: int = 1) -> list[Judged]:
     """Judge every failure by weights and limits that never saw its task."""
     found = [Judged({}, ())] * len(cases)
     for learnt, judged in folds(cases, seed):
-        fitted = fit(learnt)
+        both = fit_both(learnt)
         for number in judged:
+            fitted = _for(both, cases[number])
             beliefs = weigh(cases[number].signs, cases[number].swaps, fitted)
             chosen = named(beliefs, fitted.least, fitted.each)
             believed = {belief.node: belief.probability for belief in beliefs}
@@ -135,9 +146,9 @@ def open_questions(cases: Sequence[Noticed], seed: int = 1) -> list[frozenset[st
     """
     found: list[frozenset[str]] = [frozenset() for _ in cases]
     for learnt, judged in folds(cases, seed):
-        fitted = fit(learnt)
+        both = fit_both(learnt)
         for number in judged:
-            beliefs = believe(cases[number].signs, fitted.looked)
+            beliefs = believe(cases[number].signs, _for(both, cases[number]).looked)
             if not settled(beliefs):
                 found[number] = frozenset(b.node for b in beliefs if b.probability >= PLAUSIBLE)
     return found

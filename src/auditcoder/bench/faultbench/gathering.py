@@ -20,7 +20,7 @@ from auditcoder.bench.faultbench.records import (
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
 from auditcoder.lifecycle.locating import outline
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
-from auditcoder.lifecycle.locating.signs import Sign, gathered
+from auditcoder.lifecycle.locating.signs import Kind, Sign, gathered
 from auditcoder.lifecycle.locating.spectra import Counts, counted
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.watching import Trial, watch
@@ -74,6 +74,11 @@ class Noticed(Row):
     """Who handed to whom what that one does not take."""
     sides: tuple[str, ...] = ()
     """Of an interface that is at fault: those on its other side."""
+
+    @property
+    def rooted(self) -> bool:
+        """Whether one of its parts puts the others together."""
+        return any(Kind.ROOT.name in own for own in self.signs.values())
 
 
 def unseen(name: str) -> Noticed:

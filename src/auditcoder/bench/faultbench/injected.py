@@ -1,18 +1,25 @@
 """Injected failures: a fault put into solved work, seen to fail, labelled by construction."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.injecting import Fault, Variant, variants
 from auditcoder.bench.faultbench.material import Solved
-from auditcoder.bench.faultbench.staging import stage
+from auditcoder.bench.faultbench.staging import put_together
+from auditcoder.domain.execution import Returned
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.task import CodeExample, Example
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.clues import scene_of, with_code
 from auditcoder.lifecycle.locating.collecting import Failing
 from auditcoder.lifecycle.locating.watching import watch
+from auditcoder.lifecycle.validating.comparing import shown
+from auditcoder.lifecycle.validating.program import bounds
+from auditcoder.lifecycle.validating.running import run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
 from auditcoder.methods.solving import Tools
 
@@ -22,6 +29,7 @@ _TRIES = 4
 """Variants of one kind in one node that are tried until one fails."""
 _PAIRS = 4
 _GRAPHS = 4
+"""Of two faults at once, and of faults that the plan is silent on, in one solved work."""
 
 Open: TypeAlias = Callable[[], Tools]
 """Opens what a run is made with, with a store of its own."""
@@ -46,36 +54,69 @@ class Injected(Value):
     """Nodes whose contracts say nothing: the fault is in the plan already."""
     sides: tuple[NodeId, ...] = ()
     """For an interface: those on its other side."""
+    more: tuple[Example, ...] = ()
+    """What it is checked by beside the task's examples."""
 
 
-def inject(open_tools: Open, solved: Solved, kinds: Iterable[Fault] = Fault) -> list[Injected]:
-    """Put faults into solved work, in every node and of every kind that makes it fail."""
-    workshop = stage(open_tools(), solved, {}, frozenset())
+def inject(
+    open_tools: Open, solved: Solved, kinds: Collection[Fault] = tuple(Fault), most: int = 100
+) -> list[Injected]:
+    """Put faults into solved work, in every node and of every kind that makes it fail.
+
+    Of faults in one part there are `most` at most.
+    """
+    workshop = put_together(open_tools(), solved, {}, frozenset())
     scene = scene_of(workshop)
     assert scene is not None, f"{solved.name} has nothing to fail at"
     if not watch(workshop.sandbox, scene.failing.program, (), scene.failing.trial).passes:
         return []  # solved only as long as nobody looks
-    single = list(_single(workshop, scene.failing, solved, tuple(kinds)))
+    quick = [kind for kind in kinds if kind is not Fault.SLOW_LOOP]
+    single = list(_single(workshop, scene.failing, solved, quick, most))
+    if Fault.SLOW_LOOP in kinds and (large := _large(workshop, solved)):
+        slow = put_together(open_tools(), solved.with_examples((large,)), {}, frozenset())
+        scene = scene_of(slow)
+        assert scene is not None
+        found = _single(slow, scene.failing, solved, [Fault.SLOW_LOOP], most)
+        single += [replace(fault, more=(large,)) for fault in found]
     return [*single, *_two(solved, single), *_in_the_plan(solved, single)]
 
 
+def _large(workshop: Workshop, solved: Solved) -> CodeExample | None:
+    """Return an example with a large input, and the answer that solved work gives to it."""
+    if not solved.large:
+        return None
+    outcome = run_calls(workshop, workshop.program, (solved.large,), bounds(solved.task))
+    match outcome.calls:
+        case (Returned(value=text),):
+            return CodeExample(code=f"assert {solved.large} == {shown(value_of(text))}")
+        case _:
+            return None
+
+
 def _single(
-    workshop: Workshop, failing: Failing, solved: Solved, kinds: tuple[Fault, ...]
+    workshop: Workshop, failing: Failing, solved: Solved, kinds: Iterable[Fault], most: int
 ) -> Iterator[Injected]:
-    graph = solved.plan.graph
-    names = {n.id: n.contract.name for n in graph.nodes if n.contract}
+    names = {n.id: n.contract.name for n in solved.plan.graph.nodes if n.contract}
+    known: dict[tuple[NodeId, Fault], list[Variant]] = {}
     for node, name in names.items():
         others = [other for other in names.values() if other != name]
-        known: dict[Fault, list[Variant]] = {}
         for variant in variants(solved.codes[node], name, others):
-            known.setdefault(variant.fault, []).append(variant)
-        for kind in kinds:
-            found = known.get(kind, [])
-            random.Random(f"{solved.name} {node} {kind.name}").shuffle(found)  # noqa: S311
-            for variant in found[:_TRIES]:
-                if _fails(workshop, failing, node, variant.source):
-                    yield _injected(solved, node, variant)
-                    break
+            known.setdefault((node, variant.fault), []).append(variant)
+    wanted = [(node, kind) for node in names for kind in kinds if (node, kind) in known]
+    _shuffle(wanted, f"{solved.name} all")
+    made = 0
+    for node, kind in wanted:
+        found = known[node, kind]
+        _shuffle(found, f"{solved.name} {node} {kind.name}")
+        for variant in found[:_TRIES] if made < most else ():
+            if _fails(workshop, failing, node, variant.source):
+                yield _injected(solved, node, variant)
+                made += 1
+                break
+
+
+def _shuffle(items: list[Any], seed: str) -> None:
+    random.Random(seed).shuffle(items)  # noqa: S311 - a choice, not a secret
 
 
 def _fails(workshop: Workshop, failing: Failing, node: NodeId, source: str) -> bool:
@@ -108,10 +149,10 @@ def _two(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
     """Put two faults in at once: with either alone mended, the other still fails."""
     pairs = [
         (one, other)
-        for one, other in combinations([i for i in single if i.where == NODE], 2)
+        for one, other in combinations([i for i in single if i.where == NODE and not i.more], 2)
         if one.nodes != other.nodes
     ]
-    random.Random(f"{solved.name} two").shuffle(pairs)  # noqa: S311 - a choice, not a secret
+    _shuffle(pairs, f"{solved.name} two")
     taken: set[tuple[NodeId, ...]] = set()
     for one, other in pairs:
         nodes = (*one.nodes, *other.nodes)
@@ -134,10 +175,11 @@ def _in_the_plan(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
         one
         for one in single
         if one.where == NODE
+        and not one.more
         and (contract := solved.plan.graph.by_id[one.nodes[0]].contract)
         and (contract.ensures or contract.examples)
     ]
-    random.Random(f"{solved.name} plan").shuffle(promising)  # noqa: S311
+    _shuffle(promising, f"{solved.name} plan")
     for one in promising[:_GRAPHS]:
         yield Injected(
             id=f"{one.id}.unsaid",

@@ -3,11 +3,13 @@
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import MOST_SWAPS
 from auditcoder.bench.faultbench.published import Subject
-from auditcoder.bench.faultbench.splicing import meaning, methods_of
+from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of
 from auditcoder.domain.binding import Function, parse
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.ids import ROOT, NodeId
@@ -42,6 +44,13 @@ class Solved(NamedTuple):
     codes: Mapping[NodeId, str]
     others: Mapping[NodeId, tuple[str, ...]]
     """Other implementations of single nodes, by their contracts alone; not all are right."""
+    large: str = ""
+    """A call with a large input, to see what takes long."""
+
+    def with_examples(self, more: tuple[Example, ...]) -> "Solved":
+        """Return it with more to be checked by."""
+        task = replace(self.task, examples=(*self.task.examples, *more))
+        return self._replace(task=task)
 
 
 def programs() -> Iterator[Solved]:
@@ -75,6 +84,7 @@ def program(name: str, text: str, again: str = "") -> Solved:
         plan,
         {**codes, ROOT: plan.given[ROOT].source},
         {nodes[name]: (code,) for name, code in second.items() if name in nodes and name != root},
+        f"{root}({large})" if (large := _constant(tree, "LARGE")) else "",
     )
 
 
@@ -85,14 +95,20 @@ def _function_form(function: Function) -> FunctionForm:
 
 
 def _examples(tree: ast.Module, *, whole: bool) -> Iterator[Example]:
+    for given, made in _constant(tree, "EXAMPLES") or ():
+        if whole:
+            yield StdioExample(input=given, output=made)
+        else:
+            yield CallExample(arguments=given, result=made)
+
+
+def _constant(tree: ast.Module, name: str) -> Any:
+    """Return what a constant of the module is; None if it is not there."""
     for statement in tree.body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id="EXAMPLES")], value=value):
-                for given, made in ast.literal_eval(value):
-                    if whole:
-                        yield StdioExample(input=given, output=made)
-                    else:
-                        yield CallExample(arguments=given, result=made)
+            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
+                return ast.literal_eval(value)
+    return None
 
 
 def _sketched(tree: ast.Module, root: str) -> str:
@@ -132,8 +148,8 @@ def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
 
 def from_class(name: str, subject: Subject, code: str, others: Iterable[str]) -> Solved | None:
     """Read a class that passes, a node a method; None if it is not cut as its skeleton is."""
-    tests = _integration_tests(subject)
-    if not tests:
+    tests, holder = _integration_tests(subject), subject.class_name
+    if not tests or not all(class_in(text, holder) for text in (subject.skeleton, code)):
         return None
     form = ClassForm(name=subject.class_name, skeleton=subject.skeleton)
     task = Task(

@@ -10,7 +10,7 @@ from auditcoder.bench.faultbench.injected import INTERFACE as BETWEEN
 from auditcoder.bench.faultbench.injected import TWO, Injected, Open
 from auditcoder.bench.faultbench.material import Solved
 from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE
-from auditcoder.bench.faultbench.staging import stage
+from auditcoder.bench.faultbench.staging import put_together, stage
 from auditcoder.domain.diagnosis import Diagnosis, Localised
 from auditcoder.domain.graph import region_of
 from auditcoder.domain.ids import NodeId
@@ -27,8 +27,10 @@ _KINDS = {TWO: MULTI, BETWEEN: INTERFACE}
 def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
     """Stage a failure and watch it; None if it does not fail any more."""
     began = time.monotonic()
-    workshop = stage(open_tools(), solved, fault.codes, frozenset(fault.silent))
-    watch_it_fail(workshop, workshop.recorder.ledger.graph.ids)
+    workshop = stage(
+        open_tools(), solved.with_examples(fault.more), fault.codes, frozenset(fault.silent)
+    )
+    watch_it_fail(workshop, solved.plan.graph.order)
     case = case_of(workshop)
     if not case.looked or any(clue.passes for _, clue in case.looked.values()):
         return None
@@ -61,7 +63,9 @@ def notice_more(
 ) -> Noticed:
     """Try second opinions in the places of the nodes that may be at fault."""
     began = time.monotonic()
-    workshop = stage(open_tools(), solved, fault.codes, frozenset(fault.silent))
+    workshop = put_together(
+        open_tools(), solved.with_examples(fault.more), fault.codes, frozenset(fault.silent)
+    )
     tries = [(n, s) for n, own in solved.others.items() if n in plausible for s in own]
     try_others(workshop, tries)
     swapped = case_of(workshop).swapped

@@ -32,6 +32,17 @@ def stage(
 
     What is `silent` promises nothing beyond its interface.
     """
+    workshop = put_together(tools, solved, changed, silent)
+    local = validate_region(workshop, workshop.recorder.ledger.graph.ids)
+    validate_program(workshop)
+    drop_contradicted_promises(workshop, local)
+    return workshop
+
+
+def put_together(
+    tools: Tools, solved: Solved, changed: Mapping[NodeId, str], silent: frozenset[NodeId]
+) -> Workshop:
+    """Plan it, write the code, and assemble it, as a run does before anything is checked."""
     graph = _silenced(solved.plan.graph, silent)
     manifest = manifest_for(_OPTIONS, tools.model, tools.sandbox)
     recorder = Recorder.start(tools.store, RunId("staged"), solved.task, _now, manifest)
@@ -43,10 +54,7 @@ def stage(
     scope = form.name if isinstance(form, ClassForm) else ""
     for node, source in {**solved.codes, **changed}.items():
         recorder.write_code(node, source, agent="author", scope="" if node == ROOT else scope)
-    local = validate_region(workshop, graph.ids)
     recorder.assemble()
-    validate_program(workshop)
-    drop_contradicted_promises(workshop, local)
     return workshop
 
 

@@ -71,7 +71,8 @@ def _study(options: Namespace) -> int:
         raise NotFound("faults.missing", "there is no failure in these files")
     if options.weights:
         fitted = write_weights(Path(options.weights), cases)
-        aside(f"weights of {fitted.looked.cases} failures are in {options.weights}")
+        classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
+        aside(f"weights of {classes} + {programs} failures are in {options.weights}")
     form = "json" if options.json else options.form
     deliver(FORMS[form](study(cases)), options.out)
     return Exit.OK

@@ -15,7 +15,7 @@ ALWAYS = "ALWAYS"
 """The sign that every function has."""
 SURE = 0.9
 """So likely, or so unlikely, is clear enough."""
-PLAUSIBLE = 0.05
+PLAUSIBLE = 0.02
 """What is less likely is not worth a try."""
 _MENTIONED = 0.2
 """A sign that weighs less is not worth a reviewer's time."""
@@ -38,6 +38,13 @@ class Fitted(Value):
     """The likeliest is not named if it is less likely than that."""
     each: float = 0.8
     """Others are named beside it if they are this likely themselves."""
+
+
+class FittedFor(Value):
+    """What was fitted for classes, whose parts are methods, and for programs with a root."""
+
+    classes: Fitted
+    programs: Fitted
 
 
 class Belief(Value):
@@ -71,8 +78,23 @@ def weigh(
     first = believe(looked, fitted.looked)
     if tried is None or settled(first):
         return first
-    both = {node: {**own, **tried.get(node, {})} for node, own in looked.items()}
-    return believe(both, fitted.tried)
+    return believe(together(looked, tried), fitted.tried)
+
+
+def together(
+    looked: Mapping[str, Mapping[str, float]], tried: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float]]:
+    """Put what was seen and what was tried together, and what follows for those left over."""
+    helped = {node for node, own in tried.items() if Kind.MENDS_SOME.name in own}
+    touched = {node for node, own in tried.items() if Kind.TRIED.name in own}
+    found = {}
+    for node, own in looked.items():
+        found[node] = {**own, **tried.get(node, {})}
+        others = touched - {node}
+        if others and not helped - {node}:
+            share = len(others) / max(1, len(looked) - 1)
+            found[node][Kind.OTHERS_IN_VAIN.name] = share
+    return found
 
 
 def named(beliefs: Sequence[Belief], least: float, each: float) -> list[Belief]:

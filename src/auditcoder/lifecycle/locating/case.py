@@ -15,7 +15,7 @@ from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.spectra import Counts
 from auditcoder.lifecycle.workshop import Workshop
 
-Collector: TypeAlias = Callable[[Workshop, frozenset[NodeId]], bool]
+Collector: TypeAlias = Callable[[Workshop, tuple[NodeId, ...]], bool]
 """Puts more evidence about some nodes on record; says whether there is any."""
 
 
@@ -72,8 +72,11 @@ class Locator(Protocol):
         """Diagnose a failing program on the evidence that there is."""
         ...
 
-    def unsettled(self, case: Case) -> frozenset[NodeId]:
-        """Return the nodes about which more evidence is wanted; none if the answer is clear."""
+    def unsettled(self, case: Case) -> tuple[NodeId, ...]:
+        """Return the nodes about which more evidence is wanted, the likeliest first.
+
+        There are none if the answer is clear.
+        """
         ...
 
 

@@ -30,8 +30,8 @@ from auditcoder.lifecycle.validating.program import checks
 from auditcoder.lifecycle.workshop import Workshop
 
 Result = TypeVar("Result")
-_ASKED = 2
-"""Nodes that another implementation is asked for, the first of those in doubt."""
+_ASKED = 3
+"""Nodes that another implementation is asked for, the likeliest first."""
 _TOKENS = 500
 _POINTING = frozenset(
     kind.name
@@ -49,7 +49,7 @@ class Scene(NamedTuple):
     nodes: Mapping[str, NodeId]
 
 
-def watch_it_fail(workshop: Workshop, _nodes: frozenset[NodeId]) -> bool:
+def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> bool:
     """Drive the program through its checks once more, and note what that shows of each node."""
     scene = scene_of(workshop)
     if scene is None:
@@ -66,22 +66,22 @@ def watch_it_fail(workshop: Workshop, _nodes: frozenset[NodeId]) -> bool:
     return True
 
 
-def try_what_was_rejected(workshop: Workshop, nodes: frozenset[NodeId]) -> bool:
+def try_what_was_rejected(workshop: Workshop, nodes: tuple[NodeId, ...]) -> bool:
     """Put earlier versions of nodes in doubt in their places: they cost no more than a run."""
     present = workshop.recorder.ledger.working.code
     earlier = [
         (node, workshop.recorder.text(version))
-        for node in sorted(nodes)
+        for node in nodes
         for version in workshop.versions.get(node, ())
         if node in present and version != present[node].digest
     ]
     return bool(earlier) and try_others(workshop, earlier)
 
 
-def ask_for_others(workshop: Workshop, nodes: frozenset[NodeId]) -> bool:
+def ask_for_others(workshop: Workshop, nodes: tuple[NodeId, ...]) -> bool:
     """Ask for another implementation of nodes in doubt, by their contracts alone; try them."""
     graph = workshop.recorder.ledger.graph
-    wanted = [n for n in sorted(nodes) if graph.by_id[n].contract and n != ROOT][:_ASKED]
+    wanted = [n for n in nodes if graph.by_id[n].contract and n != ROOT][:_ASKED]
     if not workshop.options.second_opinions:
         return False
     drafts = ((node, _another(workshop, node)) for node in wanted)

@@ -24,9 +24,9 @@ class Traceback:
             return found
         return Abstained(reason="no traceback leads anywhere new", evidence=_seqs(case))
 
-    def unsettled(self, _case: Case) -> frozenset[NodeId]:
+    def unsettled(self, _case: Case) -> tuple[NodeId, ...]:
         """There is nothing more to ask for."""
-        return frozenset()
+        return ()
 
 
 class Ranked:
@@ -50,9 +50,9 @@ class Ranked:
         why = f"{self.name} finds nothing more suspicious"
         return localised(case, target, self.name, Level.LOW, seqs, why)
 
-    def unsettled(self, case: Case) -> frozenset[NodeId]:
+    def unsettled(self, case: Case) -> tuple[NodeId, ...]:
         """It must be watched once."""
-        return frozenset() if case.looked else case.graph.ids
+        return () if case.looked else case.graph.order
 
 
 def _seqs(case: Case) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from auditcoder.lifecycle.validating.reviewing import review
 from auditcoder.lifecycle.workshop import Workshop
 
 
-def ask_for_opinions(workshop: Workshop, _nodes: frozenset[NodeId]) -> bool:
+def ask_for_opinions(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> bool:
     """Ask a model for a verdict on every function that took part in the failing case."""
     return bool(review(workshop, weightiest(workshop)))
 
@@ -31,12 +31,12 @@ class PaperRules:
     name = "paper-rules"
     collectors: tuple[Collector, ...] = (ask_for_opinions,)
 
-    def unsettled(self, case: Case) -> frozenset[NodeId]:
+    def unsettled(self, case: Case) -> tuple[NodeId, ...]:
         """Opinions are wanted where a wrong answer points nowhere, and nothing was tried yet."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
         wrong = bool(failing) and failing[0].evidence.verdict is Verdict.FAILED
         open_ = wrong and not case.tried and isinstance(self.locate(case), Abstained)
-        return case.graph.ids if open_ else frozenset()
+        return case.graph.order if open_ else ()
 
     def locate(self, case: Case) -> Diagnosis:
         """Apply the rules in their order; what was tried in vain is lifted, then given up."""

@@ -59,6 +59,7 @@ class Kind(Enum):
     NO_MATTER = "other implementations of it change nothing"
     OTHER_HEALS = "everything passes with another implementation of something else, not of it"
     OTHER_MENDS = "the first failing step passes with another implementation of something else"
+    OTHERS_IN_VAIN = "no other implementation of anything else helps"
     TRIED = "other implementations of it were tried"
     UNTRIED = "there was no other implementation of it to try"
 

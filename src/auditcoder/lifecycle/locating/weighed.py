@@ -11,7 +11,15 @@ from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtNode
 from auditcoder.lifecycle.locating.answering import RULE, answer, untried
-from auditcoder.lifecycle.locating.believing import PLAUSIBLE, Belief, Fitted, named, settled, weigh
+from auditcoder.lifecycle.locating.believing import (
+    PLAUSIBLE,
+    Belief,
+    Fitted,
+    FittedFor,
+    named,
+    settled,
+    weigh,
+)
 from auditcoder.lifecycle.locating.case import Case, Clue, Collector, Standing, localised
 from auditcoder.lifecycle.locating.clues import (
     ask_for_others,
@@ -24,10 +32,10 @@ _FITTED = "fitted-1.json"
 
 
 @cache
-def fitted() -> Fitted:
+def fitted() -> FittedFor:
     """Return the weights that come with the package."""
     folder = resources.files("auditcoder.lifecycle.locating")
-    return msgspec.json.decode(folder.joinpath(_FITTED).read_bytes(), type=Fitted)
+    return msgspec.json.decode(folder.joinpath(_FITTED).read_bytes(), type=FittedFor)
 
 
 class Weighed:
@@ -36,8 +44,8 @@ class Weighed:
     name = "weighed"
     collectors: tuple[Collector, ...] = (watch_it_fail, try_what_was_rejected, ask_for_others)
 
-    def __init__(self, weights: Fitted | None = None) -> None:
-        self._weights = weights or fitted()
+    def __init__(self, weights: FittedFor | None = None) -> None:
+        self._known = weights or fitted()
 
     def locate(self, case: Case) -> Diagnosis:
         """Name what is likely at fault, or say what keeps it open."""
@@ -50,25 +58,27 @@ class Weighed:
         if any(clue.passes for _, clue in case.looked.values()):
             reason = "what failed passes when it is watched: it is flaky, and no part is to blame"
             return Abstained(reason=reason, evidence=seqs)
-        beliefs = self._beliefs(case)
-        chosen = named(beliefs, self._weights.least, self._weights.each)
+        beliefs, weights = self._beliefs(case), self._weights(case)
+        chosen = named(beliefs, weights.least, weights.each)
         return answer(case, beliefs, chosen, seqs)
 
-    def unsettled(self, case: Case) -> frozenset[NodeId]:
-        """Everything, until it was watched; then what may be at fault or not."""
-        if case.graph.sole is not None:
-            return frozenset()
+    def unsettled(self, case: Case) -> tuple[NodeId, ...]:
+        """Everything until it was watched; then what may be at fault, the likeliest first."""
+        if case.graph.sole is not None or any(clue.passes for _, clue in case.looked.values()):
+            return ()
         if not case.looked:
-            return case.graph.ids
-        if any(clue.passes for _, clue in case.looked.values()):
-            return frozenset()
+            return case.graph.order
         beliefs = self._beliefs(case)
         if settled(beliefs):
-            return frozenset()
-        return frozenset(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
+            return ()
+        return tuple(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
 
     def _beliefs(self, case: Case) -> list[Belief]:
-        return weigh(signs_of(case), _signs(case.swapped) or None, self._weights)
+        return weigh(signs_of(case), _signs(case.swapped) or None, self._weights(case))
+
+    def _weights(self, case: Case) -> Fitted:
+        has_root = case.graph.by_id[case.graph.root].contract is not None
+        return self._known.programs if has_root else self._known.classes
 
 
 def signs_of(case: Case) -> dict[str, dict[str, float]]:

@@ -1,0 +1,215 @@
+"""Injected failures: put into solved work, seen to fail, labelled by construction, looked at."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.faultbench.injected import GRAPH, INTERFACE, NODE, TWO, Injected, inject
+from auditcoder.bench.faultbench.injecting import Fault
+from auditcoder.bench.faultbench.material import Solved, from_class, program, programs
+from auditcoder.bench.faultbench.noticing import notice, notice_more
+from auditcoder.bench.faultbench.published import Subject
+from auditcoder.bench.faultbench.staging import stage
+from auditcoder.domain.ids import ROOT
+from auditcoder.domain.task import CallExample, FunctionForm
+from auditcoder.lifecycle.loop import passes
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.methods.solving import Tools
+from tests.support.scripts import sandboxed
+
+TEXT = '''
+"""Add up the numbers of a text that lie below a limit."""
+
+import re
+
+
+def read(text: str) -> list[int]:
+    """Read the numbers.
+
+    kind: string
+    ensures: all(isinstance(n, int) for n in result)
+    example: read("1 2") == [1, 2]
+    """
+    return [int(word) for word in re.findall("[0-9]+", text)]
+
+
+def keep(numbers: list[int], limit: int) -> list[int]:
+    """Keep the numbers below a limit.
+
+    kind: general
+    ensures: all(n < limit for n in result)
+    """
+    kept = []
+    for number in numbers:
+        if number < limit:
+            kept.append(number)
+    return kept
+
+
+def total(text: str, limit: int) -> int:
+    """Add up."""
+    numbers = read(text)
+    kept = keep(numbers, limit)
+    return sum(kept)
+
+
+EXAMPLES = (
+    ("'1 2 9', 5", "3"),
+    ("'5', 5", "0"),
+    ("'', 5", "0"),
+    ("'4 4 4', 7", "12"),
+)
+'''.strip()
+AGAIN = '''
+"""The same."""
+
+
+def read(text: str) -> list[int]:
+    """Read the numbers."""
+    return list(map(int, text.split()))
+
+
+def keep(numbers: list[int], limit: int) -> list[int]:
+    """Keep the numbers below a limit."""
+    return [n for n in numbers if n < limit]
+'''.strip()
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+@pytest.fixture(scope="module", name="solved")
+def _solved() -> Solved:
+    return program("totals", TEXT, AGAIN)
+
+
+@pytest.fixture(scope="module", name="faults")
+def _faults(sandbox: Sandbox, solved: Solved) -> list[Injected]:
+    return inject(partial(tools, sandbox), solved)
+
+
+def tools(sandbox: Sandbox) -> Tools:
+    return Tools(SqliteStore(":memory:"), ScriptedModel(()), sandbox)
+
+
+class TestMaterial:
+    def test_a_program_is_read_with_its_plan_its_code_and_second_opinions(
+        self, solved: Solved
+    ) -> None:
+        assert solved.task.form == FunctionForm(
+            entry="total", signature="def total(text: str, limit: int) -> int"
+        )
+        assert solved.task.examples[0] == CallExample(arguments="'1 2 9', 5", result="3")
+        assert solved.plan.graph.promises == {"total": "S0", "read": "S1", "keep": "S2"}
+        assert set(solved.codes) == {"S0", "S1", "S2"}
+        assert solved.codes[solved.plan.graph.promises["read"]].startswith("import re\n")
+        assert set(solved.others) == {"S1", "S2"}
+
+    def test_all_that_come_with_the_package_can_be_read(self) -> None:
+        found = list(programs())
+        assert len(found) >= 36
+        assert all(len(each.codes) >= 4 and each.task.examples for each in found)
+        assert all(set(each.others) | {ROOT} == set(each.codes) for each in found)
+
+    def test_a_class_is_read_method_by_method(self, sandbox: Sandbox) -> None:
+        subject = Subject(
+            task_id="ClassEval_7",
+            class_name="Box",
+            skeleton='class Box:\n    def __init__(self):\n        """Begin."""\n'
+            '    def put(self, n):\n        """Put it in."""\n',
+            imports="import math",
+            reference="",
+            tests="import unittest\nclass BoxTest(unittest.TestCase):\n"
+            "    def test(self):\n        b = Box()\n        b.put(2)\n"
+            "        self.assertEqual(b.n, 2)\n"
+            "class PutTest(unittest.TestCase):\n    def test(self):\n        self.fail()\n",
+            unit_tests={"put": "PutTest"},
+            integration_class="BoxTest",
+            cases=(),
+        )
+        code = (
+            "class Box:\n    def __init__(self):\n        self.n = 0\n"
+            "    def put(self, n):\n        self.n += n\n"
+        )
+        other = code.replace("+= n", "= self.n + n")
+        solved = from_class("m|h|ClassEval_7", subject, code, [other, "not python ("])
+        assert solved is not None
+        assert passes(stage(tools(sandbox), solved, {}, frozenset()))
+        assert [len(own) for own in solved.others.values()] == [1]
+        assert from_class("x", subject, "class Box:\n    pass\n", []) is None
+
+
+class TestInjecting:
+    def test_solved_work_passes_as_it_is(self, sandbox: Sandbox, solved: Solved) -> None:
+        assert passes(stage(tools(sandbox), solved, {}, frozenset()))
+
+    def test_every_fault_makes_it_fail(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        assert {fault.where for fault in faults} == {NODE, TWO, INTERFACE, GRAPH}
+        for fault in faults:
+            workshop = stage(tools(sandbox), solved, fault.codes, frozenset(fault.silent))
+            assert not passes(workshop), fault
+
+    def test_it_is_labelled_by_whose_code_was_changed(
+        self, solved: Solved, faults: list[Injected]
+    ) -> None:
+        for fault in faults:
+            assert set(fault.codes) == set(fault.nodes)
+            assert all(solved.codes[node] != code for node, code in fault.codes.items())
+            assert len(fault.nodes) == (2 if fault.where == TWO else 1)
+        assert len({fault.id for fault in faults}) == len(faults)
+
+    def test_the_same_comes_out_again(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        assert inject(partial(tools, sandbox), solved) == faults
+
+    def test_where_the_plan_is_silent_no_check_of_the_node_tells(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        fault = next(f for f in faults if f.where == GRAPH)
+        workshop = stage(tools(sandbox), solved, fault.codes, frozenset(fault.silent))
+        contract = workshop.recorder.ledger.graph.by_id[fault.nodes[0]].contract
+        assert contract is not None
+        assert (contract.ensures, contract.examples) == ((), ())
+
+    def test_work_that_does_not_pass_is_not_used(self, sandbox: Sandbox) -> None:
+        wrong = program("wrong", TEXT.replace('"12"', '"13"'))
+        assert inject(partial(tools, sandbox), wrong) == []
+
+
+class TestNoticing:
+    def test_a_promise_that_the_fault_breaks_is_noticed(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        fault = next(f for f in faults if f.nodes == ("S2",) and Fault.OFF_BY_ONE.value in f.faults)
+        found = notice(partial(tools, sandbox), solved, fault)
+        assert found is not None
+        assert (found.kind, found.truth, found.task) == ("single", ("S2",), "totals")
+        assert "BROKE_PROMISE" in found.signs["S2"]
+        assert "ROOT" in found.signs["S0"]
+        assert found.swaps is None
+
+    def test_a_second_opinion_in_its_place_heals(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
+        found = notice(partial(tools, sandbox), solved, fault)
+        assert found is not None
+        more = notice_more(partial(tools, sandbox), solved, fault, found, {"S1", "S2"})
+        assert more.swaps is not None
+        assert "HEALS" in more.swaps["S2"]
+        assert "OTHER_HEALS" in more.swaps["S1"]
+        assert more.runs == found.runs + 2
+
+    def test_what_does_not_fail_is_not_diagnosed(self, sandbox: Sandbox, solved: Solved) -> None:
+        nothing = Injected(
+            id="x", solved="totals", where=NODE, faults=(), nodes=(), codes={}, said=""
+        )
+        assert notice(partial(tools, sandbox), solved, nothing) is None

@@ -1,0 +1,76 @@
+"""The study: tables that say who is right, and controls that say when nobody could be."""
+
+import random
+
+import pytest
+from msgspec.structs import replace
+
+from auditcoder.bench.faultbench.fitting import Judged
+from auditcoder.bench.faultbench.gathering import Noticed
+from auditcoder.bench.faultbench.studying import as_interface, study
+from auditcoder.domain.tables import Table
+from tests.bench.faultbench.test_fitting import cases
+
+pytest.importorskip("numpy")
+
+
+def tables(made: list[Noticed]) -> dict[str, Table]:
+    return {table.name: table for table in study(made)}
+
+
+def cell(table: Table, row: str, column: str) -> object:
+    found = next(r for r in table.rows if r.cells[0] == row)
+    return found.cells[table.columns.index(column)]
+
+
+def test_every_locator_stands_in_one_table_with_its_interval() -> None:
+    compared = tables(cases(120, told=1.0))["located-real-failures"]
+    assert [row.cells[0] for row in compared.rows] == [
+        *("traceback", "ochiai", "tarantula", "dstar", "slice"),
+        *("weighed, nothing tried", "weighed"),
+    ]
+    assert cell(compared, "traceback", "Top-1") == 0.0
+    right = cell(compared, "weighed", "precision")
+    assert isinstance(right, float)
+    assert right > 0.8
+    assert " to " in str(cell(compared, "weighed", "Top-1, 95 %"))
+
+
+def test_shuffled_labels_give_chance() -> None:
+    controls = tables(cases(300, told=1.0))["controls"]
+    shuffled = cell(controls, "Top-1 with shuffled labels", "share")
+    chance = cell(controls, "Top-1 by chance", "share")
+    assert isinstance(shuffled, float)
+    assert chance == pytest.approx(1 / 3, abs=0.001)
+    assert abs(shuffled - 1 / 3) < 0.12
+
+
+def injected() -> list[Noticed]:
+    draw = random.Random(3)
+    return [
+        replace(
+            case,
+            fault=draw.choice(["off by one", "lost state"]),
+            where="node",
+            rules=case.truth if draw.random() < 0.5 else (),
+        )
+        for case in cases(120, told=1.0)
+    ]
+
+
+def test_injected_faults_are_told_by_kind_and_place_and_apart_from_real_ones() -> None:
+    found = tables([*injected(), *(replace(c, id=f"r{c.id}") for c in cases(60, told=1.0))])
+    assert {"located-real-failures", "located-faults-put-into-programs"} <= set(found)
+    assert [row.cells[0] for row in found["by-kind"].rows] == ["lost state", "off by one"]
+    assert cell(found["by-place"], "node", "first") == 1.0
+    rules = cell(found["by-place"], "node", "rules")
+    assert isinstance(rules, float)
+    assert 0.3 < rules < 0.7
+
+
+def test_an_interface_is_named_as_such_if_the_changed_part_is_one_of_its_sides() -> None:
+    case = replace(injected()[0], truth=("f",), crossings=(("f", "g"), ("h", "g")))
+    assert as_interface(case, Judged({}, ("f",)))
+    assert not as_interface(case, Judged({}, ("h",)))
+    assert not as_interface(case, Judged({}, ("f", "g")))
+    assert not as_interface(case, Judged({}, ()))

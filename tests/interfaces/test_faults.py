@@ -1,0 +1,85 @@
+"""`auditcoder faults`: put faults in, look at them, and study what was noticed."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from auditcoder.bench.faultbench.gathering import Noticed, unseen
+from auditcoder.bench.faultbench.material import program
+from auditcoder.interfaces import locating
+from auditcoder.lifecycle.locating.believing import FittedFor
+from tests.bench.faultbench.test_fitting import cases
+from tests.bench.faultbench.test_injected import AGAIN, TEXT
+from tests.support.commands import Run, running
+
+
+@pytest.fixture(name="run")
+def _run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return running(capsys, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All programs take minutes; one goes the same way."""
+    monkeypatch.setattr(locating, "programs", lambda: iter([program("totals", TEXT, AGAIN)]))
+
+
+def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> None:
+    faults, seen, weights = tmp_path / "f.jsonl", tmp_path / "s.jsonl", tmp_path / "w.json"
+    said = run("faults", "inject", str(faults), "--json")
+    made = json.loads(said.out)
+    assert made["failures"] == len(faults.read_bytes().splitlines()) > 10
+    assert set(made["where"]) == {"node", "two nodes", "interface", "graph"}
+    again = json.loads(run("faults", "inject", str(tmp_path / "g.jsonl"), "--json").out)
+    assert again == made
+    looked = json.loads(run("faults", "look", str(faults), str(seen), "--json").out)
+    assert looked["failures"] == made["failures"]
+    before = seen.read_bytes()
+    run("faults", "look", str(faults), str(seen))
+    assert seen.read_bytes() == before
+    study = run("faults", "study", str(seen), "--as", "markdown", "--weights", str(weights))
+    assert "Locators on faults put into programs" in study.out
+    assert msgspec.json.decode(weights.read_bytes(), type=FittedFor).programs.looked.cases > 10
+
+
+def test_looking_goes_on_where_it_was_cut_off(run: Run, tmp_path: Path) -> None:
+    faults, seen = tmp_path / "f.jsonl", tmp_path / "s.jsonl"
+    run("faults", "inject", str(faults))
+    run("faults", "look", str(faults), str(seen))
+    whole = seen.read_bytes()
+    kept = whole.splitlines(keepends=True)
+    seen.write_bytes(b"".join(kept[:4]) + kept[4][:50])
+    run("faults", "look", str(faults), str(seen))
+    assert ids(seen.read_bytes()) == ids(whole)
+
+
+def ids(content: bytes) -> list[str]:
+    return [msgspec.json.decode(line, type=Noticed).id for line in content.splitlines()]
+
+
+def test_what_was_looked_for_in_vain_is_not_studied(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    made = [*cases(3, told=1.0), unseen("gone")]
+    path.write_bytes(b"".join(msgspec.json.encode(case) + b"\n" for case in made))
+    assert [case.id for case in locating.read_noticed([path])] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("look", "missing.jsonl", "out.jsonl"), "faults.missing"),
+        (("study", "missing.jsonl"), "faults.missing"),
+        (("study", "empty.jsonl"), "faults.missing"),
+        (("study", "other.jsonl"), "faults.unreadable"),
+    ],
+)
+def test_a_file_that_is_not_there_or_something_else_is_said(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], code: str
+) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    (tmp_path / "other.jsonl").write_bytes(b'{"a": 1}\n')
+    named = [str(tmp_path / a) if a.endswith("jsonl") else a for a in arguments]
+    said = run("faults", *named, "--json")
+    assert json.loads(said.err)["error"]["code"] == code
