@@ -4,15 +4,35 @@ from collections.abc import Iterator
 
 import pytest
 
+from auditcoder.adapters.models.scripted import Line, ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.diagnosis import Abstained, Localised
-from auditcoder.domain.events import CheckRan, ReplyRecorded, TransactionOpened
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.events import CheckRan, Located, ReplyRecorded, TransactionOpened
 from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.execution import Execution
+from auditcoder.domain.execution import Outcome as Seen
 from auditcoder.domain.places import AtInterface, AtNode
+from auditcoder.domain.request import Request
 from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Task
 from auditcoder.domain.usage import Phase
+from auditcoder.lifecycle.locating import inside
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
-from tests.support.scripts import Said, Told, finding, gone_on_with, python, run, sandboxed, stub
+from auditcoder.methods.solving import Tools, start
+from tests.support.records import take
+from tests.support.scripts import (
+    Said,
+    Script,
+    Told,
+    finding,
+    gone_on_with,
+    python,
+    run,
+    sandboxed,
+    stub,
+)
+from tests.support.worlds import RUN
 
 TASK = Task(
     title="Sum",
@@ -42,13 +62,26 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def weighed(sandbox: Sandbox, task: Task, said: Said, **how: bool) -> Told:
-    return run(sandbox, task, said, Options(**how), locator=WhichLocator.WEIGHED)
+def weighed(sandbox: Sandbox, task: Task, said: Said, *, second_opinions: bool = True) -> Told:
+    options = Options(second_opinions=second_opinions)
+    return run(sandbox, task, said, options, locator=WhichLocator.WEIGHED)
 
 
-def script(*joint: str, **more: str) -> Said:
-    planned = python(READ + ADD + ROOT)
-    return {"sketch": planned, "joint": python("\n".join(joint)), "replan_node": finding(), **more}
+def script(*joint: str, **more: Line) -> Said:
+    return {
+        "sketch": python(READ + ADD + ROOT),
+        "joint": python("\n".join(joint)),
+        "node": lambda request: function(request, GOOD_READ, GOOD_ADD),
+        "replan_node": finding(),
+        "repair_node": lambda request: function(request, GOOD_READ, GOOD_ADD),
+        **more,
+    }
+
+
+def function(request: Request, *known: str) -> str:
+    """Answer with the function that is asked for."""
+    asked = request.messages[-1].text.rpartition("rite `")[2]
+    return python(next(code for code in known if code.split("(")[0][4:] == asked.split("(")[0]))
 
 
 def evidence(told: Told, kind: CheckKind) -> list[Evidence]:
@@ -56,7 +89,7 @@ def evidence(told: Told, kind: CheckKind) -> list[Evidence]:
 
 
 def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox: Sandbox) -> None:
-    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, repair_node=python(GOOD_ADD)))
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     (diagnosis,) = told.diagnoses
     assert isinstance(diagnosis, Localised)
     assert diagnosis.target == AtNode(node=told.graph.promises["add"])
@@ -70,7 +103,7 @@ def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox:
 
 
 def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sandbox) -> None:
-    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, repair_node=python(GOOD_ADD)))
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     clues = evidence(told, CheckKind.CLUE)
     assert [clue.check for clue in clues] == ["S1.watched", "S2.watched", "S0.watched"]
     assert clues[1].verdict is Verdict.FAILED
@@ -81,9 +114,7 @@ def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sand
 
 def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:
     texts = GOOD_READ.replace("int(word)", "word")
-    both = python(GOOD_READ), python(GOOD_ADD)
-    said = {**script(texts, GOOD_ADD), "repair_node": both}
-    told = weighed(sandbox, TASK, said)
+    told = weighed(sandbox, TASK, script(texts, GOOD_ADD))
     first = told.diagnoses[0]
     assert isinstance(first, Localised)
     assert first.target == AtInterface(
@@ -95,13 +126,7 @@ def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox
 def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sandbox) -> None:
     silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
     silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
-    said = {
-        "sketch": python(silent_read + silent_add + ROOT),
-        "joint": python(GOOD_READ + BAD_ADD),
-        "node": [python(GOOD_READ), python(GOOD_ADD)],
-        "replan_node": finding(),
-        "repair_node": python(GOOD_ADD),
-    }
+    said = script(GOOD_READ, BAD_ADD, sketch=python(silent_read + silent_add + ROOT))
     told = weighed(sandbox, TASK, said)
     asked = [e for e in told.all(ReplyRecorded) if e.role == "second opinion"]
     assert {e.phase for e in asked} == {Phase.VERIFICATION}
@@ -122,7 +147,7 @@ def test_a_case_that_passes_when_it_is_watched_is_flaky_and_blames_nobody(
     flaky = (
         "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
     )
-    told = weighed(sandbox, TASK, script(GOOD_READ, flaky), review=False)
+    told = weighed(sandbox, TASK, script(GOOD_READ, flaky))
     (diagnosis,) = told.diagnoses
     assert isinstance(diagnosis, Abstained)
     assert "flaky" in diagnosis.reason
@@ -165,8 +190,34 @@ def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sa
 
 
 def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox) -> None:
-    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, repair_node=python(GOOD_ADD)))
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     for entries in range(1, len(told.raw.bodies), 3):
         solution, _ = gone_on_with(told, entries, sandbox)
         assert solution.program == told.program
         assert solution.trace.head == told.solution.trace.head or solution.passed
+
+
+class Breaking:
+    """The real sandbox until the program is watched; then it is gone."""
+
+    def __init__(self, real: Sandbox) -> None:
+        self._real = real
+        self.kind = real.kind
+
+    def run(self, execution: Execution) -> Seen:
+        if inside.DRIVER in getattr(execution.action, "inputs", {}):
+            raise SandboxError("sandbox.gone", "the sandbox is gone")
+        return self._real.run(execution)
+
+    def close(self) -> None:
+        """Leave the real one to its owner."""
+
+
+def test_a_sandbox_that_fails_is_our_fault_and_no_node_is_blamed(sandbox: Sandbox) -> None:
+    store = SqliteStore(":memory:")
+    model = ScriptedModel([Script(script(GOOD_READ, BAD_ADD))] * 20)
+    with pytest.raises(SandboxError):
+        start(Tools(store, model, Breaking(sandbox)), TASK, Options(), RUN)
+    events = take(store, RUN).events()
+    assert not [e for e in events if isinstance(e, Located)]
+    assert not [e for e in events if isinstance(e, CheckRan) and e.evidence.kind is CheckKind.CLUE]

@@ -191,6 +191,17 @@ class TaskGraph(Value, dict=True):
             or any(isinstance(s.source, FromNode) and s.source.node == node for s in n.inputs)
         )
 
+    def relied_on_by(self, node: NodeId) -> Region:
+        """Return the nodes that `node` calls for or has below it, directly or through others."""
+        found: set[NodeId] = set()
+        waiting = [node]
+        while waiting:
+            here = waiting.pop()
+            new = {*self.by_id[here].dependencies, *self.children[here]} - found
+            found |= new
+            waiting.extend(new)
+        return frozenset(found - {node})
+
 
 def region_of(target: Target, graph: TaskGraph) -> Region:
     """R(z): the nodes that a diagnosis gives free for repair."""

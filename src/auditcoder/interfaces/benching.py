@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from auditcoder.adapters import datasets
+from auditcoder.adapters.models.recalling import RecallingModel
 from auditcoder.bench.problem import Problem
 from auditcoder.bench.runner import Done, Job, Ledger, choose, perform
 from auditcoder.bench.suite import Source, Suite
@@ -23,7 +24,7 @@ from auditcoder.interfaces.opening import Say, open_model, open_sandbox
 from auditcoder.interfaces.settings import Settings, read_settings
 from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.budget import Budget
-from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.ports import Model, Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
 from auditcoder.methods.solving import Tools
 
@@ -39,6 +40,8 @@ class Experiment(Value):
     locator: WhichLocator = WhichLocator.WEIGHED
     budget_tokens: int | None = None
     seed: int | None = None
+    recall: str | None = None
+    """A store whose runs need not be asked again what they were asked."""
     at_once: int = 1
     """How many jobs one process does at the same time."""
 
@@ -155,9 +158,12 @@ def _open(experiment: Experiment, say: Say) -> _Place:
         ledger = held.enter_context(closing(open_store(experiment.store, create=True)))
         sandbox = sandbox_for(chosen, settings, say)
         held.callback(sandbox.close)
-        model = held.enter_context(
+        model: Model = held.enter_context(
             closing(open_model(address, settings, say, at_once=experiment.at_once))
         )
+        if experiment.recall:
+            known = held.enter_context(closing(open_store(experiment.recall)))
+            model = RecallingModel(model, known)
         tools = Tools(ledger, model, sandbox, patience_for(address, settings))
         data = Path(experiment.data) if experiment.data else None
         problems = {p.id: p for p in problems_of(chosen, data)}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.records import MULTI, SINGLE
+from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE, UNFIXABLE
 
 Answer = tuple[str, ...]
 """The methods that are named, the likeliest first; none is an abstention."""
@@ -37,6 +37,10 @@ class Scores(NamedTuple):
     covered: float | None
     """How much of what is at fault is named."""
     exact: float | None
+    beyond: int
+    """Failures that no set of methods repairs."""
+    abstained: float | None
+    """How often nothing is named for these."""
 
 
 def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
@@ -46,6 +50,7 @@ def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
     multi = [(c, a) for c, a in pairs if c.kind == MULTI]
     given = [(c, a) for c, a in single if a]
     named = [(set(c.truth), set(a)) for c, a in multi if a]
+    beyond = [a for c, a in pairs if c.kind in {INTERFACE, UNFIXABLE} and not c.fault]
     return Scores(
         singles=len(single),
         top1=_mean(_first_right(c, a) for c, a in single),
@@ -56,6 +61,8 @@ def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
         inside=_mean(answer <= truth for truth, answer in named),
         covered=_mean(len(set(c.truth) & set(a)) / len(c.truth) for c, a in multi),
         exact=_mean(set(c.truth) == set(a) for c, a in multi),
+        beyond=len(beyond),
+        abstained=_mean(not a for a in beyond),
     )
 
 

@@ -19,7 +19,8 @@ WEIGHED, LOOKED, RULES = "weighed", "weighed, nothing tried", "paper-rules"
 _REAL = "real failures"
 _COLUMNS = (
     *("locator", "single", "Top-1", "Top-1, 95 %", "coverage", "precision", "remote"),
-    *("several", "inside", "covered", "exact", "Brier", "calibration error"),
+    *("several", "inside", "covered", "exact", "beyond", "abstained"),
+    *("Brier", "calibration error"),
 )
 
 _NOTES = (
@@ -27,6 +28,7 @@ _NOTES = (
     "Remote: Top-1 where the fault is not in what the failing test called last.",
     "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
     "Covered: how much of what is at fault is named.",
+    "Beyond: failures that no set of parts repairs; abstained: how often nothing is named then.",
     "Weights and limits never saw the task that they are judged on: 10 folds by task.",
     "The interval is of 1,000 draws of whole tasks.",
 )
@@ -92,6 +94,7 @@ def _row(
             *map(_round, (found.coverage, found.precision, found.remote)),
             found.several,
             *map(_round, (found.inside, found.covered, found.exact)),
+            *(found.beyond, _round(found.abstained)),
             *map(_round, sure or (None, None)),
         )
     )

@@ -74,6 +74,7 @@ def _run(options: Namespace) -> int:
         locator=WhichLocator(options.locator),
         budget_tokens=options.budget_tokens,
         seed=options.seed,
+        recall=options.recall,
         at_once=options.jobs if options.engine == "local" else 1,
     )
     methods = _split(options.methods) or ("auditcoder",)

@@ -272,6 +272,11 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--budget-tokens", metavar="N", type=_positive, help="the most tokens for each run"
     )
     run.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
+    run.add_argument(
+        "--recall",
+        metavar="STORE",
+        help="ask nothing again that this store's runs were answered: to compare, say, locators",
+    )
     run.add_argument("--engine", choices=["local", "dask"], default="local")
     run.add_argument("--address", metavar="ADDRESS", help="of the Dask scheduler")
     run.add_argument("--store", metavar="STORE", help=_STORE_HELP)

@@ -40,6 +40,8 @@ class Kind(Enum):
     TOOK_TIME = "in the failing case most of the time went into it"
     RAN_AND_FAILED = "it ran in failing cases rather than in passing ones"
     REJECTED = "a check of its own rejects it"
+    REJECTED_TOO = "a check of its own rejects it, and one of what it relies on rejects that"
+    REJECTED_ABOVE = "a check rejects what relies on it, and none rejects it"
     REJECTED_BY_OPINION = "a model that looked at it rejects it"
     GREW = "its cost grows faster than it may"
     ACCEPTED = "its own checks accept it"

@@ -92,18 +92,21 @@ def _signs(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, floa
 
 
 def _own_checks(case: Case) -> dict[NodeId, dict[str, float]]:
-    """Read what the checks of single nodes say of them."""
-    found: dict[NodeId, dict[str, float]] = {}
+    """Read what the checks of single nodes say of them, and of what they rely on."""
+    found: dict[NodeId, set[Kind]] = {}
     for standing in case.local:
         kind = sign_of(standing)
         if kind is not None and isinstance(standing.evidence.subject, AtNode):
-            found.setdefault(standing.evidence.subject.node, {})[kind.name] = 1.0
-    return {node: _firmest(own) for node, own in found.items()}
-
-
-def _firmest(own: dict[str, float]) -> dict[str, float]:
-    """What rejects a node outweighs what accepts it; both would say nothing."""
-    return {n: s for n, s in own.items() if not (n == "ACCEPTED" and "REJECTED" in own)}
+            found.setdefault(standing.evidence.subject.node, set()).add(kind)
+    rejected = {node for node, kinds in found.items() if Kind.REJECTED in kinds}
+    for node in rejected:
+        found[node].discard(Kind.ACCEPTED)  # what rejects it outweighs that
+        below = case.graph.relied_on_by(node)
+        if below & rejected:
+            found[node] = found[node] - {Kind.REJECTED} | {Kind.REJECTED_TOO}
+        for other in below - rejected:
+            found.setdefault(other, set()).add(Kind.REJECTED_ABOVE)
+    return {node: dict.fromkeys(sorted(k.name for k in own), 1.0) for node, own in found.items()}
 
 
 def sign_of(standing: Standing) -> Kind | None:

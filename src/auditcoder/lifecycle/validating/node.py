@@ -50,12 +50,7 @@ def surroundings(workshop: Workshop, node: NodeId) -> str | None:
     """Return a module in which a node can run: its code, and that of what it relies on."""
     ledger = workshop.recorder.ledger
     graph, working = ledger.graph, ledger.working
-    needed, waiting = {node}, [node]
-    while waiting:
-        here = waiting.pop()
-        new = {*graph.by_id[here].dependencies, *graph.children[here]} - needed
-        needed |= new
-        waiting.extend(new)
+    needed = {node} | graph.relied_on_by(node)
     code = {n: c for n, c in working.code.items() if n in needed and n != ROOT}
     try:
         return assemble(graph, code, working.bundles).text

@@ -1,0 +1,48 @@
+"""Recalling: what a store's runs were answered is not asked again; everything else is."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.adapters.models.recalling import RecallingModel
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import ModelError
+from auditcoder.domain.values import RunId
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.workshop import Options, WhichLocator
+from auditcoder.methods.solving import Tools, start
+from tests.lifecycle.test_weighed import BAD_ADD, GOOD_READ, TASK, script
+from tests.support.scripts import Script, sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def test_two_locators_go_on_from_the_very_same_program(sandbox: Sandbox) -> None:
+    store, rules, again = SqliteStore(":memory:"), RunId("rules"), RunId("again")
+    answers = [Script(script(GOOD_READ, BAD_ADD))] * 40
+    by_rules = Options(locator=WhichLocator.PAPER_RULES)
+    first = start(Tools(store, ScriptedModel(answers), sandbox), TASK, by_rules, rules)
+    live = ScriptedModel(answers)
+    recalling = RecallingModel(live, store)
+    assert (recalling.name, recalling.traits) == (live.name, live.traits)
+    second = start(Tools(store, recalling, sandbox), TASK, Options(), again)
+    assert first.trace.programs[0].program == second.trace.programs[0].program
+    assert second.passed
+    asked = [answer.reply.role for answer in second.trace.replies]
+    assert 0 < len(live.asked) < len(asked)
+    recalling.close()
+
+
+def test_what_nobody_was_asked_is_asked(sandbox: Sandbox) -> None:
+    empty = SqliteStore(":memory:")
+    with pytest.raises(ModelError):
+        start(
+            Tools(empty, RecallingModel(ScriptedModel(()), empty), sandbox),
+            TASK,
+            Options(),
+            RunId("r"),
+        )
