@@ -71,14 +71,13 @@ def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
     """Let the three take turns; return the median milliseconds of each."""
     failing = one.failing
     last = failing.functions[-2]
-    before = look(sandbox, failing).seen
     plain = Execution(
         source=failing.program, action=RunTests(code=failing.trial.driver), bounds=Bounds()
     )
     acts: dict[str, Callable[[], object]] = {
         "checked": lambda: sandbox.run(plain),
         "watched": lambda: look(sandbox, failing),
-        "tried": lambda: intervene(sandbox, failing, before, [Alternative(last, one.mended)]),
+        "tried": lambda: intervene(sandbox, failing, [Alternative(last, one.mended)]),
     }
     taken: dict[str, list[float]] = {name: [] for name in acts}
     for _ in range(rounds):

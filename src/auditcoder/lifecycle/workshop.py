@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+from auditcoder.domain.contract import Contract
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import ClassForm, Task
@@ -91,6 +92,8 @@ class Workshop:
     """All evidence so far, by where it stands in the record."""
     versions: dict[NodeId, list[Digest]] = field(default_factory=dict)
     """Every code that was written for a node."""
+    opinions: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
+    """What somebody else would write for a node; empty if no answer could be used."""
 
     @property
     def statement(self) -> str:

@@ -27,6 +27,7 @@ from auditcoder.domain.trace import Trace, fold
 from auditcoder.domain.values import RunId, Value
 from auditcoder.lifecycle.asking import Asker
 from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.locating.weighed import weights_digest
 from auditcoder.lifecycle.loop import live
 from auditcoder.lifecycle.patience import Patience
 from auditcoder.lifecycle.ports import Model, Sandbox, TraceReader, TraceStore
@@ -108,6 +109,7 @@ def manifest_for(
         "differential": str(options.differential).lower(),
         "review": str(options.review).lower(),
         "locator": options.locator.value,
+        "locator_weights": weights_digest() if options.locator is WhichLocator.WEIGHED else "",
         "second_opinions": str(options.second_opinions).lower(),
         "specialists": str(options.specialists).lower(),
         "budget": msgspec.json.encode(options.budget).decode(),

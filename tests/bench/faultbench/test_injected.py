@@ -7,7 +7,7 @@ import pytest
 
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.faultbench.injected import GRAPH, INTERFACE, NODE, TWO, Injected, inject
+from auditcoder.bench.faultbench.injected import BETWEEN, GRAPH, NODE, TWO, Injected, inject
 from auditcoder.bench.faultbench.injecting import Fault
 from auditcoder.bench.faultbench.material import Solved, from_class, program, programs
 from auditcoder.bench.faultbench.noticing import notice, notice_more
@@ -151,7 +151,7 @@ class TestInjecting:
     def test_every_fault_makes_it_fail(
         self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
     ) -> None:
-        assert {fault.where for fault in faults} == {NODE, TWO, INTERFACE, GRAPH}
+        assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH}
         for fault in faults:
             workshop = stage(tools(sandbox), solved, fault.codes, frozenset(fault.silent))
             assert not passes(workshop), fault
@@ -206,7 +206,7 @@ class TestNoticing:
         assert more.swaps is not None
         assert "HEALS" in more.swaps["S2"]
         assert "OTHER_HEALS" in more.swaps["S1"]
-        assert more.runs == found.runs + 2
+        assert more.runs == found.runs + 3
 
     def test_what_does_not_fail_is_not_diagnosed(self, sandbox: Sandbox, solved: Solved) -> None:
         nothing = Injected(

@@ -28,6 +28,7 @@ from auditcoder.lifecycle.locating.annotations import fits
         ("not an annotation", "int"),
         ("Iterable[int]", "generator"),
         ("'int'", "int"),
+        ("int", "int | " * 2000 + "str"),  # nobody reads so much
     ],
 )
 def test_what_may_stand_there_fits(promised: str, found: str) -> None:

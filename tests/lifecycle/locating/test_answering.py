@@ -99,3 +99,10 @@ def test_several_that_were_tried_together_are_tried_alone() -> None:
     found = answered(likely, case=CASE._replace(tried=(both,)))
     assert isinstance(found, Localised)
     assert found.target == AtNode(node=S1_1)
+
+
+def test_the_same_parts_in_another_order_are_the_same_attempt() -> None:
+    likely = [belief(S1_1, 0.95), belief(S2_1, 0.9)]
+    found = answered(likely, case=CASE._replace(tried=(AtNodes(nodes=(S2_1, S1_1)),)))
+    assert isinstance(found, Localised)
+    assert found.target == AtNode(node=S1_1)

@@ -24,6 +24,7 @@ from auditcoder.domain.task import (
 from auditcoder.lifecycle.locating.collecting import Failing, Look, look
 from auditcoder.lifecycle.locating.signs import Kind
 from auditcoder.lifecycle.locating.trials import trial_of, unittests
+from auditcoder.lifecycle.locating.watching import Trial
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripts import sandboxed
 
@@ -162,6 +163,21 @@ class TestContractsAtRunTime:
         assert Kind.BROKE_PROMISE in kinds(look(sandbox, failing), "total")
 
 
+def test_a_type_derived_from_pythons_own_is_as_good(sandbox: Sandbox) -> None:
+    derived = "class Numbers(list):\n    pass\n\n" + GOOD.replace(
+        "return [int(word) for word in text.split()]", "return Numbers(map(int, text.split()))"
+    )
+    wrong = derived.replace("result = 0", "result = 1")
+    assert Kind.WRONG_TYPE not in kinds(looked(sandbox, wrong, task(*CASES)), "read")
+
+
+def test_a_name_that_is_missing_points_to_the_method_that_should_have_it(sandbox: Sandbox) -> None:
+    program = "class Box:\n    def get(self):\n        return self.take()\n"
+    trial = Trial("b = Box()\nassert b.get() == 1\n")
+    found = look(sandbox, Failing(program, ("Box.get", "Box.take"), trial))
+    assert {Kind.LACKED, Kind.ABSENT} <= kinds(found, "Box.take")
+
+
 def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
     slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
     found = looked(sandbox, slow, task(CASES[0], seconds=0.8))
@@ -219,6 +235,16 @@ class TestTrials:
         seen = looked(sandbox, slow, task(*CASES, seconds=0.5)).seen
         assert seen.failed_tests == {"Examples.test_2"}
         assert len(seen.tests) == 3
+
+    def test_a_name_that_the_comparison_has_is_the_programs_own(self, sandbox: Sandbox) -> None:
+        program = "def same_value(n):\n    return n\n\ndef main(n):\n    return same_value(n)"
+        form = FunctionForm(entry="same_value")
+        asked = task(CallExample(arguments="3", result="3"), form=form)
+        assert looked(sandbox, program, asked).seen.passes
+
+    def test_star_imports_stay_where_they_are_allowed(self, sandbox: Sandbox) -> None:
+        code = CodeExample(code="from math import *\nassert main('9') == int(sqrt(81))")
+        assert looked(sandbox, GOOD, task(code)).seen.passes
 
     def test_nothing_to_drive_is_no_trial(self) -> None:
         assert trial_of(task(), (), GRAPH) is None

@@ -1,7 +1,7 @@
 """A model that is asked only what nobody was asked before: the rest is known from records."""
 
 from auditcoder.domain.chain import Reader
-from auditcoder.domain.events import ReplyRecorded
+from auditcoder.domain.events import ReplyRecorded, RunStarted
 from auditcoder.domain.request import Finish, Reply, Request
 from auditcoder.domain.values import Digest
 from auditcoder.lifecycle.ports import Model, TraceReader
@@ -21,9 +21,13 @@ class RecallingModel:
         self._reader = reader
         self._known: dict[Digest, ReplyRecorded] = {}
         for run in reader.runs():
-            entries = Reader()
+            entries, same = Reader(), False
             for body in reader.read(run):
                 event = entries.read(body).event
+                if isinstance(event, RunStarted):
+                    same = event.manifest.model == model.name
+                if not same:
+                    break  # another model's word is not this one's
                 if isinstance(event, ReplyRecorded) and event.finish != Finish.FAILED.value:
                     self._known.setdefault(event.request, event)
 

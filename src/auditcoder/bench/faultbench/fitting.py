@@ -30,6 +30,9 @@ _RIGHT, _INSIDE = 0.95, 0.965
 _ROUNDS = 50
 _CLOSE = 1e-6
 
+NOBODY = Fitted(looked=Weights(signs={}), tried=Weights(signs={}), least=1.0, each=1.0)
+"""What names nobody, where there was nothing to learn from."""
+
 Believed = dict[str, float]
 """How likely each method of one failure is at fault."""
 Rows = list[tuple[Mapping[str, float], bool]]
@@ -38,6 +41,8 @@ Rows = list[tuple[Mapping[str, float], bool]]
 
 def fit(cases: Sequence[Noticed], penalty: float = PENALTY) -> Fitted:
     """Fit both sets, on all that was seen, and on what was tried where it was; then the limits."""
+    if not cases:
+        return NOBODY
     tried = [case for case in cases if case.swaps is not None]
     looked_rows = [row for case in cases for row in _rows(case, case.signs)]
     tried_rows = [
@@ -47,15 +52,19 @@ def fit(cases: Sequence[Noticed], penalty: float = PENALTY) -> Fitted:
         looked=Weights(signs=_regression(looked_rows, penalty), cases=len(cases)),
         tried=Weights(signs=_regression(tried_rows, penalty), cases=len(tried)),
     )
-    believed = [(case, weigh(case.signs, case.swaps, fitted)) for case in cases]
+    believed = [(case, weigh(case.signs, case.swaps, fitted)) for case in cases if case.signs]
     return replace(fitted, least=_least(believed), each=_each(believed))
 
 
 def fit_both(cases: Sequence[Noticed]) -> FittedFor:
-    """Fit for classes and for programs apart: what a sign is worth differs."""
+    """Fit for classes and for programs apart: what a sign is worth differs.
+
+    For classes there are real failures; what was put into others only tests what they teach.
+    """
+    classes = [case for case in cases if not case.rooted]
+    real = [case for case in classes if not case.fault]
     return FittedFor(
-        classes=fit([case for case in cases if not case.rooted]),
-        programs=fit([case for case in cases if case.rooted]),
+        classes=fit(real or classes), programs=fit([case for case in cases if case.rooted])
     )
 
 

@@ -20,10 +20,10 @@ from auditcoder.bench.faultbench.records import (
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
 from auditcoder.lifecycle.locating import outline
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
-from auditcoder.lifecycle.locating.signs import Kind, Sign, gathered
+from auditcoder.lifecycle.locating.signs import Sign, gathered
 from auditcoder.lifecycle.locating.spectra import Counts, counted
 from auditcoder.lifecycle.locating.swapping import Alternative
-from auditcoder.lifecycle.locating.watching import Trial, watch
+from auditcoder.lifecycle.locating.watching import Trial
 from auditcoder.lifecycle.ports import Sandbox
 
 MOST_SWAPS = 3
@@ -72,13 +72,8 @@ class Noticed(Row):
     """What the paper's rules name; None where they were not asked."""
     crossings: tuple[tuple[str, str], ...] = ()
     """Who handed to whom what that one does not take."""
-    sides: tuple[str, ...] = ()
-    """Of an interface that is at fault: those on its other side."""
-
-    @property
-    def rooted(self) -> bool:
-        """Whether one of its parts puts the others together."""
-        return any(Kind.ROOT.name in own for own in self.signs.values())
+    rooted: bool = False
+    """Whether one of its parts puts the others together."""
 
 
 def unseen(name: str) -> Noticed:
@@ -143,14 +138,13 @@ def gather_more(
     """Try what others wrote in the places of the methods that may be at fault."""
     began = time.monotonic()
     failing, nodes = _failing(record, tests, view)
-    seen = watch(sandbox, failing.program, (), failing.trial)
     tried = list(alternatives(record, others, plausible))
-    swaps = intervene(sandbox, failing, seen, tried)
+    swaps = intervene(sandbox, failing, tried)
     own = gathered(_named(sign, nodes) for sign in swaps)
     return replace(
         before,
         swaps={name: own.get(name, {}) for name in nodes.values()},
-        runs=before.runs + len(tried),
+        runs=before.runs + 1 + len(tried),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 

@@ -23,7 +23,7 @@ from auditcoder.lifecycle.validating.running import run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
 from auditcoder.methods.solving import Tools
 
-NODE, TWO, INTERFACE, GRAPH = "node", "two nodes", "interface", "graph"
+NODE, TWO, BETWEEN, GRAPH = "node", "two nodes", "interface", "graph"
 """Where a fault is."""
 _TRIES = 4
 """Variants of one kind in one node that are tried until one fails."""
@@ -136,7 +136,7 @@ def _injected(solved: Solved, node: NodeId, variant: Variant) -> Injected:
     return Injected(
         id=f"{solved.name}.{node}.{variant.fault.name.lower()}",
         solved=solved.name,
-        where=INTERFACE if crossing else NODE,
+        where=BETWEEN if crossing else NODE,
         faults=(variant.fault.value,),
         nodes=(node,),
         codes={node: variant.source},

@@ -188,10 +188,11 @@ def _others(
     found: dict[NodeId, dict[str, list[str]]] = {}
     for code in others:
         try:
-            pieces = drafts.split(code, contracts, {}, subject.class_name).pieces
+            split = drafts.split(code, contracts, {}, subject.class_name)
         except Unfit:
             continue
-        for node, piece in pieces.items():
+        # What relies on helpers beside the class cannot stand in another.
+        for node, piece in split.pieces.items() if not split.shared else ():
             means = _meaning(piece.source)
             if means != _meaning(own[node].source):
                 found.setdefault(node, {}).setdefault(means, []).append(piece.source)

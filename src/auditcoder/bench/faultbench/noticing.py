@@ -6,14 +6,13 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.injected import INTERFACE as BETWEEN
-from auditcoder.bench.faultbench.injected import TWO, Injected, Open
+from auditcoder.bench.faultbench.injected import BETWEEN, TWO, Injected, Open
 from auditcoder.bench.faultbench.material import Solved
 from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE
 from auditcoder.bench.faultbench.staging import put_together, stage
 from auditcoder.domain.diagnosis import Diagnosis, Localised
 from auditcoder.domain.graph import region_of
-from auditcoder.domain.ids import NodeId
+from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.lifecycle.considering import named
 from auditcoder.lifecycle.locating.case import Case, case_of
 from auditcoder.lifecycle.locating.clues import try_others, watch_it_fail
@@ -54,7 +53,7 @@ def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
             for n, (_, clue) in case.looked.items()
             for taker in clue.hands_badly_to
         ),
-        sides=tuple(fault.sides),
+        rooted=solved.plan.graph.by_id[ROOT].contract is not None,
     )
 
 
@@ -72,7 +71,7 @@ def notice_more(
     return replace(
         before,
         swaps={n: swapped[NodeId(n)][1].signs if n in swapped else {} for n in before.signs},
-        runs=before.runs + len(tries),
+        runs=before.runs + 1 + len(tries),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.fitting import Judged, cross_validated
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.injected import GRAPH, NODE, TWO
-from auditcoder.bench.faultbench.injected import INTERFACE as BETWEEN
+from auditcoder.bench.faultbench.injected import BETWEEN, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN, without_swaps
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
 from auditcoder.bench.faultbench.scoring import Answer, calibration, interval, score

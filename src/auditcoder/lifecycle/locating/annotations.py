@@ -21,12 +21,15 @@ _ALSO = {
 """Types that may stand where another is named."""
 _PLAIN = frozenset({"int", "float", "complex", "bool", "str", "bytes", "None"})
 _HOLDING = frozenset({"list", "tuple", "dict", "set", "frozenset"})
+_LONGEST = 1000
 _LOWER = {"List": "list", "Tuple": "tuple", "Dict": "dict", "Set": "set", "FrozenSet": "frozenset"}
 
 
 @cache
 def fits(annotation: str, shape: str) -> bool:
     """Whether a value of type `shape` may stand where `annotation` is promised."""
+    if len(annotation) + len(shape) > _LONGEST:
+        return True
     promised, found = _expression(annotation), _expression(shape)
     return promised is None or found is None or _fits(promised, found)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
+from auditcoder.domain.graph import region_of
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.lifecycle.locating.believing import Belief
@@ -31,14 +32,18 @@ def answer(
         return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
     level = next(level for least, level in _LEVELS if first.probability >= least)
     why = "; ".join([*map(_told, chosen), *map(_beside, others[:1])])
-    clues = (case.looked.get(NodeId(b.node)) for b in chosen)
-    found = localised(case, target, RULE, level, (*seqs, *(c[0] for c in clues if c)), why)
-    return replace(found, probability=min(belief.probability for belief in chosen))
+    nodes = [NodeId(belief.node) for belief in chosen]
+    clues = [known[n][0] for n in nodes for known in (case.looked, case.swapped) if n in known]
+    found = localised(case, target, RULE, level, (*seqs, *clues), why)
+    return replace(found, probability=round(min(b.probability for b in chosen), 4))
 
 
 def untried(case: Case, nodes: Sequence[NodeId]) -> Target | None:
     """Return what is to be repaired; what was tried in vain is lifted, and then given up."""
-    return next((target for target in _targets(case, nodes) if target not in case.tried), None)
+    gone = {(type(target), region_of(target, case.graph)) for target in case.tried}
+    return next(
+        (t for t in _targets(case, nodes) if (type(t), region_of(t, case.graph)) not in gone), None
+    )
 
 
 def _targets(case: Case, nodes: Sequence[NodeId]) -> Iterator[Target]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from auditcoder.domain.values import Value
-from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.signs import Kind, kind_of
 
 ALWAYS = "ALWAYS"
 """The sign that every function has."""
@@ -127,7 +127,7 @@ def _said(weighed: Mapping[str, float], way: int) -> tuple[str, ...]:
     by_kind: dict[Kind, float] = {}
     for name, weight in weighed.items():
         if name != ALWAYS:
-            kind = Kind[name.removesuffix("_FIRST")]
+            kind = kind_of(name)
             by_kind[kind] = by_kind.get(kind, 0.0) + weight
     chosen = [kind for kind, weight in by_kind.items() if way * weight >= _MENTIONED]
     return tuple(kind.value for kind in sorted(chosen, key=lambda kind: -way * by_kind[kind]))

@@ -15,8 +15,8 @@ from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.spectra import Counts
 from auditcoder.lifecycle.workshop import Workshop
 
-Collector: TypeAlias = Callable[[Workshop, tuple[NodeId, ...]], bool]
-"""Puts more evidence about some nodes on record; says whether there is any."""
+Collector: TypeAlias = Callable[[Workshop, tuple[NodeId, ...]], None]
+"""Puts more evidence about some nodes on record, if there is any to be had."""
 
 
 class Standing(NamedTuple):

@@ -9,6 +9,7 @@ import msgspec
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
 from auditcoder.domain.code import read_bundle, units_of
+from auditcoder.domain.contract import sig_match
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.ids import ROOT, NodeId
@@ -20,9 +21,9 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle import building
 from auditcoder.lifecycle.locating.blaming import spectrum
-from auditcoder.lifecycle.locating.case import Clue
+from auditcoder.lifecycle.locating.case import Clue, case_of
 from auditcoder.lifecycle.locating.collecting import Failing, Look, intervene, look
-from auditcoder.lifecycle.locating.signs import Kind, gathered
+from auditcoder.lifecycle.locating.signs import gathered, kind_of
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.trials import trial_of
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
@@ -33,13 +34,6 @@ Result = TypeVar("Result")
 _ASKED = 3
 """Nodes that another implementation is asked for, the likeliest first."""
 _TOKENS = 500
-_POINTING = frozenset(
-    kind.name
-    for kind in Kind
-    if not kind.name.startswith(("FINE", "ACCEPTED", "OTHER", "TRIED", "UNTRIED", "NO_MATTER"))
-    and kind not in (Kind.ROOT, Kind.CONSTRUCTOR, Kind.UNCALLED, Kind.HARMS, Kind.WAS_FINE)
-)
-"""Signs that say something against a node."""
 
 
 class Scene(NamedTuple):
@@ -49,11 +43,11 @@ class Scene(NamedTuple):
     nodes: Mapping[str, NodeId]
 
 
-def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> bool:
+def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> None:
     """Drive the program through its checks once more, and note what that shows of each node."""
     scene = scene_of(workshop)
-    if scene is None:
-        return False
+    if scene is None or case_of(workshop).looked:
+        return  # there is nothing to drive, or it was done with this very program
     looked = cache(lambda: _timed(lambda: look(workshop.sandbox, scene.failing)))
 
     def clue(node: NodeId) -> tuple[Clue, float]:
@@ -63,30 +57,32 @@ def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> bool:
         return _clue_of(scene, found, node, own), milliseconds
 
     _keep(workshop, scene, CheckKind.CLUE, "watched", "failing cases do not point to it", clue)
-    return True
 
 
-def try_what_was_rejected(workshop: Workshop, nodes: tuple[NodeId, ...]) -> bool:
-    """Put earlier versions of nodes in doubt in their places: they cost no more than a run."""
-    present = workshop.recorder.ledger.working.code
-    earlier = [
-        (node, workshop.recorder.text(version))
-        for node in nodes
-        for version in workshop.versions.get(node, ())
-        if node in present and version != present[node].digest
-    ]
-    return bool(earlier) and try_others(workshop, earlier)
+def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
+    """Put rejected versions and earlier opinions in the places of nodes in doubt: a run each."""
+    present, graph = workshop.recorder.ledger.working.code, workshop.recorder.ledger.graph
+    others = []
+    for node in nodes:
+        contract = graph.by_id[node].contract
+        earlier = [v for v in workshop.versions.get(node, ()) if v != present[node].digest]
+        texts = [workshop.recorder.text(version) for version in dict.fromkeys(earlier)]
+        texts.append(workshop.opinions.get((node, contract), ""))
+        # What was written for another interface says nothing about this one.
+        others += [(node, text) for text in texts if contract and sig_match(contract, text)]
+    try_others(workshop, others)
 
 
-def ask_for_others(workshop: Workshop, nodes: tuple[NodeId, ...]) -> bool:
-    """Ask for another implementation of nodes in doubt, by their contracts alone; try them."""
+def ask_for_others(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
+    """Ask once for another implementation of nodes in doubt, by their contracts alone; try it."""
     graph = workshop.recorder.ledger.graph
-    wanted = [n for n in nodes if graph.by_id[n].contract and n != ROOT][:_ASKED]
-    if not workshop.options.second_opinions:
-        return False
-    drafts = ((node, _another(workshop, node)) for node in wanted)
-    found = [(node, source) for node, source in drafts if source]
-    return bool(found) and try_others(workshop, found)
+    likely = [n for n in nodes if graph.by_id[n].contract and n != ROOT][:_ASKED]
+    wanted = [n for n in likely if (n, graph.by_id[n].contract) not in workshop.opinions]
+    if not workshop.options.second_opinions or not wanted or scene_of(workshop) is None:
+        return
+    for node in wanted:
+        workshop.opinions[node, graph.by_id[node].contract] = _another(workshop, node)
+    try_what_is_known(workshop, nodes)
 
 
 def _another(workshop: Workshop, node: NodeId) -> str:
@@ -111,14 +107,14 @@ def _another(workshop: Workshop, node: NodeId) -> str:
     except ReplyUnusable:
         return ""  # both answers are on record
     piece = answer.value.pieces.get(node)
-    return piece.source if piece else ""
+    return piece.source if piece and not answer.value.shared else ""  # it must stand alone
 
 
-def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> bool:
+def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> None:
     """Put other code in nodes' places, one at a time, and note what becomes of the failure."""
     scene = scene_of(workshop)
     if scene is None:
-        return False
+        return
     functions = {node: function for function, node in scene.nodes.items()}
     others = [
         Alternative(functions[node], program)
@@ -126,11 +122,10 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> bo
         if node in functions and (program := with_code(workshop, node, source))
     ]
     if not others:
-        return False
+        return
 
     def run() -> dict[NodeId, dict[str, float]]:
-        before = look(workshop.sandbox, scene.failing).seen
-        found = gathered(intervene(workshop.sandbox, scene.failing, before, others))
+        found = gathered(intervene(workshop.sandbox, scene.failing, others))
         return {scene.nodes[function]: own for function, own in found.items()}
 
     tried = cache(lambda: _timed(run))
@@ -141,7 +136,6 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> bo
 
     said = "failing cases stay as they are with another implementation of it"
     _keep(workshop, scene, CheckKind.SWAP, "swapped", said, clue)
-    return True
 
 
 def scene_of(workshop: Workshop) -> Scene | None:
@@ -209,11 +203,11 @@ def _keep(
             found, milliseconds = clue(node)
             if node != nodes[0]:
                 found, milliseconds = msgspec.structs.replace(found, runs=0), 0.0
-            points = sorted(n for n in found.signs if n.removesuffix("_FIRST") in _POINTING)
-            told = dict.fromkeys(Kind[n.removesuffix("_FIRST")].value for n in points)
+            kinds = dict.fromkeys(kind_of(name) for name in sorted(found.signs))
+            points = [kind.value for kind in kinds if kind.points]
             return Seen(
                 Verdict.FAILED if points else Verdict.PASSED,
-                "; ".join(told),
+                "; ".join(points),
                 msgspec.json.encode(found).decode(),
                 judge=workshop.sandbox.kind,
                 milliseconds=milliseconds,

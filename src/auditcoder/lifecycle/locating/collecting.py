@@ -1,6 +1,6 @@
 """Collecting: a failing program is looked at from every side that costs one run, then from more."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from auditcoder.domain.contract import Contract
@@ -40,7 +40,7 @@ def look(sandbox: Sandbox, failing: Failing) -> Look:
         return Look(seen, ())  # nothing fails, or nothing was seen: that points to nobody
     outlined = outline.outline(failing.program)
     reads = {name: one.reads for name, one in outlined.items()}
-    called = {call.node for call in seen.calls}
+    called = None if seen.cut else {call.node for call in seen.calls}
     breaches = Blaming(seen, failing.contracts).breaches()
     found = [
         *Reader(seen, failing.trial.driver, reads).signs(),
@@ -50,12 +50,19 @@ def look(sandbox: Sandbox, failing: Failing) -> Look:
         *blaming.spectrum_signs(seen),
         *([Sign(failing.root, Kind.ROOT)] if failing.root else []),
     ]
-    return Look(seen, tuple(found), tuple(breaches))
+    return Look(seen, tuple(_qualified(found, failing.functions)), tuple(breaches))
+
+
+def _qualified(found: Iterable[Sign], functions: Iterable[str]) -> Iterator[Sign]:
+    """Give a bare name, as an error has it, to the method that is called so."""
+    known = {name.rpartition(".")[2]: name for name in functions}
+    return (sign._replace(node=known.get(sign.node, sign.node)) for sign in found)
 
 
 def intervene(
-    sandbox: Sandbox, failing: Failing, before: Observation, others: Iterable[Alternative]
+    sandbox: Sandbox, failing: Failing, others: Iterable[Alternative]
 ) -> tuple[Sign, ...]:
     """Put other implementations in the functions' places, and read what becomes of the failure."""
+    before = watch(sandbox, failing.program, (), failing.trial)
     swapped = swapping.swap(sandbox, failing.trial, before, others)
     return tuple(swapping.signs(swapped, failing.functions, before.failing))

@@ -9,9 +9,11 @@ saw. This file is sent into the sandbox as text, and imports nothing of ours.
 
 import ast
 import copy
+import inspect
 import json
 import opcode
 import os
+import reprlib
 import signal
 import sys
 import time
@@ -21,12 +23,17 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 PROGRAM, DRIVER, PLAN, SEEN = "candidate.txt", "driver.txt", "plan.json", "seen.json"
-_MOST_CALLS = 4000
+_MOST_CALLS, _MOST_OF_A_TEST = 12000, 2000
 _MOST_STEPS = 2000
+_MOST_FILES = 2000
+_MOST_FRAMES = 100
 _MOST_STATES = 3000
 _MOST_JUDGED = 300
 """Calls of one function whose promises are looked at."""
+_SLOW = 0.05
+"""Seconds: a promise that takes longer is not looked at again."""
 _SHORT, _LONG = 200, 4000
+_REPEATED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _RETURNING = {opcode.opmap[n] for n in ("RETURN_VALUE", "RETURN_CONST") if n in opcode.opmap}
 _ITEMS = 20
 """Items of a collection that are looked at to say what it holds."""
@@ -37,9 +44,14 @@ class OutOfTime(BaseException):
 
 
 def brief(value: object, size: int = _SHORT) -> str:
-    """Write a value as Python does, cut off where it is long."""
+    """Write a value as Python does, cut off where it is long; what is large costs no more."""
+    writer = reprlib.Repr()
+    writer.maxlevel, writer.maxstring, writer.maxother, writer.maxlong = 5, size, size, size
+    most = size // 10
+    writer.maxlist = writer.maxtuple = writer.maxset = writer.maxfrozenset = most
+    writer.maxdict = writer.maxdeque = writer.maxarray = most
     try:
-        text = repr(value)
+        text = writer.repr(value)
     except Exception as error:  # an object's own repr is the candidate's code
         return f"<{type(error).__name__} in its repr>"
     return text if len(text) <= size else f"{text[:size]}…"
@@ -58,8 +70,9 @@ def says_little(value: object) -> bool:
 
 
 def shape(value: object, depth: int = 3) -> str:
-    """Write the type of a value as an annotation would."""
-    name = type(value).__name__
+    """Write the type of a value as an annotation would: Python's own, if it derives from one."""
+    bases = (base for base in type(value).__mro__ if base.__module__ == "builtins")
+    name = next((base.__name__ for base in bases if base is not object), type(value).__name__)
     if value is None or depth == 0:
         return "None" if value is None else name
     if isinstance(value, tuple):
@@ -100,23 +113,31 @@ class Promises:
             for node, own in told.items()
             for which, texts in own.items()
         }
+        self._promising = {node for (node, _), own in self._known.items() if own}
 
     def kept_for(self, node: str, given: dict[str, Any]) -> dict[str, Any] | None:
-        """Return what a call was given, as it is now, if its promises are still looked at."""
+        """Return what a call was given, as it is now, if its promises are looked at.
+
+        A promise is never let near the thing itself: it could use it up.
+        """
         self._judged[node] = self._judged.get(node, 0) + 1
-        if self._judged[node] > _MOST_JUDGED or not self._known.get((node, "ensures")):
+        if self._judged[node] > _MOST_JUDGED or node not in self._promising:
+            return None
+        if any(hasattr(value, "__next__") for value in given.values()):
             return None
         try:
             return copy.deepcopy(given)
         except Exception:  # what cannot be copied is the candidate's own
-            return given
+            return None
 
     def broken(self, node: str, which: str, names: dict[str, Any]) -> list[int]:
         """Return the promises that do not hold; one that cannot be told is none of them."""
-        if self._judged.get(node, 0) > _MOST_JUDGED:
-            return []
         promises = self._known.get((node, which), [])
-        return [n for n, promise in enumerate(promises) if self._holds(promise, names) is False]
+        began = time.perf_counter()
+        found = [n for n, promise in enumerate(promises) if self._holds(promise, names) is False]
+        if time.perf_counter() - began > _SLOW:
+            self._judged[node] = _MOST_JUDGED
+        return found
 
     def _holds(self, promise: types.CodeType | None, names: dict[str, Any]) -> bool | None:
         try:
@@ -149,9 +170,13 @@ class Calls:
         self.results: list[tuple[int, object]] = []
         """Kept alive, so that being the same object means something."""
         self.step = -1
+        self.cut = False
+        """Whether there were more calls than are noted."""
+        self._first = 0
         self._owned = owned
         self._promises = promises
         self._open: list[Begun] = []
+        self._going: dict[int, types.FrameType] = {}
         self._states = 0
         self._made_it: dict[int, int] = {}
         """The call that returned each object, by its identity."""
@@ -162,9 +187,18 @@ class Calls:
         """Begin or stop to look."""
         sys.setprofile(self._saw if on else None)
 
-    def forget_open(self) -> None:
-        """Take no call for one that is still under way."""
+    def begin_test(self) -> None:
+        """Take no call for one that is still under way, and begin to count anew."""
         self._open.clear()
+        self._first = len(self.noted)
+        self.step = -1
+
+    @property
+    def _full(self) -> bool:
+        own = len(self.noted) - self._first
+        full = own >= _MOST_OF_A_TEST or len(self.noted) >= _MOST_CALLS
+        self.cut = self.cut or full
+        return full
 
     @property
     def innermost(self) -> int | None:
@@ -172,12 +206,23 @@ class Calls:
         return self._open[-1].number if self._open else None
 
     def _saw(self, frame: types.FrameType, event: str, value: object) -> None:
-        if event == "call":
-            node = self._owned.get(frame.f_code)
-            if node is not None and len(self.noted) < _MOST_CALLS:
-                self._begun(frame, node)
-        elif event == "return" and self._open and self._open[-1].frame is frame:
-            self._ended(frame, value)
+        try:  # what goes wrong here must not go wrong in the candidate
+            if event == "call":
+                node = self._owned.get(frame.f_code)
+                if node is not None and not self._goes_on(frame) and not self._full:
+                    self._begun(frame, node)
+            elif event == "return" and self._open and self._open[-1].frame is frame:
+                self._ended(frame, value)
+        except Exception:
+            self.cut = True
+
+    def _goes_on(self, frame: types.FrameType) -> bool:
+        """Whether it is a generator or the like that was begun before."""
+        if not frame.f_code.co_flags & _REPEATED:
+            return False
+        known = id(frame) in self._going
+        self._going[id(frame)] = frame  # kept, so that no other frame gets its place
+        return known
 
     def _begun(self, frame: types.FrameType, node: str) -> None:
         code = frame.f_code
@@ -185,19 +230,18 @@ class Calls:
         given = {name: frame.f_locals.get(name) for name in names}
         me = given.pop("self", None)
         made = {name: self._maker(value) for name, value in given.items()}
-        self.noted.append(
-            {
-                "node": node,
-                "parent": self.innermost,
-                "step": self.step,
-                "given": {name: brief(value) for name, value in given.items()},
-                "shapes": {name: shape(value) for name, value in given.items()},
-                "came_from": {name: number for name, number in made.items() if number is not None},
-            }
-        )
-        begun = Begun(frame, len(self.noted) - 1, self._state(me))
+        note: dict[str, Any] = {
+            "node": node,
+            "parent": self.innermost,
+            "step": self.step,
+            "shapes": {name: shape(value) for name, value in given.items()},
+            "came_from": {name: number for name, number in made.items() if number is not None},
+        }
+        begun = Begun(frame, len(self.noted), self._state(me))
         begun.given = self._promises.kept_for(node, given)
-        self.noted[-1]["refused"] = self._promises.broken(node, "requires", given)
+        if begun.given is not None:
+            note["refused"] = self._promises.broken(node, "requires", begun.given)
+        self.noted.append(note)
         self._open.append(begun)
         begun.at = time.perf_counter()
 
@@ -205,6 +249,8 @@ class Calls:
         begun = self._open.pop()
         call = self.noted[begun.number]
         call["seconds"] = time.perf_counter() - begun.at
+        if frame.f_code.co_flags & _REPEATED:
+            return  # what it yields is not what it returns
         # An exception that leaves a function looks like None that is returned.
         if value is not None or frame.f_code.co_code[frame.f_lasti] in _RETURNING:
             self._returned(begun, call, value)
@@ -216,7 +262,7 @@ class Calls:
 
     def _returned(self, begun: Begun, call: dict[str, Any], value: object) -> None:
         call["returned"], call["made"] = brief(value), shape(value)
-        if begun.given is not None:
+        if begun.given is not None and not hasattr(value, "__next__"):
             names = {**begun.given, "result": value}
             call["broke"] = self._promises.broken(call["node"], "ensures", names)
         self._keep(begun.number, value)
@@ -259,6 +305,8 @@ class Files:
 
     def _heard(self, event: str, details: tuple[Any, ...]) -> None:
         if event != "open" or not self.looking or not isinstance(details[0], str):
+            return
+        if len(self.noted) >= _MOST_FILES:
             return
         path, mode, flags = details
         if os.path.isabs(path):  # noqa: PTH117 - no module may be imported in a hook
@@ -365,6 +413,8 @@ class Listener:
         """A step ended with an exception."""
         error = sys.exc_info()[1]
         assert error is not None
+        if isinstance(error, unittest.SkipTest):
+            raise error
         frames, place = [], error.__traceback__
         while place is not None:
             node = self._owned.get(place.tb_frame.f_code)
@@ -378,10 +428,8 @@ class Listener:
                 "line": line,
                 "fine": False,
                 "sources": self._sources(texts, scope),
-                "exception": type(error).__name__,
-                "message": brief(str(error), 600),
-                "frames": frames,
-                "lacks": (getattr(error, "name", None) or "") if lacking else "",
+                "frames": frames[-_MOST_FRAMES:],
+                "lacks": str(getattr(error, "name", None) or "") if lacking else "",
             }
         )
         self._calls.step = len(self.steps)
@@ -433,9 +481,12 @@ def run_test(space: dict[str, Any], name: str) -> None:
     """Run one test with what sets it up and clears it away."""
     group, method = name.split(".")
     case = space[group](method)
-    case.setUp()
     try:
+        case.setUpClass()
+        case.setUp()
         getattr(case, method)()
+    except unittest.SkipTest:
+        return
     finally:
         sys.setprofile(None)
         case.tearDown()
@@ -448,16 +499,16 @@ def timed(seconds: float, act: Callable[[], None]) -> str:
         raise OutOfTime
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)  # again, where it was caught
     try:
         act()
     except OutOfTime:
         return "out of time"
-    except (Exception, SystemExit) as error:
-        return f"{type(error).__name__}: {error}"
+    except BaseException as error:
+        return f"{type(error).__name__}: {brief(error)}"
     finally:
-        sys.setprofile(None)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.setprofile(None)
     return ""
 
 
@@ -501,12 +552,11 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
         "__begun__": listener.begun,
         "__done__": listener.done,
         "__failed__": listener.failed,
-        "__caught__": (Exception, SystemExit, OutOfTime),
+        "__caught__": BaseException,
     }
     code = compile(with_steps(driver, plan["tests"]), "tests.py", "exec", dont_inherit=True)
     for name in plan["tests"] or [""]:
-        calls.step = -1
-        calls.forget_open()
+        calls.begin_test()
 
         def act(name: str = name) -> None:
             files.looking = True
@@ -517,9 +567,12 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
                 exec(code, driving)  # noqa: S102
 
         if name and not seen["tests"]:
-            exec(code, driving)  # noqa: S102 - the classes of the tests
+            broken = timed(plan["seconds"], lambda: exec(code, driving))  # noqa: S102 - the classes
+            if broken:
+                return
         seen["tests"][name] = timed(plan["seconds"], act)
         files.looking = False
+    seen["cut"] = calls.cut
 
 
 if __name__ == "__main__":

@@ -51,8 +51,13 @@ def does_nothing(statement: ast.stmt) -> bool:
             return False
 
 
-def signs(found: dict[str, Outlined], nodes: Iterable[str], called: set[str]) -> Iterator[Sign]:
-    """Say what the outline shows of each function that should be there."""
+def signs(
+    found: dict[str, Outlined], nodes: Iterable[str], called: set[str] | None
+) -> Iterator[Sign]:
+    """Say what the outline shows of each function that should be there.
+
+    `called` is None where not all calls are known.
+    """
     for node in nodes:
         if node not in found:
             yield Sign(node, Kind.ABSENT)
@@ -60,5 +65,5 @@ def signs(found: dict[str, Outlined], nodes: Iterable[str], called: set[str]) ->
             yield Sign(node, Kind.EMPTY)
         if node.endswith("__init__"):
             yield Sign(node, Kind.CONSTRUCTOR)
-        if node not in called:
+        if called is not None and node not in called:
             yield Sign(node, Kind.UNCALLED)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from auditcoder.domain.binding import parse
 from auditcoder.lifecycle.locating.signs import Kind, Sign
-from auditcoder.lifecycle.locating.watching import Call, Observation, Step
+from auditcoder.lifecycle.locating.watching import Call, Observation, Opened, Step
 
 _FEW = 4
 """So many fine steps speak as much for a function as more do."""
@@ -69,6 +69,11 @@ class Reader:
             self._of_step.setdefault(call.step, []).append(number)
             if call.parent is not None:
                 self._below.setdefault(call.parent, []).append(number)
+        self._opened: dict[int, list[Opened]] = {}
+        self._opened_by: dict[int | None, list[Opened]] = {}
+        for opened in seen.files:
+            self._opened.setdefault(opened.step, []).append(opened)
+            self._opened_by.setdefault(opened.call, []).append(opened)
         self._wrote: dict[str, int] = {}
         """The call that changed each attribute last."""
         self._wrote_file: dict[str, int] = {}
@@ -143,12 +148,12 @@ class Reader:
 
     def _file_writers(self, number: int, made: list[int]) -> set[int]:
         """Return the calls that wrote last the files that a step or its values were read from."""
+        opened = [*self._opened.get(number, ())]
+        opened += [one for call in made for one in self._opened_by.get(call, ())]
         return {
-            self._wrote_file[opened.path]
-            for opened in self._seen.files
-            if not opened.writing
-            and (opened.step == number or opened.call in made)
-            and opened.path in self._wrote_file
+            self._wrote_file[one.path]
+            for one in opened
+            if not one.writing and one.path in self._wrote_file
         }
 
     def _above(self, calls: set[int]) -> set[str]:
@@ -253,16 +258,18 @@ class Reader:
                 yield Sign(node, under, first)
 
     def _all_below(self, number: int) -> Iterator[int]:
-        for below in self._below.get(number, ()):
+        waiting = list(self._below.get(number, ()))
+        while waiting:
+            below = waiting.pop(0)
             yield below
-            yield from self._all_below(below)
+            waiting[:0] = self._below.get(below, ())
 
     def _remember(self, number: int) -> None:
         """Take in what a step changed, for those that follow."""
         for call in self._of_step.get(number, ()):
             self._wrote |= dict.fromkeys(self._call(call).wrote, call)
-        for opened in self._seen.files:
-            if opened.step == number and opened.writing:
+        for opened in self._opened.get(number, ()):
+            if opened.writing:
                 if opened.call is None:  # the step itself
                     self._wrote_file.pop(opened.path, None)
                 else:

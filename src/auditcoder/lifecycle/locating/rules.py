@@ -20,9 +20,9 @@ from auditcoder.lifecycle.validating.reviewing import review
 from auditcoder.lifecycle.workshop import Workshop
 
 
-def ask_for_opinions(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> bool:
+def ask_for_opinions(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> None:
     """Ask a model for a verdict on every function that took part in the failing case."""
-    return bool(review(workshop, weightiest(workshop)))
+    review(workshop, weightiest(workshop))
 
 
 class PaperRules:

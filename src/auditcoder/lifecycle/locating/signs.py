@@ -65,6 +65,27 @@ class Kind(Enum):
     TRIED = "other implementations of it were tried"
     UNTRIED = "there was no other implementation of it to try"
 
+    @property
+    def points(self) -> bool:
+        """Whether it says something against a function."""
+        return self not in _BESIDE
+
+
+_BESIDE = frozenset(
+    {
+        *(Kind.FINE, Kind.FINE_UNDER, Kind.FINE_WROTE, Kind.WAS_FINE, Kind.HANDED_ON),
+        *(Kind.ACCEPTED, Kind.ACCEPTED_BY_OPINION, Kind.GIVEN_BADLY, Kind.ROOT),
+        *(Kind.CONSTRUCTOR, Kind.UNCALLED, Kind.HARMS, Kind.NO_MATTER, Kind.OTHER_HEALS),
+        *(Kind.OTHER_MENDS, Kind.TRIED, Kind.UNTRIED),
+    }
+)
+"""What speaks for a function, or says only what it is."""
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind that a sign's name stands for, about the first failure or about any."""
+    return Kind[name.removesuffix("_FIRST")]
+
 
 class Sign(NamedTuple):
     """One thing that was noticed about one function."""

@@ -41,9 +41,14 @@ class Swapped(NamedTuple):
 def swap(
     sandbox: Sandbox, trial: Trial, before: Observation, alternatives: Iterable[Alternative]
 ) -> dict[str, Swapped]:
-    """Try every alternative; those that cannot be loaded do not count."""
+    """Try every alternative; those that cannot be loaded do not count.
+
+    `before` is the program as it is, driven as the alternatives are: unwatched.
+    """
     found: dict[str, Swapped] = {}
     first = next((step.line for step in before.steps if not step.fine), None)
+    if first is None:
+        return found  # no step fails, so none can be mended
     for alternative in alternatives:
         own = found.setdefault(alternative.node, Swapped())
         seen = watch(sandbox, alternative.program, (), trial)

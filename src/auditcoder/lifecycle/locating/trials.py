@@ -24,6 +24,7 @@ from auditcoder.domain.task import (
 from auditcoder.lifecycle.locating.watching import Promised, Trial
 
 _GROUP = "Examples"
+_COMPARING = "__comparing__"
 _SECONDS = 3.0
 
 
@@ -50,7 +51,7 @@ def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial
     return Trial(
         driver="\n\n".join([_comparing(), *groups]),
         tests=tuple(dict.fromkeys(tests)),
-        seconds=min(task.limits.seconds or _SECONDS, _SECONDS),
+        seconds=task.limits.seconds or _SECONDS,
         promises=promised(graph),
     )
 
@@ -86,17 +87,19 @@ def _body(task: Task, example: Example) -> str:
     match example:
         case CallExample(arguments=arguments, result=expected):
             entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
-            return f"result = {entry}({arguments})\nassert same_value({expected}, result)"
+            return (
+                f"result = {entry}({arguments})\nassert {_COMPARING}.same_value({expected}, result)"
+            )
         case StdioExample(input=given, output=expected):
             text = given.removesuffix("\n")
-            return f"result = solve({text!r})\nassert same_output({expected!r}, str(result))"
+            return f"result = solve({text!r})\n{_same('output', f'{expected!r}, str(result)')}"
         case FilesExample(inputs=inputs, artefacts=artefacts):
             return "\n".join(
                 [
                     *(f"open({name!r}, 'w').write({text!r})" for name, text in inputs.items()),
                     "solve()",
                     *(
-                        f"assert same_output({text!r}, open({name!r}).read())"
+                        _same("output", f"{text!r}, open({name!r}).read()")
                         for name, text in artefacts.items()
                     ),
                 ]
@@ -105,27 +108,42 @@ def _body(task: Task, example: Example) -> str:
             return code
 
 
+def _same(what: str, given: str) -> str:
+    return f"assert {_COMPARING}.same_{what}({given})"
+
+
 def _grouped(bodies: list[str]) -> str:
     """Write bodies as the tests of one group: each has its own time, and its own names."""
     tests: list[ast.stmt] = []
+    stars: list[ast.stmt] = []
     for number, body in enumerate(bodies, start=1):
         tree = parsed(body)
         test = parsed(f"def test_{number}(self):\n    pass")
         assert test is not None
         function = test.body[0]
         assert isinstance(function, ast.FunctionDef)
-        function.body = (tree.body if tree else []) or function.body
+        own = [statement for statement in (tree.body if tree else ()) if not _star(statement)]
+        function.body = own or function.body
+        stars += [statement for statement in (tree.body if tree else ()) if _star(statement)]
         tests.append(function)
     group = parsed(f"import unittest\nclass {_GROUP}(unittest.TestCase):\n    pass")
     assert group is not None
     statement = group.body[1]
     assert isinstance(statement, ast.ClassDef)
     statement.body = tests
+    group.body[:0] = stars
     return ast.unparse(ast.fix_missing_locations(group))
+
+
+def _star(statement: ast.stmt) -> bool:
+    """Whether a statement can stand in a module only."""
+    return isinstance(statement, ast.ImportFrom) and any(a.name == "*" for a in statement.names)
 
 
 @cache
 def _comparing() -> str:
-    """How answers are compared: the very code that decides, with names of the driver's own."""
+    """How answers are compared: by the very code that decides, under a name that nobody has."""
     folder = resources.files("auditcoder.lifecycle.validating")
-    return folder.joinpath("comparing.py").read_text("utf-8")
+    code = folder.joinpath("comparing.py").read_text("utf-8")
+    module = '__import__("types").ModuleType("comparing")'
+    return f"{_COMPARING} = {module}\nexec({code!r}, {_COMPARING}.__dict__)"

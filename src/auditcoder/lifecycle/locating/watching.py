@@ -18,6 +18,7 @@ from auditcoder.lifecycle.ports import Sandbox
 
 _SECONDS = 3.0
 _MEMORY = 2 << 30
+_MOST_STEPS, _MOST_CALLS, _MOST_FILES = 2001, 12000, 2000
 
 
 class Source(Value):
@@ -37,8 +38,6 @@ class Step(Value):
     line: int
     fine: bool
     sources: tuple[Source, ...] = ()
-    exception: str = ""
-    message: str = ""
     frames: tuple[tuple[str, int], ...] = ()
     """The functions of the program that it went through, the innermost last."""
     lacks: str = ""
@@ -53,7 +52,6 @@ class Call(Value):
     parent: int | None
     """The call that made it; None if the step itself did."""
     step: int
-    given: dict[str, str] = {}
     shapes: dict[str, str] = {}
     """The types of what it was given."""
     came_from: dict[str, int] = {}
@@ -91,6 +89,8 @@ class Observation(Value):
     files: tuple[Opened, ...] = ()
     tests: dict[str, str] = {}
     """How each test ended; empty where nothing went past its steps."""
+    cut: bool = False
+    """Whether there were more calls than are here."""
 
     @property
     def failed_tests(self) -> frozenset[str]:
@@ -158,9 +158,36 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
     )
     told = outcome.artefacts[0].content if outcome.artefacts else None
     try:
-        return msgspec.json.decode(told or b"", type=Observation)
+        seen = msgspec.json.decode(told or b"", type=Observation)
     except msgspec.DecodeError:
         return NOTHING
+    return seen if _sound(seen, trial) else NOTHING
+
+
+def _sound(seen: Observation, trial: Trial) -> bool:
+    """Whether a report is one that our own probe could have made: the candidate may forge it."""
+    steps, calls = len(seen.steps), len(seen.calls)
+    if not seen.loads and set(seen.tests) != set(trial.tests or ("",)):
+        return False  # it was not driven to its end
+    if steps > _MOST_STEPS or calls > _MOST_CALLS or len(seen.files) > _MOST_FILES:
+        return False
+    return (
+        all(_sound_call(number, call, steps) for number, call in enumerate(seen.calls))
+        and all(0 <= n < calls for step in seen.steps for s in step.sources for n in s.calls)
+        and all(
+            -1 <= f.step <= steps and (f.call is None or 0 <= f.call < calls) for f in seen.files
+        )
+    )
+
+
+def _sound_call(number: int, call: Call, steps: int) -> bool:
+    """Whether a call points to nothing but what came before it."""
+    earlier = (*call.came_from.values(), *([] if call.parent is None else [call.parent]))
+    return (
+        -1 <= call.step <= steps
+        and all(0 <= n < number for n in earlier)
+        and all(n >= 0 for n in (*call.refused, *call.broke))
+    )
 
 
 @cache

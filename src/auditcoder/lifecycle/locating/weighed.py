@@ -10,6 +10,7 @@ from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
 from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtNode
+from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.locating.answering import RULE, answer, untried
 from auditcoder.lifecycle.locating.believing import (
     PLAUSIBLE,
@@ -23,7 +24,7 @@ from auditcoder.lifecycle.locating.believing import (
 from auditcoder.lifecycle.locating.case import Case, Clue, Collector, Standing, localised
 from auditcoder.lifecycle.locating.clues import (
     ask_for_others,
-    try_what_was_rejected,
+    try_what_is_known,
     watch_it_fail,
 )
 from auditcoder.lifecycle.locating.signs import Kind
@@ -34,15 +35,24 @@ _FITTED = "fitted-1.json"
 @cache
 def fitted() -> FittedFor:
     """Return the weights that come with the package."""
-    folder = resources.files("auditcoder.lifecycle.locating")
-    return msgspec.json.decode(folder.joinpath(_FITTED).read_bytes(), type=FittedFor)
+    return msgspec.json.decode(_content(), type=FittedFor)
+
+
+@cache
+def weights_digest() -> Digest:
+    """Name the weights that come with the package."""
+    return digest(_content())
+
+
+def _content() -> bytes:
+    return resources.files("auditcoder.lifecycle.locating").joinpath(_FITTED).read_bytes()
 
 
 class Weighed:
     """Reasons over all evidence there is, and asks for more while the answer is open."""
 
     name = "weighed"
-    collectors: tuple[Collector, ...] = (watch_it_fail, try_what_was_rejected, ask_for_others)
+    collectors: tuple[Collector, ...] = (watch_it_fail, try_what_is_known, ask_for_others)
 
     def __init__(self, weights: FittedFor | None = None) -> None:
         self._known = weights or fitted()
