@@ -61,7 +61,7 @@ class Options(Value):
     differential: bool = False
     """Whether a slow reference is asked for, to compare every function with."""
     review: bool = True
-    """Whether a model's verdict on each function is asked for when the program is wrong."""
+    """Whether the paper's rules ask for a model's verdict where nothing points anywhere."""
     locator: WhichLocator = WhichLocator.WEIGHED
     second_opinions: bool = True
     """Whether another implementation is asked for where it is open which part is at fault."""

@@ -61,9 +61,12 @@ def injected() -> list[Noticed]:
 def test_injected_faults_are_told_by_kind_and_place_and_apart_from_real_ones() -> None:
     found = tables([*injected(), *(replace(c, id=f"r{c.id}") for c in cases(60, told=1.0))])
     assert {"located-real-failures", "located-faults-put-into-programs"} <= set(found)
-    assert [row.cells[0] for row in found["by-kind"].rows] == ["lost state", "off by one"]
-    assert cell(found["by-place"], "node", "first") == 1.0
-    rules = cell(found["by-place"], "node", "rules")
+    assert [row.cells[0] for row in found["by-kind-faults-put-into-programs"].rows] == [
+        "lost state",
+        "off by one",
+    ]
+    assert cell(found["by-place-faults-put-into-programs"], "node", "first") == 1.0
+    rules = cell(found["by-place-faults-put-into-programs"], "node", "rules")
     assert isinstance(rules, float)
     assert 0.3 < rules < 0.7
 

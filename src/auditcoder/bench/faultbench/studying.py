@@ -42,10 +42,9 @@ def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
         for name, numbers in _parts(cases).items()
         if (part := [cases[n] for n in numbers])
     ]
-    injected = [n for n, case in enumerate(cases) if case.fault]
-    if injected:
-        chosen = [cases[n] for n in injected]
-        tables += _by_kind(chosen, [judged[n] for n in injected])
+    for name, numbers in _parts(cases).items():
+        if name != _REAL:
+            tables += _by_kind(name, [cases[n] for n in numbers], [judged[n] for n in numbers])
     return [*tables, _cost(cases), _controls(cases, seed)]
 
 
@@ -103,7 +102,7 @@ def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _by_kind(cases: Sequence[Noticed], judged: Sequence[Judged]) -> list[Table]:
+def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> list[Table]:
     """Say for each kind of fault, and where it is, how often it is found."""
     pairs = list(zip(cases, judged, strict=True))
     kinds = sorted({case.fault for case in cases if case.where in {NODE, GRAPH}})
@@ -120,15 +119,15 @@ def _by_kind(cases: Sequence[Noticed], judged: Sequence[Judged]) -> list[Table]:
     columns = ("", "failures", "first", "all", "as an interface", "rules", "traceback")
     return [
         Table(
-            name="by-kind",
-            title="Injected faults in one part, by kind",
+            name=f"by-kind-{part.replace(' ', '-')}",
+            title=f"In one part, by kind: {part}",
             columns=("kind", *columns[1:]),
             rows=tuple(rows),
             notes=notes,
         ),
         Table(
-            name="by-place",
-            title="Injected faults, by where they are",
+            name=f"by-place-{part.replace(' ', '-')}",
+            title=f"By where they are: {part}",
             columns=("where", *columns[1:]),
             rows=tuple(places),
             notes=notes,

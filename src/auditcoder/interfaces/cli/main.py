@@ -170,7 +170,7 @@ def _add_solve(solve: argparse.ArgumentParser) -> None:
         "--no-review",
         dest="review",
         action="store_false",
-        help="never ask a model which function is to blame",
+        help="with --locator paper-rules: never ask a model which function is to blame",
     )
     _add_locator(how)
     how.add_argument(
