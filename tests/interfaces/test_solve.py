@@ -153,7 +153,7 @@ class TestSolve:
         said = run("solve", TASK, "--run-id", "sum")
         assert "auditcoder: planned 2 responsibilities" in said.err
         assert "auditcoder: S1 is written by joint" in said.err
-        assert "R3 points to S1" in said.err
+        assert "weighed points to S1" in said.err
         assert "repair 1 is accepted" in said.err
         assert "\x1b" not in said.err + said.out
 

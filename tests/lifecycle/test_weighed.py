@@ -177,7 +177,7 @@ def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sa
         "    def seen(self):\n        return self.n\n"
     )
     mended = "class Box:\n    def put(self, n):\n        self.n += n\n"
-    said = {
+    said: Said = {
         "methods": python(written),
         "replan_node": finding(),
         "method": lambda asked: python(mended if "`put(" in asked.messages[-1].text else written),

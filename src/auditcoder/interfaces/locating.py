@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from auditcoder.adapters.engines.local import LocalEngine
 from auditcoder.adapters.models.scripted import ScriptedModel
@@ -108,7 +109,15 @@ def _class(published: Published, name: str) -> Solved | None:
 
 
 def look(
-    faults: Path, out: Path, data: Path | None, view: View, jobs: int, say: Say, tell: Tell
+    faults: Path,
+    out: Path,
+    data: Path | None,
+    jobs: int,
+    say: Say,
+    tell: Tell,
+    *,
+    view: View = View.PROGRAM,
+    spoiled: float = 0.0,
 ) -> list[Noticed]:
     """Watch every failure, then try other implementations where that leaves something open."""
     cases = read_faults(faults)
@@ -117,7 +126,7 @@ def look(
     published = read_published(data) if real or classes else None
     notes = Notes(out)
     with closing(_sandbox(say, classes=published is not None)) as sandbox:
-        looker = _Looker(sandbox, view, published)
+        looker = _Looker(sandbox, view, published, spoiled)
         todo = [case for case in cases if case.id not in notes.known]
         for number, noticed in enumerate(LocalEngine(jobs).each(looker.look, todo), start=1):
             notes.keep(noticed)
@@ -146,8 +155,11 @@ def read_faults(path: Path) -> list[FaultRecord] | list[Injected]:
 class _Looker:
     """Looks at failures of either kind."""
 
-    def __init__(self, sandbox: Sandbox, view: View, published: Published | None) -> None:
+    def __init__(
+        self, sandbox: Sandbox, view: View, published: Published | None, spoiled: float
+    ) -> None:
         self._sandbox = sandbox
+        self._spoiled = spoiled
         self._view = view
         self._published = published
         self._programs = {solved.name: solved for solved in programs()}
@@ -156,6 +168,8 @@ class _Looker:
         """Watch one fail."""
         if isinstance(case, Injected):
             found = noticing.notice(partial(_tools, self._sandbox), self._solved(case), case)
+            if found:
+                return replace(found, spoiled=self._spoiled if found.rooted else 0.0)
         else:
             found = gathering.gather(self._sandbox, case, self._tests(case), self._view)
         return found or gathering.unseen(case.id)
@@ -165,7 +179,8 @@ class _Looker:
         case, before, nodes = asked
         if isinstance(case, Injected):
             opened = partial(_tools, self._sandbox)
-            return noticing.notice_more(opened, self._solved(case), case, before, nodes)
+            solved = self._solved(case)
+            return noticing.notice_more(opened, solved, case, before, nodes, self._spoiled)
         assert self._published is not None
         others = self._published.others(case.task_id, case.model)
         tests = self._tests(case)

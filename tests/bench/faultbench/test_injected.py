@@ -208,6 +208,19 @@ class TestNoticing:
         assert "OTHER_HEALS" in more.swaps["S1"]
         assert more.runs == found.runs + 3
 
+    def test_a_spoiled_opinion_is_another_and_the_same_one_each_time(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
+        found = notice(partial(tools, sandbox), solved, fault)
+        assert found is not None
+        opened = partial(tools, sandbox)
+        spoiled = notice_more(opened, solved, fault, found, {"S1", "S2"}, spoiled=1.0)
+        assert spoiled.swaps is not None
+        assert "HEALS" not in spoiled.swaps["S2"]
+        again = notice_more(opened, solved, fault, found, {"S1", "S2"}, spoiled=1.0)
+        assert again.swaps == spoiled.swaps
+
     def test_what_does_not_fail_is_not_diagnosed(self, sandbox: Sandbox, solved: Solved) -> None:
         nothing = Injected(
             id="x", solved="totals", where=NODE, faults=(), nodes=(), codes={}, said=""

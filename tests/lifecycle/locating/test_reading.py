@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from auditcoder.lifecycle.locating.outline import outline, signs
+from auditcoder.lifecycle.locating.outline import does, outline, signs
 from auditcoder.lifecycle.locating.reading import Reader, statements
 from auditcoder.lifecycle.locating.signs import Kind, Sign, gathered
 from auditcoder.lifecycle.locating.watching import Trial, watch
@@ -164,3 +164,11 @@ def test_who_was_called_last_and_left_alone_what_is_read_is_seen(sandbox: Sandbo
     kinds = noticed(sandbox, SHELF, "s = Shelf()\ns.clear()\nassert s.books == []\n")
     assert {Kind.RECENT, Kind.LEFT_ALONE} <= kinds["Shelf.clear"]
     assert Kind.WROTE_ALONE in kinds["Shelf.__init__"]
+
+
+def test_words_order_and_layout_do_not_matter_to_what_code_does() -> None:
+    one = 'def f(a: int) -> int:\n    """Say."""\n    return a  # back\n\ndef g():\n    pass\n'
+    other = "def g(): pass\ndef f(a):\n    return (a)\n"
+    assert does(one) == does(other)
+    assert does(one) != does(other.replace("(a)\n", "a + 1\n"))
+    assert does("not python (") == "not python ("

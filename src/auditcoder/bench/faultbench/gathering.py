@@ -72,6 +72,8 @@ class Noticed(Row):
     """What the paper's rules name; None where they were not asked."""
     crossings: tuple[tuple[str, str], ...] = ()
     """Who handed to whom what that one does not take."""
+    spoiled: float = 0.0
+    """The share of second opinions that were spoiled on purpose."""
     rooted: bool = False
     """Whether one of its parts puts the others together."""
 

@@ -1,5 +1,6 @@
 """Noticing: what the collectors put on record about an injected failure, and what rules say."""
 
+import random
 import time
 from collections.abc import Collection
 
@@ -7,6 +8,7 @@ from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.injected import BETWEEN, TWO, Injected, Open
+from auditcoder.bench.faultbench.injecting import variants
 from auditcoder.bench.faultbench.material import Solved
 from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE
 from auditcoder.bench.faultbench.staging import put_together, stage
@@ -58,14 +60,23 @@ def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
 
 
 def notice_more(
-    open_tools: Open, solved: Solved, fault: Injected, before: Noticed, plausible: Collection[str]
+    open_tools: Open,
+    solved: Solved,
+    fault: Injected,
+    before: Noticed,
+    plausible: Collection[str],
+    spoiled: float = 0.0,
 ) -> Noticed:
-    """Try second opinions in the places of the nodes that may be at fault."""
+    """Try second opinions in the places of the nodes that may be at fault.
+
+    A share of them is `spoiled` with a fault of its own: not everybody who is asked is right.
+    """
     began = time.monotonic()
     workshop = put_together(
         open_tools(), solved.with_examples(fault.more), fault.codes, frozenset(fault.silent)
     )
-    tries = [(n, s) for n, own in solved.others.items() if n in plausible for s in own]
+    known = ((n, s) for n, own in solved.others.items() if n in plausible for s in own)
+    tries = [(node, _opinion(solved, fault, node, source, spoiled)) for node, source in known]
     try_others(workshop, tries)
     swapped = case_of(workshop).swapped
     return replace(
@@ -74,6 +85,16 @@ def notice_more(
         runs=before.runs + 1 + len(tries),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
+
+
+def _opinion(solved: Solved, fault: Injected, node: NodeId, source: str, spoiled: float) -> str:
+    """Return an opinion as it is or, as chance has it, with a fault in it."""
+    chance = random.Random(f"{fault.id} {node}")  # noqa: S311 - a draw, not a secret
+    contract = solved.plan.graph.by_id[node].contract
+    if contract is None or chance.random() >= spoiled:
+        return source
+    wrong = [variant.source for variant in variants(source, contract.name)]
+    return chance.choice(wrong) if wrong else source
 
 
 def _answer(case: Case, diagnosis: Diagnosis) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The study: every locator on the same failures, judged by weights that never saw their task."""
 
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
@@ -53,7 +54,8 @@ def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
     parts: dict[str, list[int]] = {}
     for number, case in enumerate(cases):
         solved = "classes" if case.task.startswith("ClassEval") else "programs"
-        name = f"faults put into {solved}" if case.fault else _REAL
+        spoiled = f", {case.spoiled:.0%} of opinions spoiled" if case.spoiled else ""
+        name = f"faults put into {solved}{spoiled}" if case.fault else _REAL
         parts.setdefault(name, []).append(number)
     return parts
 
@@ -68,7 +70,7 @@ def _compared(
     rows.append(_row(LOOKED, cases, [j.answer for j in looked], [j.believed for j in looked]))
     rows.append(_row(WEIGHED, cases, [j.answer for j in judged], [j.believed for j in judged]))
     return Table(
-        name="located-" + name.replace(" ", "-"),
+        name=f"located-{_slug(name)}",
         title=f"Locators on {name}",
         columns=_COLUMNS,
         rows=tuple(rows),
@@ -98,6 +100,10 @@ def _row(
     )
 
 
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
+
+
 def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
@@ -119,14 +125,14 @@ def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> l
     columns = ("", "failures", "first", "all", "as an interface", "rules", "traceback")
     return [
         Table(
-            name=f"by-kind-{part.replace(' ', '-')}",
+            name=f"by-kind-{_slug(part)}",
             title=f"In one part, by kind: {part}",
             columns=("kind", *columns[1:]),
             rows=tuple(rows),
             notes=notes,
         ),
         Table(
-            name=f"by-place-{part.replace(' ', '-')}",
+            name=f"by-place-{_slug(part)}",
             title=f"By where they are: {part}",
             columns=("where", *columns[1:]),
             rows=tuple(places),

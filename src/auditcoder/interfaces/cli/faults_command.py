@@ -52,10 +52,11 @@ def _look(options: Namespace) -> int:
         Path(options.faults),
         Path(options.out),
         data,
-        View(options.view),
         options.jobs,
         aside,
         _Progress("failures"),
+        view=View(options.view),
+        spoiled=options.spoiled,
     )
     tried = sum(noticed.swaps is not None for noticed in found)
     if options.json:

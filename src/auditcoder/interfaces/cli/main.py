@@ -340,6 +340,13 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         default="program",
         help="the tests that are seen: those of the whole, as in use (the default), or all",
     )
+    look.add_argument(
+        "--spoiled",
+        metavar="SHARE",
+        type=_share,
+        default=0.0,
+        help="put faults into this share of the second opinions on programs, too (default: 0)",
+    )
     _add_data(look)
     look.add_argument("--json", action="store_true", help="write JSON instead of text")
     study = actions.add_parser(
@@ -378,6 +385,16 @@ def _amount(text: str) -> float:
     if not 0 < amount < 1e9:
         raise argparse.ArgumentTypeError("give a number above 0")
     return amount
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError("give a number from 0 to 1")
+    return share
 
 
 def _named(text: str) -> str:

@@ -23,6 +23,7 @@ from auditcoder.lifecycle import building
 from auditcoder.lifecycle.locating.blaming import spectrum
 from auditcoder.lifecycle.locating.case import Clue, case_of
 from auditcoder.lifecycle.locating.collecting import Failing, Look, intervene, look
+from auditcoder.lifecycle.locating.outline import does
 from auditcoder.lifecycle.locating.signs import gathered, kind_of
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.trials import trial_of
@@ -68,8 +69,13 @@ def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
         earlier = [v for v in workshop.versions.get(node, ()) if v != present[node].digest]
         texts = [workshop.recorder.text(version) for version in dict.fromkeys(earlier)]
         texts.append(workshop.opinions.get((node, contract), ""))
-        # What was written for another interface says nothing about this one.
-        others += [(node, text) for text in texts if contract and sig_match(contract, text)]
+        own = does(workshop.recorder.text(present[node].digest))
+        # What was written for another interface says nothing, nor does the same once more.
+        others += [
+            (node, text)
+            for text in texts
+            if contract and sig_match(contract, text) and does(text) != own
+        ]
     try_others(workshop, others)
 
 

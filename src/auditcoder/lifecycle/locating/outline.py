@@ -40,6 +40,19 @@ def _outlined(function: Function) -> Outlined:
     return Outlined(frozenset(named), all(map(does_nothing, function.body)))
 
 
+def does(program: str) -> str:
+    """Return what a program's functions do, as far as text can say: words and order aside."""
+    tree = parsed(program)
+    found = sorted(functions(tree.body), key=lambda pair: pair[0]) if tree else ()
+    return "\n".join(f"{name}\n{_does(function)}" for name, function in found) or program
+
+
+def _does(function: Function) -> str:
+    wordless = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    arguments = [part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)]
+    return "\n".join([*arguments, *map(ast.dump, wordless)])
+
+
 def does_nothing(statement: ast.stmt) -> bool:
     """Whether a statement leaves everything as it is, or refuses to be one."""
     match statement:
