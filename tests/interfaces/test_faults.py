@@ -55,6 +55,14 @@ def test_looking_goes_on_where_it_was_cut_off(run: Run, tmp_path: Path) -> None:
     assert ids(seen.read_bytes()) == ids(whole)
 
 
+def test_two_views_do_not_share_a_file(run: Run, tmp_path: Path) -> None:
+    faults, seen = tmp_path / "f.jsonl", tmp_path / "s.jsonl"
+    faults.write_bytes(b"")
+    seen.write_bytes(msgspec.json.encode(cases(1, told=1.0)[0]) + b"\n")
+    said = run("faults", "look", faults, seen, "--view", "all")
+    assert "[faults.view]" in said.err
+
+
 def ids(content: bytes) -> list[str]:
     return [msgspec.json.decode(line, type=Noticed).id for line in content.splitlines()]
 

@@ -1,5 +1,6 @@
 """Locators put to the test: faults put in, failures looked at, and what the study says."""
 
+import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from auditcoder import __version__
 from auditcoder.adapters.engines.local import LocalEngine
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
@@ -21,6 +23,9 @@ from auditcoder.bench.faultbench.material import Solved, from_class, programs
 from auditcoder.bench.faultbench.published import PUBLISHED, class_code, read_subjects
 from auditcoder.bench.faultbench.records import FaultRecord, read_lines
 from auditcoder.bench.suites import suite
+from auditcoder.domain.errors import RecordUnreadable
+from auditcoder.domain.tables import Row, Table
+from auditcoder.domain.values import digest
 from auditcoder.interfaces.benching import files_of, sandbox_for
 from auditcoder.interfaces.faulting import Tell, write_lines
 from auditcoder.interfaces.opening import Say, open_sandbox
@@ -125,6 +130,12 @@ def look(
     classes = any(isinstance(case, Injected) and "|" in case.solved for case in cases)
     published = read_published(data) if real or classes else None
     notes = Notes(out)
+    if any(n.kind != UNSEEN and n.view != view.value for n in notes.known.values()):
+        raise RecordUnreadable(
+            "faults.view",
+            f"{out} holds what was noticed in another view",
+            "name another file for this one",
+        )
     with closing(_sandbox(say, classes=published is not None)) as sandbox:
         looker = _Looker(sandbox, view, published, spoiled)
         todo = [case for case in cases if case.id not in notes.known]
@@ -225,6 +236,18 @@ def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
     """Read what was noticed about failures."""
     for path in paths:
         yield from (n for n in read_lines(path, Noticed) if n.kind != UNSEEN)
+
+
+def made_with(paths: Iterable[Path]) -> Table:
+    """Say what a study was made with."""
+    files = [(path.name, digest(path.read_bytes())) for path in paths]
+    versions = {"auditcoder": __version__, "python": platform.python_version()}
+    return Table(
+        name="made-with",
+        title="What it was made with",
+        columns=("what", "which"),
+        rows=tuple(Row(cells=pair) for pair in (*versions.items(), *files)),
+    )
 
 
 def write_weights(path: Path, cases: Sequence[Noticed]) -> FittedFor:

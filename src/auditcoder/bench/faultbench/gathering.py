@@ -72,6 +72,7 @@ class Noticed(Row):
     """What the paper's rules name; None where they were not asked."""
     crossings: tuple[tuple[str, str], ...] = ()
     """Who handed to whom what that one does not take."""
+    view: str = View.PROGRAM.value
     spoiled: float = 0.0
     """The share of second opinions that were spoiled on purpose."""
     rooted: bool = False
@@ -125,6 +126,7 @@ def gather(
         counts=counted([set(t.cov) for t in seen_failing], [set(t.cov) for t in seen_passing]),
         runs=1,
         milliseconds=1000 * (time.monotonic() - began),
+        view=view.value,
     )
 
 

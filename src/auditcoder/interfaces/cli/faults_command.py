@@ -15,7 +15,7 @@ from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit_json, say
 from auditcoder.interfaces.faulting import Built, build, published
-from auditcoder.interfaces.locating import inject, look, read_noticed, write_weights
+from auditcoder.interfaces.locating import inject, look, made_with, read_noticed, write_weights
 from auditcoder.interfaces.reporting import FORMS
 
 _EVERY = 10.0
@@ -67,7 +67,8 @@ def _look(options: Namespace) -> int:
 
 
 def _study(options: Namespace) -> int:
-    cases = list(read_noticed(map(Path, options.noticed)))
+    files = [Path(name) for name in options.noticed]
+    cases = list(read_noticed(files))
     if not cases:
         raise NotFound("faults.missing", "there is no failure in these files")
     if options.weights:
@@ -75,7 +76,7 @@ def _study(options: Namespace) -> int:
         classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
         aside(f"weights of {classes} + {programs} failures are in {options.weights}")
     form = "json" if options.json else options.form
-    deliver(FORMS[form](study(cases)), options.out)
+    deliver(FORMS[form]([*study(cases), made_with(files)]), options.out)
     return Exit.OK
 
 
