@@ -23,7 +23,7 @@ from auditcoder.lifecycle.locating.believing import (
 )
 
 PENALTY = 1.0
-FOLDS = 10
+FOLDS = 30
 _LIMITS = tuple(step / 20 for step in range(4, 20))
 _RIGHT, _INSIDE = 0.975, 0.965
 """How often answers must be right where the limits are chosen; elsewhere it will be less."""

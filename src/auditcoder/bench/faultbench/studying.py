@@ -29,7 +29,7 @@ _NOTES = (
     "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
     "Covered: how much of what is at fault is named.",
     "Beyond: failures that no set of parts repairs; abstained: how often nothing is named then.",
-    "Weights and limits never saw the task that they are judged on: 10 folds by task.",
+    "Weights and limits never saw the task that they are judged on: 30 folds by task.",
     "The interval is of 1,000 draws of whole tasks.",
 )
 
