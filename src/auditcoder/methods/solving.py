@@ -109,7 +109,7 @@ def manifest_for(
         "differential": str(options.differential).lower(),
         "review": str(options.review).lower(),
         "locator": options.locator.value,
-        "locator_weights": weights_digest() if options.locator is WhichLocator.WEIGHED else "",
+        "locator_weights": weights_digest()[:16] if options.locator is WhichLocator.WEIGHED else "",
         "second_opinions": str(options.second_opinions).lower(),
         "specialists": str(options.specialists).lower(),
         "budget": msgspec.json.encode(options.budget).decode(),
