@@ -1,17 +1,15 @@
 """Fitting the weights of signs, and what they are worth on tasks that they were not fitted on."""
 
-import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
-
-from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
 from auditcoder.lifecycle.locating.believing import (
     ALWAYS,
     PLAUSIBLE,
-    Belief,
+    SURE,
     Fitted,
     FittedFor,
     Weights,
@@ -22,8 +20,7 @@ from auditcoder.lifecycle.locating.believing import (
     weigh,
 )
 
-PENALTY = 1.0
-FOLDS = 30
+_PENALTY = 1.0
 _LIMITS = tuple(step / 20 for step in range(4, 20))
 _RIGHT, _INSIDE = 0.975, 0.965
 """How often answers must be right where the limits are chosen; elsewhere it will be less."""
@@ -35,96 +32,167 @@ NOBODY = Fitted(looked=Weights(signs={}), tried=Weights(signs={}), least=1.0, ea
 
 Believed = dict[str, float]
 """How likely each method of one failure is at fault."""
-Rows = list[tuple[Mapping[str, float], bool]]
-"""What was noticed about a method, and whether it is at fault."""
+Signs = Mapping[str, Mapping[str, float]]
 
 
-def fit(cases: Sequence[Noticed], penalty: float = PENALTY) -> Fitted:
-    """Fit both sets, on all that was seen, and on what was tried where it was; then the limits."""
-    if not cases:
-        return NOBODY
-    tried = [case for case in cases if case.swaps is not None]
-    looked_rows = [row for case in cases for row in _rows(case, case.signs)]
-    tried_rows = [
-        row for case in tried for row in _rows(case, together(case.signs, case.swaps or {}))
-    ]
-    fitted = Fitted(
-        looked=Weights(signs=_regression(looked_rows, penalty), cases=len(cases)),
-        tried=Weights(signs=_regression(tried_rows, penalty), cases=len(tried)),
-    )
-    believed = [(case, weigh(case.signs, case.swaps, fitted)) for case in cases if case.signs]
-    return replace(fitted, least=_least(believed), each=_each(believed))
+class _Numbers:
+    """What was noticed about the methods of failures, as a matrix: a line a method."""
+
+    def __init__(self, noticed: Sequence[tuple[int, Signs]], truths: Sequence[frozenset[str]]):
+        import numpy as np
+
+        lines = [(n, node, own) for n, signs in noticed for node, own in signs.items()]
+        self.names = sorted({ALWAYS, *(name for _, _, own in lines for name in own)})
+        places = {name: place for place, name in enumerate(self.names)}
+        self.signs: Any = np.zeros((len(lines), len(self.names)))
+        self.signs[:, places[ALWAYS]] = 1.0
+        for line, (_, _, own) in enumerate(lines):
+            for name, strength in own.items():
+                self.signs[line, places[name]] = strength
+        self.case: Any = np.array([n for n, _, _ in lines], dtype=int)
+        self.at_fault: Any = np.array([node in truths[n] for n, node, _ in lines], dtype=float)
+        self._weights: Any = np.zeros(len(self.names))
+
+    def fit(self, chosen: Any) -> Any:
+        """Penalised logistic regression over the methods of some failures, by Newton's way.
+
+        It begins where the last one ended: leaving a task out changes little.
+        """
+        import numpy as np
+
+        lines = chosen[self.case]
+        signs, wanted = self.signs[lines], self.at_fault[lines]
+        weights = self._weights
+        for _ in range(_ROUNDS):
+            likely = _logistic(signs @ weights)
+            slope = signs.T @ (likely - wanted) + _PENALTY * weights
+            bend = (signs.T * (likely * (1 - likely))) @ signs + _PENALTY * np.eye(len(weights))
+            step = np.linalg.solve(bend, slope)
+            weights = weights - step
+            if np.abs(step).max() < _CLOSE:
+                break
+        self._weights = weights
+        return weights
+
+    def told(self, weights: Any, cases: int) -> Weights:
+        """Write weights as they are kept."""
+        signs = dict(zip(self.names, (round(float(w), 4) for w in weights), strict=True))
+        return Weights(signs=signs, cases=cases)
 
 
-def fit_both(cases: Sequence[Noticed]) -> FittedFor:
-    """Fit for classes and for programs apart: what a sign is worth differs.
+def _logistic(score: Any) -> Any:
+    import numpy as np
+
+    return 1 / (1 + np.exp(-np.clip(score, -500, 500)))
+
+
+class Learner:
+    """Fits weights and limits on any of a set of failures."""
+
+    def __init__(self, cases: Sequence[Noticed]) -> None:
+        import numpy as np
+
+        self._cases = cases
+        truths = [frozenset(case.truth) for case in cases]
+        tried = [(n, case, case.swaps) for n, case in enumerate(cases) if case.swaps is not None]
+        self._looked = _Numbers([(n, case.signs) for n, case in enumerate(cases)], truths)
+        both = [(n, together(case.signs, swaps or {})) for n, case, swaps in tried]
+        self._tried = _Numbers(both, truths)
+        self._was_tried = np.zeros(len(cases), dtype=bool)
+        self._was_tried[[n for n, _, _ in tried]] = True
+        starts = np.searchsorted(self._looked.case, np.arange(len(cases) + 1))
+        self._lines = [slice(*ends) for ends in pairwise(starts.tolist())]
+
+    def fit(self, left_out: str = "") -> Fitted:
+        """Fit on all failures but those of one task."""
+        import numpy as np
+
+        chosen = np.array([case.task != left_out for case in self._cases], dtype=bool)
+        if not chosen.any():
+            return NOBODY
+        looked, tried = self._looked.fit(chosen), self._tried.fit(chosen)
+        likely = self._likely(looked, tried)
+        return Fitted(
+            looked=self._looked.told(looked, int(chosen.sum())),
+            tried=self._tried.told(tried, int((chosen & self._was_tried).sum())),
+            least=self._least(likely, chosen),
+            each=self._each(likely, chosen),
+        )
+
+    def _likely(self, looked: Any, tried: Any) -> Any:
+        """Return how likely each method is, as `weigh` says it."""
+        import numpy as np
+
+        likely = _logistic(self._looked.signs @ looked)
+        after = _logistic(self._tried.signs @ tried)
+        clear = (likely >= SURE) | (likely <= 1 - SURE)
+        open_ = np.zeros(len(self._cases), dtype=bool)
+        for number, lines in enumerate(self._lines):
+            sure = clear[lines].all() and (likely[lines] >= SURE).any()
+            open_[number] = self._was_tried[number] and not sure
+        likely[open_[self._looked.case]] = after[open_[self._tried.case]]
+        return likely
+
+    def _chosen(self, likely: Any, chosen: Any, kind: str) -> Iterable[tuple[Any, Any]]:
+        """Yield how likely the methods of each failure of a kind are, and which are at fault."""
+        for number, lines in enumerate(self._lines):
+            if chosen[number] and self._cases[number].kind == kind and lines.stop > lines.start:
+                yield likely[lines], self._looked.at_fault[lines]
+
+    def _least(self, likely: Any, chosen: Any) -> float:
+        """Return the lowest limit above which the likeliest is right often enough."""
+        first = [
+            (own.max(), bool(at_fault[own.argmax()]))
+            for own, at_fault in self._chosen(likely, chosen, SINGLE)
+        ]
+        for least in _LIMITS:
+            right = [holds for probability, holds in first if probability >= least]
+            if sum(right) >= _RIGHT * len(right):
+                return least
+        return _LIMITS[-1]
+
+    def _each(self, likely: Any, chosen: Any) -> float:
+        """Return the lowest limit above which all that is named is at fault often enough."""
+        several = [
+            (bool(at_fault[own.argmax()]), (own * (1 - at_fault)).max())
+            for own, at_fault in self._chosen(likely, chosen, MULTI)
+        ]
+        for each in _LIMITS:
+            inside = sum(right and innocent < each for right, innocent in several)
+            if inside >= _INSIDE * len(several):
+                return each
+        return _LIMITS[-1]
+
+
+class _Both:
+    """Learns for classes and for programs apart: what a sign is worth differs.
 
     For classes there are real failures; what was put into others only tests what they teach.
     """
-    classes = [case for case in cases if not case.rooted]
-    real = [case for case in classes if not case.fault]
-    return FittedFor(
-        classes=fit(real or classes), programs=fit([case for case in cases if case.rooted])
-    )
+
+    def __init__(self, cases: Sequence[Noticed]) -> None:
+        classes = [case for case in cases if not case.rooted]
+        real = [case for case in classes if not case.fault]
+        self._classes = Learner(real or classes)
+        self._programs = Learner([case for case in cases if case.rooted])
+        self._known: dict[tuple[bool, str], Fitted] = {}
+
+    def without(self, case: Noticed) -> Fitted:
+        """Return what is learnt for a failure without its task."""
+        key = case.rooted, case.task
+        if key not in self._known:
+            learner = self._programs if case.rooted else self._classes
+            self._known[key] = learner.fit(case.task)
+        return self._known[key]
+
+    def all(self) -> FittedFor:
+        """Return what is learnt from everything."""
+        return FittedFor(classes=self._classes.fit(), programs=self._programs.fit())
 
 
-def _for(fitted: FittedFor, case: Noticed) -> Fitted:
-    return fitted.programs if case.rooted else fitted.classes
-
-
-def _least(believed: Sequence[tuple[Noticed, list[Belief]]]) -> float:
-    """Return the lowest limit above which the likeliest is right often enough."""
-    for least in _LIMITS:
-        first = [(c, b[0]) for c, b in believed if c.kind == SINGLE and b[0].probability >= least]
-        if sum(b.node in c.truth for c, b in first) >= _RIGHT * len(first):
-            return least
-    return _LIMITS[-1]
-
-
-def _each(believed: Sequence[tuple[Noticed, list[Belief]]]) -> float:
-    """Return the lowest limit above which all that is named is at fault often enough."""
-    several = [(set(case.truth), beliefs) for case, beliefs in believed if case.kind == MULTI]
-    for each in _LIMITS:
-        inside = sum({b.node for b in named(own, 0.0, each)} <= truth for truth, own in several)
-        if inside >= _INSIDE * len(several):
-            return each
-    return _LIMITS[-1]
-
-
-def _rows(
-    case: Noticed, signs: Mapping[str, Mapping[str, float]]
-) -> Iterator[tuple[Mapping[str, float], bool]]:
-    for method, own in signs.items():
-        yield {ALWAYS: 1.0, **own}, method in case.truth
-
-
-def _regression(rows: Rows, penalty: float) -> dict[str, float]:
-    """Penalised logistic regression over the methods of all failures, by Newton's way."""
-    import numpy as np
-
-    names = sorted({name for row, _ in rows for name in row})
-    seen: Any = np.array([[row.get(name, 0.0) for name in names] for row, _ in rows])
-    wanted: Any = np.array([float(at_fault) for _, at_fault in rows])
-    weights: Any = np.zeros(len(names))
-    for _ in range(_ROUNDS if rows else 0):
-        likely = 1 / (1 + np.exp(-seen @ weights))
-        slope = seen.T @ (likely - wanted) + penalty * weights
-        bend = (seen.T * (likely * (1 - likely))) @ seen + penalty * np.eye(len(names))
-        step = np.linalg.solve(bend, slope)
-        weights = weights - step
-        if np.abs(step).max() < _CLOSE:
-            break
-    return dict(zip(names, (round(float(weight), 4) for weight in weights), strict=True))
-
-
-def folds(cases: Sequence[Noticed], seed: int = 1) -> Iterator[tuple[list[Noticed], list[int]]]:
-    """Yield what may be learnt from, and which cases are then judged: never of the same task."""
-    tasks = sorted({case.task for case in cases})
-    random.Random(seed).shuffle(tasks)  # noqa: S311 - a split, not a secret
-    for fold in range(FOLDS):
-        held_out = set(tasks[fold::FOLDS])
-        learnt = [case for case in cases if case.task not in held_out]
-        yield learnt, [n for n, case in enumerate(cases) if case.task in held_out]
+def fit_both(cases: Sequence[Noticed]) -> FittedFor:
+    """Fit weights and limits on all failures, for classes and for programs."""
+    return _Both(cases).all()
 
 
 class Judged(NamedTuple):
@@ -134,30 +202,26 @@ class Judged(NamedTuple):
     answer: tuple[str, ...]
 
 
-def cross_validated(cases: Sequence[Noticed], seed: int = 1) -> list[Judged]:
-    """Judge every failure by weights and limits that never saw its task."""
-    found = [Judged({}, ())] * len(cases)
-    for learnt, judged in folds(cases, seed):
-        both = fit_both(learnt)
-        for number in judged:
-            fitted = _for(both, cases[number])
-            beliefs = weigh(cases[number].signs, cases[number].swaps, fitted)
-            chosen = named(beliefs, fitted.least, fitted.each)
-            believed = {belief.node: belief.probability for belief in beliefs}
-            found[number] = Judged(believed, tuple(belief.node for belief in chosen))
+def cross_validated(cases: Sequence[Noticed]) -> list[Judged]:
+    """Judge every failure by weights and limits of all tasks but its own."""
+    both, found = _Both(cases), []
+    for case in cases:
+        fitted = both.without(case)
+        beliefs = weigh(case.signs, case.swaps, fitted)
+        chosen = named(beliefs, fitted.least, fitted.each)
+        believed = {belief.node: belief.probability for belief in beliefs}
+        found.append(Judged(believed, tuple(belief.node for belief in chosen)))
     return found
 
 
-def open_questions(cases: Sequence[Noticed], seed: int = 1) -> list[frozenset[str]]:
+def open_questions(cases: Sequence[Noticed]) -> list[frozenset[str]]:
     """Say which methods of each failure are worth a try after one watched run; none if it is clear.
 
-    Weights that never saw its task decide.
+    Weights of all tasks but its own decide.
     """
-    found: list[frozenset[str]] = [frozenset() for _ in cases]
-    for learnt, judged in folds(cases, seed):
-        both = fit_both(learnt)
-        for number in judged:
-            beliefs = believe(cases[number].signs, _for(both, cases[number]).looked)
-            if not settled(beliefs):
-                found[number] = frozenset(b.node for b in beliefs if b.probability >= PLAUSIBLE)
+    both, found = _Both(cases), []
+    for case in cases:
+        beliefs = believe(case.signs, both.without(case).looked)
+        plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
+        found.append(frozenset() if settled(beliefs) else frozenset(plausible))
     return found

@@ -29,15 +29,15 @@ _NOTES = (
     "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
     "Covered: how much of what is at fault is named.",
     "Beyond: failures that no set of parts repairs; abstained: how often nothing is named then.",
-    "Weights and limits never saw the task that they are judged on: 30 folds by task.",
+    "Weights and limits are those of all tasks but the one that they are judged on.",
     "The interval is of 1,000 draws of whole tasks.",
 )
 
 
 def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     """Return the tables of a study of these failures."""
-    judged = cross_validated(cases, seed)
-    looked = cross_validated([without_swaps(case) for case in cases], seed)
+    judged = cross_validated(cases)
+    looked = cross_validated([without_swaps(case) for case in cases])
     tables = [
         _compared(name, part, [judged[n] for n in numbers], [looked[n] for n in numbers])
         for name, numbers in _parts(cases).items()
@@ -197,7 +197,7 @@ def _controls(cases: Sequence[Noticed], seed: int) -> Table:
     """Say what comes of labels that mean nothing."""
     chance = random.Random(seed)  # noqa: S311 - a control, not a secret
     shuffled = [replace(case, truth=_drawn(case, chance)) for case in cases]
-    judged = cross_validated(shuffled, seed)
+    judged = cross_validated(shuffled)
     found = [
         (case, max(j.believed, key=lambda node: j.believed[node]))
         for case, j in zip(shuffled, judged, strict=True)
