@@ -19,7 +19,7 @@ from auditcoder.domain.repair import (
     StateDigest,
     TransactionKind,
 )
-from auditcoder.domain.request import Attempt
+from auditcoder.domain.request import Attempt, Finish, Reply
 from auditcoder.domain.task import Task
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, Value
@@ -113,6 +113,17 @@ class ReplyRecorded(Recordable, tag="reply_recorded"):
     def blobs(self) -> tuple[Digest, ...]:
         """Request and reply."""
         return (self.request, self.reply)
+
+    def answer(self, text: str) -> Reply:
+        """Return the answer as it was given; its text is kept apart."""
+        return Reply(
+            text=text,
+            finish=Finish(self.finish),
+            usage=self.usage,
+            model=self.model,
+            seconds=(self.milliseconds or 0.0) / 1000,
+            attempts=self.attempts,
+        )
 
 
 class CodeWritten(Recordable, tag="code_written"):

@@ -205,20 +205,20 @@ class TaskGraph(Value, dict=True):
 
 def region_of(target: Target, graph: TaskGraph) -> Region:
     """R(z): the nodes that a diagnosis gives free for repair."""
-    return graph.subtree(target.root) if isinstance(target, AtBranch) else named_in(target)
+    if isinstance(target, AtBranch):
+        return graph.subtree(target.root)
+    return frozenset(named_in(target))
 
 
-def named_in(target: Target) -> Region:
-    """Return the nodes that a target names outright."""
+def named_in(target: Target) -> tuple[NodeId, ...]:
+    """Return the nodes that a target names outright, the likeliest first."""
     match target:
-        case AtBranch(root=root):
-            return frozenset({root})
-        case AtNode(node=node):
-            return frozenset({node})
+        case AtNode(node=node) | AtBranch(root=node):
+            return (node,)
         case AtNodes(nodes=nodes):
-            return frozenset(nodes)
+            return nodes
         case AtInterface(provider=provider, consumer=consumer):
-            return frozenset({provider, consumer})
+            return provider, consumer
 
 
 def graph_faults(graph: TaskGraph) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from enum import Enum
 
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.graph import named_in
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
+from auditcoder.domain.places import Target
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.failures import failure_text
@@ -67,15 +68,4 @@ def consider(workshop: Workshop, target: Target, failing: Evidence) -> Finding:
 
 def top_of(target: Target) -> NodeId:
     """Return the node that a target is about first."""
-    return named(target)[0]
-
-
-def named(target: Target) -> tuple[NodeId, ...]:
-    """Return the nodes that a target names outright, the likeliest first."""
-    match target:
-        case AtNode(node=node) | AtBranch(root=node):
-            return (node,)
-        case AtNodes(nodes=nodes):
-            return nodes
-        case AtInterface(provider=provider, consumer=consumer):
-            return provider, consumer
+    return named_in(target)[0]

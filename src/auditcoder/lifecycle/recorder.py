@@ -43,7 +43,7 @@ from auditcoder.domain.law import (
 )
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
-from auditcoder.domain.request import Finish, Reply, Request
+from auditcoder.domain.request import Reply, Request
 from auditcoder.domain.task import Task
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, digest, whole
@@ -272,14 +272,7 @@ class Recorder:
                         " verifies, and shows what was asked",
                     )
                 return None
-        return Reply(
-            text=self.text(event.reply),
-            finish=Finish(event.finish),
-            usage=event.usage,
-            model=event.model,
-            seconds=(event.milliseconds or 0.0) / 1000,
-            attempts=event.attempts,
-        )
+        return event.answer(self.text(event.reply))
 
     def recall_evidence(self, check: CheckId, against: Digest) -> Evidence | None:
         """Return what a check saw when it ran on the very same, if that comes next."""

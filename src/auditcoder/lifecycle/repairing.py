@@ -18,14 +18,14 @@ from auditcoder.domain.contract import Contract, Cost
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised, GraphRevised
 from auditcoder.domain.evidence import Evidence
-from auditcoder.domain.graph import GraphDelta, apply, diff
+from auditcoder.domain.graph import GraphDelta, apply, diff, named_in
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtBranch, Target
 from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import building
-from auditcoder.lifecycle.considering import Cause, Finding, named, top_of
+from auditcoder.lifecycle.considering import Cause, Finding, top_of
 from auditcoder.lifecycle.drafts import Piece
 from auditcoder.lifecycle.failures import failure_text, lesson
 from auditcoder.lifecycle.forms import contract_of
@@ -77,7 +77,7 @@ def measure(workshop: Workshop, reason: str) -> Decision:
 
 def _nodes(workshop: Workshop, chosen: Repair) -> None:
     """Revise what the first node is told, widen where its interface is at stake, ask again."""
-    nodes = named(chosen.target)
+    nodes = named_in(chosen.target)
     callers = _widen(workshop, nodes[0], chosen.finding)
     _revise(workshop, nodes[0], chosen.finding, may_change_interface=bool(callers))
     for node in (*nodes, *callers):

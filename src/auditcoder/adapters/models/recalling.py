@@ -36,14 +36,7 @@ class RecallingModel:
         event = self._known.get(request.digest)
         if event is None:
             return self._model.complete(request)
-        return Reply(
-            text=self._reader.blob(event.reply).decode("utf-8", "replace"),
-            finish=Finish(event.finish),
-            usage=event.usage,
-            model=event.model,
-            seconds=(event.milliseconds or 0.0) / 1000,
-            attempts=event.attempts,
-        )
+        return event.answer(self._reader.blob(event.reply).decode("utf-8", "replace"))
 
     def close(self) -> None:
         """Close the model; the records are their owner's to close."""

@@ -47,14 +47,7 @@ class ReplayModel:
             )
         if event.finish == Finish.FAILED.value:
             raise _failure(event)
-        return Reply(
-            text=self._reader.blob(event.reply).decode("utf-8", "replace"),
-            finish=Finish(event.finish),
-            usage=event.usage,
-            model=event.model,
-            seconds=(event.milliseconds or 0.0) / 1000,
-            attempts=event.attempts,
-        )
+        return event.answer(self._reader.blob(event.reply).decode("utf-8", "replace"))
 
     def close(self) -> None:
         """Do nothing; the record is its owner's to close."""

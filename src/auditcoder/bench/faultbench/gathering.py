@@ -18,7 +18,7 @@ from auditcoder.bench.faultbench.records import (
     Row,
 )
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
-from auditcoder.lifecycle.locating import outline
+from auditcoder.lifecycle.forms import is_stub
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
 from auditcoder.lifecycle.locating.signs import Sign, gathered
 from auditcoder.lifecycle.locating.spectra import Counts, counted
@@ -202,6 +202,6 @@ def _bodies(code: str, class_name: str) -> dict[str, str]:
     """Return what each method does; empty for one that does nothing."""
     found = {}
     for name, nodes in methods_of(code, class_name).items():
-        empty = all(map(outline.does_nothing, nodes[-1].body))
+        empty = is_stub(nodes[-1])
         found[name] = "" if empty else meaning(nodes[-1])
     return found

@@ -52,8 +52,6 @@ class Injected(Value):
     """What was changed, in words."""
     silent: tuple[NodeId, ...] = ()
     """Nodes whose contracts say nothing: the fault is in the plan already."""
-    sides: tuple[NodeId, ...] = ()
-    """For an interface: those on its other side."""
     more: tuple[Example, ...] = ()
     """What it is checked by beside the task's examples."""
 
@@ -129,19 +127,14 @@ def _fails(workshop: Workshop, failing: Failing, node: NodeId, source: str) -> b
 
 
 def _injected(solved: Solved, node: NodeId, variant: Variant) -> Injected:
-    graph = solved.plan.graph
-    crossing = variant.fault is Fault.WRONG_SHAPE
-    around = graph.callers(node) | set(graph.by_id[node].dependencies)
-    parent = graph.by_id[node].parent
     return Injected(
         id=f"{solved.name}.{node}.{variant.fault.name.lower()}",
         solved=solved.name,
-        where=BETWEEN if crossing else NODE,
+        where=BETWEEN if variant.fault is Fault.WRONG_SHAPE else NODE,
         faults=(variant.fault.value,),
         nodes=(node,),
         codes={node: variant.source},
         said=f"line {variant.line}: {variant.said}",
-        sides=tuple(sorted(around | ({parent} if parent else set()))) if crossing else (),
     )
 
 

@@ -13,9 +13,8 @@ from auditcoder.bench.faultbench.material import Solved
 from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE
 from auditcoder.bench.faultbench.staging import put_together, stage
 from auditcoder.domain.diagnosis import Diagnosis, Localised
-from auditcoder.domain.graph import region_of
+from auditcoder.domain.graph import named_in, region_of
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.lifecycle.considering import named
 from auditcoder.lifecycle.locating.case import Case, case_of
 from auditcoder.lifecycle.locating.clues import try_others, watch_it_fail
 from auditcoder.lifecycle.locating.ranked import Traceback
@@ -101,5 +100,5 @@ def _answer(case: Case, diagnosis: Diagnosis) -> tuple[str, ...]:
     """Return the nodes that a diagnosis names; all of a branch."""
     if not isinstance(diagnosis, Localised):
         return ()
-    first = named(diagnosis.target)
+    first = named_in(diagnosis.target)
     return (*first, *sorted(region_of(diagnosis.target, case.graph) - set(first)))

@@ -35,7 +35,7 @@ def located(ledger: Ledger, event: Located) -> Ledger:
     _refuse_fallen_evidence(ledger, event.diagnosis)
     match event.diagnosis:
         case Localised(target=target, evidence=cited):
-            named = named_in(target)
+            named = frozenset(named_in(target))
             if not named or not named <= committed_graph(ledger).ids:
                 refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the target is no node of this run")
             if not failing & set(cited):

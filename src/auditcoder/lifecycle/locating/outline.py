@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from auditcoder.domain.binding import parsed
+from auditcoder.lifecycle.forms import is_stub
 from auditcoder.lifecycle.locating.signs import Kind, Sign
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -37,7 +38,7 @@ def functions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str,
 
 def _outlined(function: Function) -> Outlined:
     named = (part.attr for part in ast.walk(function) if isinstance(part, ast.Attribute))
-    return Outlined(frozenset(named), all(map(does_nothing, function.body)))
+    return Outlined(frozenset(named), is_stub(function))
 
 
 def does(program: str) -> str:
@@ -51,17 +52,6 @@ def _does(function: Function) -> str:
     wordless = function.body[1:] if ast.get_docstring(function) is not None else function.body
     arguments = [part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)]
     return "\n".join([*arguments, *map(ast.dump, wordless)])
-
-
-def does_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement leaves everything as it is, or refuses to be one."""
-    match statement:
-        case ast.Pass() | ast.Expr(value=ast.Constant()):
-            return True
-        case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
-            return name == "NotImplementedError"
-        case _:
-            return False
 
 
 def signs(
