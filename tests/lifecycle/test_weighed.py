@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from auditcoder.adapters.models.scripted import Line, ScriptedModel
@@ -14,7 +15,7 @@ from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import Outcome as Seen
 from auditcoder.domain.places import AtInterface, AtNode
 from auditcoder.domain.request import Request
-from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Task
+from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Limits, Task
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.locating import inside
 from auditcoder.lifecycle.ports import Sandbox
@@ -110,6 +111,16 @@ def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sand
     assert "in the failing case it returned what it promises not to" in clues[1].message
     assert (clues[0].milliseconds or 0) > 0
     assert clues[1].milliseconds == 0
+
+
+def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
+    limited = msgspec.structs.replace(TASK, limits=Limits(memory_mb=256))
+    hoards = GOOD_READ.replace("    return", "    KEPT.append(bytearray(160 << 20))\n    return")
+    asks = GOOD_ADD.replace("    return", "    bytearray(160 << 20)\n    return")
+    told = weighed(sandbox, limited, script("KEPT = []\n" + hoards, asks), second_opinions=False)
+    clues = {clue.check: clue.message for clue in evidence(told, CheckKind.CLUE)}
+    assert "of the memory" in clues["S1.watched"]
+    assert "of the memory" not in clues["S2.watched"]
 
 
 def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:

@@ -76,15 +76,21 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def task(*examples: Example, form: Form | None = None, seconds: float | None = None) -> Task:
+def task(
+    *examples: Example,
+    form: Form | None = None,
+    seconds: float | None = None,
+    memory_mb: int | None = None,
+) -> Task:
     form = form or FunctionForm(entry="main")
-    limits = Limits(seconds=seconds)
+    limits = Limits(seconds=seconds, memory_mb=memory_mb)
     return Task(title="t", statement="t", form=form, examples=examples, limits=limits)
 
 
-def looked(sandbox: Sandbox, program: str, asked: Task) -> Look:
+def looked(sandbox: Sandbox, program: str, asked: Task, *, memory_ran_out: bool = False) -> Look:
     trial = trial_of(asked, asked.examples, GRAPH)
     assert trial is not None
+    trial = trial._replace(memory_ran_out=memory_ran_out)
     contracts = {c.name: c for c in (READ, TOTAL, MAIN)}
     return look(sandbox, Failing(program, tuple(contracts), trial, contracts, root="main"))
 
@@ -181,8 +187,17 @@ def test_a_name_that_is_missing_points_to_the_method_that_should_have_it(sandbox
 def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
     slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
     found = looked(sandbox, slow, task(CASES[0], seconds=0.8))
-    spent = {s.node: s.strength for s in found.signs if s.kind is Kind.TOOK_TIME}
+    spent = {s.node: s.strength for s in found.signs if s.kind is Kind.TOOK_MOST}
     assert spent["total"] > 0.9
+    assert Kind.RAISED in kinds(found, "total")
+
+
+def test_the_memory_is_seen_where_it_went_not_where_there_was_none_left(sandbox: Sandbox) -> None:
+    hoards = GOOD.replace("    return [", "    KEPT.append(bytearray(400 << 20))\n    return [")
+    program = "KEPT = []\n" + hoards.replace("result = 0", "result = len(bytearray(200 << 20)) * 0")
+    found = looked(sandbox, program, task(CASES[0], memory_mb=512), memory_ran_out=True)
+    took = {s.node: s.strength for s in found.signs if s.kind is Kind.TOOK_MOST}
+    assert took["read"] > 0.9
     assert Kind.RAISED in kinds(found, "total")
 
 

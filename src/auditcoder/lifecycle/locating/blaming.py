@@ -15,7 +15,8 @@ from auditcoder.lifecycle.locating.spectra import Counts, counted, ochiai
 from auditcoder.lifecycle.locating.watching import Call, Observation
 
 _LONG = 0.5
-"""Seconds: what took less did not fail because of it."""
+_MUCH = 64 << 20
+"""Seconds, and bytes: what took less did not fail because of it."""
 
 
 _OWN = frozenset({Kind.WRONG_TYPE, Kind.BROKE_PROMISE})
@@ -113,21 +114,23 @@ def signs(breaches: list[Breach]) -> Iterator[Sign]:
             yield Sign(breach.consumer, Kind.GIVEN_BADLY)
 
 
-def time_signs(seen: Observation) -> Iterator[Sign]:
-    """Say where the time of failing cases went, where it was much."""
+def cost_signs(seen: Observation) -> Iterator[Sign]:
+    """Say where the time and the memory of failing cases went, where it was much."""
     failed = seen.failed_tests
-    own: dict[str, float] = {}
-    for call in seen.calls:
-        if call.seconds is not None and seen.test_of(call) in failed:
-            own[call.node] = own.get(call.node, 0.0) + call.seconds
-            if call.parent is not None:
-                above = seen.calls[call.parent].node
-                own[above] = own.get(above, 0.0) - call.seconds
-    total = sum(own.values())
-    if total >= _LONG:
-        for node, seconds in own.items():
-            if seconds > 0:
-                yield Sign(node, Kind.TOOK_TIME, strength=seconds / total)
+    calls = [call for call in seen.calls if seen.test_of(call) in failed]
+    seconds: dict[str, float] = {}
+    held: dict[str, float] = {}
+    for call in calls:
+        seconds[call.node] = seconds.get(call.node, 0.0) + (call.seconds or 0.0)
+        held[call.node] = held.get(call.node, 0.0) + (call.held or 0)
+        if call.parent is not None:
+            above = seen.calls[call.parent].node
+            seconds[above] = seconds.get(above, 0.0) - (call.seconds or 0.0)
+    for own, much in ((seconds, _LONG), (held, _MUCH)):
+        total = sum(own.values())
+        for node, amount in own.items():
+            if total >= much and amount > total / 2:
+                yield Sign(node, Kind.TOOK_MOST, strength=amount / total)
 
 
 def spectrum(seen: Observation) -> dict[str, Counts]:

@@ -155,6 +155,8 @@ def scene_of(workshop: Workshop) -> Scene | None:
     contracts = {f"{prefix}{n.contract.name}": n.contract for n in graph.nodes if n.contract}
     nodes = {f"{prefix}{n.contract.name}": n.id for n in graph.nodes if n.contract}
     root = graph.by_id[ROOT].contract
+    verdicts = (standing.evidence.verdict for standing in case_of(workshop).program)
+    trial = trial._replace(memory_ran_out=Verdict.MEMORY in verdicts)
     failing = Failing(
         workshop.program, tuple(nodes), trial, contracts, f"{prefix}{root.name}" if root else ""
     )

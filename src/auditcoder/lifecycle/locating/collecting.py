@@ -46,7 +46,7 @@ def look(sandbox: Sandbox, failing: Failing) -> Look:
         *Reader(seen, failing.trial.driver, reads).signs(),
         *outline.signs(outlined, failing.functions, called),
         *blaming.signs(breaches),
-        *blaming.time_signs(seen),
+        *blaming.cost_signs(seen),
         *blaming.spectrum_signs(seen),
         *([Sign(failing.root, Kind.ROOT)] if failing.root else []),
     ]

@@ -2,9 +2,10 @@
 
 A step is a statement of the code that uses the program. The first that fails would hide what the
 others show, so each is tried. Of every call of a responsibility it is noted who called it, what
-it was given, by whom, and returned, which promises that broke, how long it took, and which
-attributes and files were other afterwards; of every step, which calls made the values that it
-saw. This file is sent into the sandbox as text, and imports nothing of ours.
+it was given, by whom, and returned, which promises that broke, how long it took, what it held in
+memory where that ran out, and which attributes and files were other afterwards; of every step,
+which calls made the values that it saw. This file is sent into the sandbox as text, and imports
+nothing of ours.
 """
 
 import ast
@@ -17,6 +18,7 @@ import reprlib
 import signal
 import sys
 import time
+import tracemalloc
 import types
 import unittest
 from collections.abc import Callable, Iterable
@@ -162,10 +164,36 @@ class Begun:
         self.at = time.perf_counter()
 
 
+class Memory:
+    """Says what each call took beyond what was there as it began, without what it called.
+
+    From one event to the next, all that is taken belongs to the innermost call. Only where memory
+    ran out: it makes everything slower.
+    """
+
+    def __init__(self, on: bool) -> None:
+        self._on = on
+        self._before = 0
+        if on:
+            tracemalloc.start(1)
+
+    def belongs_to(self, call: dict[str, Any] | None) -> None:
+        """Put down to a call what was taken since the last event."""
+        if not self._on:
+            return
+        now, most = tracemalloc.get_traced_memory()
+        if call is not None:
+            call["held"] = max(call.get("held", 0), most - self._before)
+        self._before = now
+        tracemalloc.reset_peak()
+
+
 class Calls:
     """Notes every call of a responsibility while the program runs."""
 
-    def __init__(self, owned: dict[types.CodeType, str], promises: Promises) -> None:
+    def __init__(
+        self, owned: dict[types.CodeType, str], promises: Promises, memory: Memory
+    ) -> None:
         self.noted: list[dict[str, Any]] = []
         self.results: list[tuple[int, object]] = []
         """Kept alive, so that being the same object means something."""
@@ -175,6 +203,7 @@ class Calls:
         self._first = 0
         self._owned = owned
         self._promises = promises
+        self._memory = memory
         self._open: list[Begun] = []
         self._going: dict[int, types.FrameType] = {}
         self._states = 0
@@ -205,6 +234,10 @@ class Calls:
         """The call that is under way, if one is."""
         return self._open[-1].number if self._open else None
 
+    @property
+    def _innermost_note(self) -> dict[str, Any] | None:
+        return self.noted[self._open[-1].number] if self._open else None
+
     def _saw(self, frame: types.FrameType, event: str, value: object) -> None:
         try:  # what goes wrong here must not go wrong in the candidate
             if event == "call":
@@ -225,6 +258,7 @@ class Calls:
         return known
 
     def _begun(self, frame: types.FrameType, node: str) -> None:
+        self._memory.belongs_to(self._innermost_note)
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = {name: frame.f_locals.get(name) for name in names}
@@ -243,12 +277,14 @@ class Calls:
             note["refused"] = self._promises.broken(node, "requires", begun.given)
         self.noted.append(note)
         self._open.append(begun)
+        self._memory.belongs_to(None)  # what these notes took
         begun.at = time.perf_counter()
 
     def _ended(self, frame: types.FrameType, value: object) -> None:
         begun = self._open.pop()
         call = self.noted[begun.number]
         call["seconds"] = time.perf_counter() - begun.at
+        self._memory.belongs_to(call)
         if frame.f_code.co_flags & _REPEATED:
             return  # what it yields is not what it returns
         # An exception that leaves a function looks like None that is returned.
@@ -542,7 +578,7 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     seen["loads"] = timed(plan["seconds"], load)
     if seen["loads"]:
         return
-    calls = Calls(owned, Promises(plan["promises"], space))
+    calls = Calls(owned, Promises(plan["promises"], space), Memory(plan["memory"]))
     listener = Listener(calls, owned)
     files = Files(calls)
     seen |= {"steps": listener.steps, "calls": calls.noted, "files": files.noted}

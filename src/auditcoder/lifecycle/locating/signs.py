@@ -37,7 +37,7 @@ class Kind(Enum):
     HANDED_BADLY = "in the failing case it handed over what the next one does not take"
     PASSED_WRONG_TYPE = "in the failing case it passed another type than what it calls takes"
     GIVEN_BADLY = "in the failing case it was given what it does not take"
-    TOOK_TIME = "in the failing case most of the time went into it"
+    TOOK_MOST = "in the failing case most of the time, or of the memory, went into it"
     RAN_AND_FAILED = "it ran in failing cases rather than in passing ones"
     REJECTED = "a check of its own rejects it"
     REJECTED_TOO = "a check of its own rejects it, and one of what it relies on rejects that"

@@ -22,10 +22,10 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.lifecycle.locating.watching import Promised, Trial
+from auditcoder.lifecycle.validating.program import bounds
 
 _GROUP = "Examples"
 _COMPARING = "__comparing__"
-_SECONDS = 3.0
 
 
 def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial | None:
@@ -48,10 +48,12 @@ def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial
         tests += [f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1)]
     if not tests:
         return None
+    allowed = bounds(task)
     return Trial(
         driver="\n\n".join([_comparing(), *groups]),
         tests=tuple(dict.fromkeys(tests)),
-        seconds=task.limits.seconds or _SECONDS,
+        seconds=allowed.seconds,
+        memory_bytes=allowed.memory_bytes,
         promises=promised(graph),
     )
 

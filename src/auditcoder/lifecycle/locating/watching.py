@@ -17,7 +17,9 @@ from auditcoder.lifecycle.locating import inside
 from auditcoder.lifecycle.ports import Sandbox
 
 _SECONDS = 3.0
-_MEMORY = 2 << 30
+_MEMORY = 1 << 30
+_NOTES = 256 << 20
+"""Bytes that watching may take itself, where that keeps nothing from failing as it did."""
 _MOST_STEPS, _MOST_CALLS, _MOST_FILES = 2001, 12000, 2000
 
 
@@ -66,6 +68,8 @@ class Call(Value):
     """Its assurances that what it returned does not meet."""
     seconds: float | None = None
     """With what it called; None if it was cut off."""
+    held: int | None = None
+    """Bytes that it took, without what it called; None if nobody looked."""
     wrote: tuple[str, ...] = ()
     """Attributes of its object that were other afterwards."""
 
@@ -128,6 +132,9 @@ class Trial(NamedTuple):
     tests: tuple[str, ...] = ()
     """The tests to run, as `Class.method`; none where the code itself is the test."""
     seconds: float = _SECONDS
+    memory_bytes: int = _MEMORY
+    memory_ran_out: bool = False
+    """Then it is looked at who took it, which is slow."""
     promises: Mapping[str, Promised] = {}
     """What functions promise, as expressions."""
 
@@ -141,6 +148,7 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
         "nodes": list(nodes),
         "tests": trial.tests,
         "seconds": trial.seconds,
+        "memory": trial.memory_ran_out,
         "promises": dict(trial.promises),
     }
     files = {
@@ -149,11 +157,12 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
         inside.PLAN: msgspec.json.encode(plan),
     }
     rounds = 1 + max(1, len(trial.tests))
+    memory = trial.memory_bytes + (0 if trial.memory_ran_out else _NOTES)
     outcome = sandbox.run(
         Execution(
             source=_text(),
             action=RunFiles(inputs=files, artefacts=(inside.SEEN,)),
-            bounds=Bounds(seconds=rounds * trial.seconds + 2, memory_bytes=_MEMORY),
+            bounds=Bounds(seconds=rounds * trial.seconds + 2, memory_bytes=memory),
         )
     )
     told = outcome.artefacts[0].content if outcome.artefacts else None
