@@ -44,7 +44,8 @@ def test_one_that_is_likely_is_named_with_what_points_there_and_what_does_not() 
     assert found.agents == ("author:math",)
     assert found.explanation == (
         "S1_1 (0.93): the exception arose in it, the failing step called it last;"
-        " against it: steps that it took part in are fine; next is S2_1 (0.20)"
+        " against it: steps that it took part in are fine; next is S2_1 (0.20);"
+        " another implementation of S2_1 would tell"
     )
 
 
@@ -63,13 +64,20 @@ def test_less_likely_is_less_sure() -> None:
 
 
 def test_what_is_not_likely_is_not_named_and_what_would_settle_it_is_said() -> None:
-    found = answered([belief(S1_1, 0.45, against=Kind.UNTRIED), belief(S2_1, 0.4)], (3,))
+    tried = CASE._replace(swapped={S2_1: (2, Clue(signs={Kind.TRIED.name: 0.25}))})
+    found = answered([belief(S1_1, 0.45), belief(S2_1, 0.4)], (3,), tried)
     assert found == Abstained(
         reason="nothing is likely enough: S1_1 (0.45) and S2_1 (0.40) come first;"
         " another implementation of S1_1 would tell",
         evidence=(3,),
     )
     assert isinstance(answered([]), Abstained)
+    alone = answered([belief(S2_1, 0.7), belief(S1_1, 0.03)], case=tried)
+    assert isinstance(alone, Localised)
+    assert alone.explanation.endswith("a check of S2_1 alone would tell")
+    clear = answered([belief(S2_1, 0.97), belief(S1_1, 0.03)], case=tried)
+    assert isinstance(clear, Localised)
+    assert "would tell" not in clear.explanation
 
 
 def test_who_hands_over_what_the_next_does_not_take_is_named_with_that_one() -> None:

@@ -11,12 +11,14 @@ from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
 from auditcoder.domain.graph import region_of
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
-from auditcoder.lifecycle.locating.believing import Belief
+from auditcoder.lifecycle.locating.believing import SURE, Belief
 from auditcoder.lifecycle.locating.case import Case, localised
 from auditcoder.lifecycle.locating.signs import Kind
 
 _LEVELS = ((0.9, Level.HIGH), (0.7, Level.MEDIUM), (0.0, Level.LOW))
 RULE = "weighed"
+_DOUBTFUL = 2
+"""So many are named of those that more evidence would tell about."""
 
 
 def answer(
@@ -24,14 +26,14 @@ def answer(
 ) -> Diagnosis:
     """Say what was chosen of all beliefs and why, or why nothing was; the likeliest first."""
     if not chosen:
-        return Abstained(reason=_undecided(beliefs), evidence=seqs)
+        return Abstained(reason=_undecided(case, beliefs), evidence=seqs)
     first, others = chosen[0], [belief for belief in beliefs if belief not in chosen]
     target = untried(case, [NodeId(belief.node) for belief in chosen])
     if target is None:
         named = " and ".join(belief.node for belief in chosen)
         return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
     level = next(level for least, level in _LEVELS if first.probability >= least)
-    why = "; ".join([*map(_told, chosen), *map(_beside, others[:1])])
+    why = "; ".join([*map(_told, chosen), *map(_beside, others[:1]), *_settling(case, beliefs)])
     nodes = [NodeId(belief.node) for belief in chosen]
     clues = [known[n][0] for n in nodes for known in (case.looked, case.swapped) if n in known]
     found = localised(case, target, RULE, level, (*seqs, *clues), why)
@@ -69,10 +71,20 @@ def _beside(belief: Belief) -> str:
     return f"next is {belief.node} ({belief.probability:.2f})"
 
 
-def _undecided(beliefs: Sequence[Belief]) -> str:
+def _settling(case: Case, beliefs: Sequence[Belief]) -> Iterator[str]:
+    """Say what would tell about those that are neither likely nor unlikely, if any is."""
+    doubtful = [NodeId(b.node) for b in beliefs if 1 - SURE < b.probability < SURE][:_DOUBTFUL]
+    swapped = {node: clue.signs for node, (_, clue) in case.swapped.items()}
+    untried = [node for node in doubtful if Kind.TRIED.name not in swapped.get(node, {})]
+    if untried:
+        yield f"another implementation of {' or of '.join(untried)} would tell"
+    elif doubtful:
+        yield f"a check of {' or of '.join(doubtful)} alone would tell"
+
+
+def _undecided(case: Case, beliefs: Sequence[Belief]) -> str:
     if not beliefs:
         return "nothing was noticed about any part of the program"
     likeliest = " and ".join(f"{b.node} ({b.probability:.2f})" for b in beliefs[:2])
-    untried = [b.node for b in beliefs[:2] if Kind.UNTRIED.value in (*b.points, *b.speaks_against)]
-    settle = f"; another implementation of {' or of '.join(untried)} would tell" if untried else ""
-    return f"nothing is likely enough: {likeliest} come first{settle}"
+    first = f"nothing is likely enough: {likeliest} come first"
+    return "; ".join([first, *_settling(case, beliefs)])
