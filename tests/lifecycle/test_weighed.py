@@ -118,7 +118,7 @@ def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> No
     hoards = GOOD_READ.replace("    return", "    KEPT.append(bytearray(160 << 20))\n    return")
     asks = GOOD_ADD.replace("    return", "    bytearray(160 << 20)\n    return")
     told = weighed(sandbox, limited, script("KEPT = []\n" + hoards, asks), second_opinions=False)
-    clues = {clue.check: clue.message for clue in evidence(told, CheckKind.CLUE)}
+    clues = {str(clue.check): clue.message for clue in evidence(told, CheckKind.CLUE)}
     assert "of the memory" in clues["S1.watched"]
     assert "of the memory" not in clues["S2.watched"]
 

@@ -38,6 +38,7 @@ class Experiment(Value):
     data: str | None = None
     max_repairs: int = 3
     locator: WhichLocator = WhichLocator.WEIGHED
+    fallback: bool = False
     budget_tokens: int | None = None
     seed: int | None = None
     recall: str | None = None
@@ -51,6 +52,7 @@ class Experiment(Value):
         return Options(
             max_repairs=self.max_repairs,
             locator=self.locator,
+            fallback=self.fallback,
             budget=Budget(tokens=self.budget_tokens),
             seed=self.seed,
         )

@@ -72,6 +72,7 @@ def _run(options: Namespace) -> int:
         data=options.data,
         max_repairs=options.max_repairs,
         locator=WhichLocator(options.locator),
+        fallback=options.fallback,
         budget_tokens=options.budget_tokens,
         seed=options.seed,
         recall=options.recall,

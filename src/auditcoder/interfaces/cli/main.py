@@ -150,18 +150,6 @@ def _add_solve(solve: argparse.ArgumentParser) -> None:
         help="joint: all code in one call, split by owner (the default); node: a call for each",
     )
     how.add_argument(
-        "--max-repairs",
-        metavar="K",
-        type=_whole,
-        default=3,
-        help="the most repair transactions (default: 3)",
-    )
-    how.add_argument(
-        "--fallback",
-        action="store_true",
-        help="where no boundary is supported, plan and write the whole again, once",
-    )
-    how.add_argument(
         "--differential",
         action="store_true",
         help="have a slow reference written for every function, and compare",
@@ -172,7 +160,7 @@ def _add_solve(solve: argparse.ArgumentParser) -> None:
         action="store_false",
         help="with --locator paper-rules: never ask a model which function is to blame",
     )
-    _add_locator(how)
+    _add_repairing(how)
     how.add_argument(
         "--no-second-opinions",
         dest="second_opinions",
@@ -266,8 +254,7 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     run.add_argument("--first", metavar="N", type=_positive, help="only the first N of them")
     run.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
     _add_data(run)
-    run.add_argument("--max-repairs", metavar="K", type=_whole, default=3, help="default: 3")
-    _add_locator(run)
+    _add_repairing(run)
     run.add_argument(
         "--budget-tokens", metavar="N", type=_positive, help="the most tokens for each run"
     )
@@ -295,7 +282,19 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_locator(parser: "argparse._ActionsContainer") -> None:
+def _add_repairing(parser: "argparse._ActionsContainer") -> None:
+    parser.add_argument(
+        "--max-repairs",
+        metavar="K",
+        type=_whole,
+        default=3,
+        help="the most repair transactions (default: 3)",
+    )
+    parser.add_argument(
+        "--fallback",
+        action="store_true",
+        help="where no boundary is supported, plan and write the whole again, once",
+    )
     parser.add_argument(
         "--locator",
         choices=["weighed", "paper-rules", "traceback", "ochiai", "tarantula", "dstar"],
