@@ -8,11 +8,13 @@ import pytest
 
 from auditcoder.bench.faultbench.gathering import Noticed, unseen
 from auditcoder.bench.faultbench.material import program
-from auditcoder.interfaces import locating
+from auditcoder.interfaces import locating, mending
+from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.lifecycle.locating.believing import FittedFor
 from tests.bench.faultbench.test_fitting import cases
 from tests.bench.faultbench.test_injected import AGAIN, TEXT
 from tests.support.commands import Run, running
+from tests.support.fault_server import Handler, completion, serving
 
 
 @pytest.fixture(name="run")
@@ -23,7 +25,8 @@ def _run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 @pytest.fixture(autouse=True)
 def _one_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """All programs take minutes; one goes the same way."""
-    monkeypatch.setattr(locating, "programs", lambda: iter([program("totals", TEXT, AGAIN)]))
+    for module in (locating, mending):
+        monkeypatch.setattr(module, "programs", lambda: iter([program("totals", TEXT, AGAIN)]))
 
 
 def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> None:
@@ -42,6 +45,31 @@ def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> No
     study = run("faults", "study", str(seen), "--as", "markdown", "--weights", str(weights))
     assert "Locators on faults put into programs" in study.out
     assert msgspec.json.decode(weights.read_bytes(), type=FittedFor).programs.looked.cases > 10
+
+
+def at_a_loss(handler: Handler) -> None:
+    handler.say(completion("Nothing comes to mind."))
+
+
+def test_runs_begin_with_a_fault_and_are_repaired_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDITCODER_STORE", str(tmp_path / "runs.db"))
+    faults = tmp_path / "f.jsonl"
+    run("faults", "inject", str(faults))
+    repaired = ("faults", "repair", str(faults), "--each", "2", "--json")
+    with serving(*[at_a_loss] * 50) as server:
+        monkeypatch.setenv("AUDITCODER_BASE_URL", server.address)
+        monkeypatch.setenv("AUDITCODER_MODEL", "server:modest")
+        said = run(*repaired)
+        assert said.code == Exit.OK, said.err
+        assert said.json["failures"] == 2
+        assert "passed" not in said.json["outcomes"]
+        asked = len(server.asked)
+        assert run(*repaired).json == said.json
+        assert len(server.asked) == asked
+    runs = run("runs", "--json").json["runs"]
+    assert all(run("replay", one["run"]).code == Exit.OK for one in runs)
 
 
 def test_looking_goes_on_where_it_was_cut_off(run: Run, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from auditcoder.adapters import datasets
 from auditcoder.adapters.models.recalling import RecallingModel
+from auditcoder.adapters.stores.sql import SqlStore
 from auditcoder.bench.problem import Problem
 from auditcoder.bench.runner import Done, Job, Ledger, choose, perform
 from auditcoder.bench.suite import Source, Suite
@@ -154,22 +155,28 @@ def sandbox_for(chosen: Suite, settings: Settings, say: Say) -> Sandbox:
 
 def _open(experiment: Experiment, say: Say) -> _Place:
     chosen = suite(experiment.suite)
-    settings = read_settings()
-    address = experiment.model or settings.model
     with ExitStack() as held:
-        ledger = held.enter_context(closing(open_store(experiment.store, create=True)))
-        sandbox = sandbox_for(chosen, settings, say)
-        held.callback(sandbox.close)
-        model: Model = held.enter_context(
-            closing(open_model(address, settings, say, at_once=experiment.at_once))
-        )
-        if experiment.recall:
-            known = held.enter_context(closing(open_store(experiment.recall)))
-            model = RecallingModel(model, known)
-        tools = Tools(ledger, model, sandbox, patience_for(address, settings))
+        sandbox = held.enter_context(closing(sandbox_for(chosen, read_settings(), say)))
+        tools, ledger = open_tools(experiment, sandbox, held, say)
         data = Path(experiment.data) if experiment.data else None
         problems = {p.id: p for p in problems_of(chosen, data)}
         return _Place(tools, ledger, problems, held.pop_all())
+
+
+def open_tools(
+    experiment: Experiment, sandbox: Sandbox, held: ExitStack, say: Say
+) -> tuple[Tools, SqlStore]:
+    """Open store and model of an experiment, for as long as `held` holds them."""
+    settings = read_settings()
+    address = experiment.model or settings.model
+    store = held.enter_context(closing(open_store(experiment.store, create=True)))
+    model: Model = held.enter_context(
+        closing(open_model(address, settings, say, at_once=experiment.at_once))
+    )
+    if experiment.recall:
+        known = held.enter_context(closing(open_store(experiment.recall)))
+        model = RecallingModel(model, known)
+    return Tools(store, model, sandbox, patience_for(address, settings)), store
 
 
 def chosen_ids(experiment: Experiment, ids: tuple[str, ...]) -> list[str]:

@@ -44,6 +44,8 @@ class Solved(NamedTuple):
     codes: Mapping[NodeId, str]
     others: Mapping[NodeId, tuple[str, ...]]
     """Other implementations of single nodes, by their contracts alone; not all are right."""
+    stubs: str = ""
+    """The plan of a program as a planner writes it, without the root."""
     large: str = ""
     """A call with a large input, to see what takes long."""
 
@@ -73,7 +75,8 @@ def program(name: str, text: str, again: str = "") -> Solved:
     form = ProgramForm() if whole else _function_form(functions[root])
     examples = tuple(_examples(tree, whole=whole))
     task = Task(title=name, statement=statement, form=form, examples=examples, limits=_LIMITS)
-    plan = sketch.plan_of(_sketched(tree, root), task, root_of(task))
+    stubs = _stubs(tree, root)
+    plan = sketch.plan_of(f"{stubs}\n\n{ast.unparse(functions[root])}", task, root_of(task))
     nodes = {n.contract.name: n.id for n in plan.graph.nodes if n.contract}
     pieces = _pieces(tree, text)
     codes = {nodes[name]: code for name, code in pieces.items() if name != root}
@@ -84,6 +87,7 @@ def program(name: str, text: str, again: str = "") -> Solved:
         plan,
         {**codes, ROOT: plan.given[ROOT].source},
         {nodes[name]: (code,) for name, code in second.items() if name in nodes and name != root},
+        stubs,
         f"{root}({large})" if (large := _constant(tree, "LARGE")) else "",
     )
 
@@ -111,8 +115,8 @@ def _constant(tree: ast.Module, name: str) -> Any:
     return None
 
 
-def _sketched(tree: ast.Module, root: str) -> str:
-    """Write what a planner would have said: stubs, and the root as it is."""
+def _stubs(tree: ast.Module, root: str) -> str:
+    """Write what a planner would have said, but for the root."""
     kept: list[ast.stmt] = []
     for statement in tree.body:
         match statement:
@@ -124,8 +128,6 @@ def _sketched(tree: ast.Module, root: str) -> str:
                 stub.name, stub.args, stub.returns = name, statement.args, statement.returns
                 stub.body = [docstring, ast.Expr(ast.Constant(...))]
                 kept.append(stub)
-            case ast.FunctionDef():
-                kept.append(statement)
     return ast.unparse(ast.Module(body=kept, type_ignores=[]))
 
 

@@ -11,12 +11,15 @@ from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
 from auditcoder.bench.faultbench.studying import study
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.values import digest
+from auditcoder.interfaces.benching import Experiment
 from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit_json, say
 from auditcoder.interfaces.faulting import Built, build, published
 from auditcoder.interfaces.locating import inject, look, made_with, read_noticed, write_weights
+from auditcoder.interfaces.mending import SUITE, failures, repair
 from auditcoder.interfaces.reporting import FORMS
+from auditcoder.lifecycle.workshop import WhichLocator
 
 _EVERY = 10.0
 """Seconds between two words on how far it is."""
@@ -24,7 +27,13 @@ _EVERY = 10.0
 
 def run(options: Namespace) -> int:
     """Do what was asked about failures."""
-    actions = {"build": _build, "inject": _inject, "look": _look, "study": _study}
+    actions = {
+        "build": _build,
+        "inject": _inject,
+        "look": _look,
+        "study": _study,
+        "repair": _repair,
+    }
     return actions[options.action](options)
 
 
@@ -80,6 +89,31 @@ def _study(options: Namespace) -> int:
     return Exit.OK
 
 
+def _repair(options: Namespace) -> int:
+    experiment = Experiment(
+        suite=SUITE,
+        store=options.store,
+        model=options.model,
+        max_repairs=options.max_repairs,
+        locator=WhichLocator(options.locator),
+        fallback=options.fallback,
+        seed=options.seed,
+        recall=options.recall,
+        at_once=options.jobs,
+    )
+    chosen = failures(Path(options.faults), options.each)
+    told = _Progress("failures", every=0)
+    outcomes: Counter[str] = Counter()
+    for number, found in enumerate(repair(experiment, chosen, aside), start=1):
+        outcomes[found.outcome.value] += 1
+        told(number, len(chosen), False)
+    if options.json:
+        emit_json({"failures": len(chosen), "outcomes": outcomes})
+    else:
+        say(f"{len(chosen)} failures: " + ", ".join(f"{n} {o}" for o, n in outcomes.items()))
+    return Exit.OK
+
+
 def _build(options: Namespace) -> int:
     models = [name.strip() for name in (options.models or "").split(",") if name.strip()]
     data = Path(options.data) if options.data else None
@@ -100,15 +134,16 @@ def _build(options: Namespace) -> int:
 class _Progress:
     """Says how far it is now and then, and how long the rest may take."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, every: float = _EVERY) -> None:
         self._what = what
+        self._every = every
         self._began = self._last = time.monotonic()
         self._worked = 0
 
     def __call__(self, number: int, total: int, before: bool) -> None:
         self._worked += not before
         now = time.monotonic()
-        if now - self._last >= _EVERY or number == total:
+        if now - self._last >= self._every or number == total:
             self._last = now
             left = (now - self._began) / max(1, self._worked) * (total - number)
             aside(f"{number}/{total} {self._what}; about {left / 60:.0f} min left")

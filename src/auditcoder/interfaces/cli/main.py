@@ -252,21 +252,13 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--ids", metavar="A,B", help="problems, or @SAMPLE (default: the suite's own choice)"
     )
     run.add_argument("--first", metavar="N", type=_positive, help="only the first N of them")
-    run.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
+    _add_asking(run)
     _add_data(run)
-    _add_repairing(run)
     run.add_argument(
         "--budget-tokens", metavar="N", type=_positive, help="the most tokens for each run"
     )
-    run.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
-    run.add_argument(
-        "--recall",
-        metavar="STORE",
-        help="ask nothing again that this store's runs were answered: to compare, say, locators",
-    )
     run.add_argument("--engine", choices=["local", "dask"], default="local")
     run.add_argument("--address", metavar="ADDRESS", help="of the Dask scheduler")
-    run.add_argument("--store", metavar="STORE", help=_STORE_HELP)
     run.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="write JSON instead of text"
     )
@@ -280,6 +272,19 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
     )
+
+
+def _add_asking(parser: argparse.ArgumentParser) -> None:
+    """Say which model is asked in many runs, how they go on, and where they are kept."""
+    parser.add_argument("--model", metavar="MODEL", help=_MODEL_HELP)
+    _add_repairing(parser)
+    parser.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
+    parser.add_argument(
+        "--recall",
+        metavar="STORE",
+        help="ask nothing again that this store's runs were answered: to compare, say, locators",
+    )
+    parser.add_argument("--store", metavar="STORE", help=_STORE_HELP)
 
 
 def _add_repairing(parser: "argparse._ActionsContainer") -> None:
@@ -362,6 +367,25 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     study.add_argument("--out", metavar="FILE", help="where to write it (default: here)")
     study.add_argument("--json", action="store_true", help="the same as --as json")
+    repair = actions.add_parser(
+        "repair",
+        help="let runs begin with injected faults, and a model repair them; resumable",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    repair.add_argument("faults", metavar="FAULTS", help="what `inject` wrote")
+    repair.add_argument(
+        "--each",
+        metavar="N",
+        type=_positive,
+        default=1,
+        help="so many faults of each program, chosen by chance (default: 1)",
+    )
+    _add_asking(repair)
+    repair.add_argument(
+        "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
+    )
+    repair.add_argument("--json", action="store_true", help="write JSON instead of text")
 
 
 def _positive(text: str) -> int:

@@ -1,0 +1,86 @@
+"""Mending: a run begins with an injected fault as if a model had said it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.adapters.models.prefaced import PrefacedModel
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.faultbench.injected import BETWEEN, GRAPH, NODE, TWO, Injected
+from auditcoder.bench.faultbench.material import Solved, program, programs
+from auditcoder.bench.faultbench.mending import opening, some_of
+from auditcoder.domain.errors import ModelMisconfigured
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.request import Request
+from auditcoder.domain.usage import Usage
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Solution, Tools, start
+from tests.bench.faultbench.test_injected import TEXT
+from tests.support.scripts import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def fault(
+    codes: dict[NodeId, str], name: str = "sums", where: str = NODE, more: str = ""
+) -> Injected:
+    return Injected(
+        id=f"{name}.{where}{more}",
+        solved=name,
+        where=where,
+        faults=("off by one",),
+        nodes=tuple(codes),
+        codes=codes,
+        said="",
+    )
+
+
+def begun(sandbox: Sandbox, solved: Solved, codes: dict[NodeId, str]) -> Solution:
+    model = PrefacedModel(ScriptedModel(()), opening(solved, fault(codes)))
+    tools = Tools(SqliteStore(":memory:"), model, sandbox)
+    return start(tools, solved.task, Options(max_repairs=0))
+
+
+def test_a_solved_program_is_what_it_says_it_is(sandbox: Sandbox) -> None:
+    for solved in list(programs())[::12]:
+        found = begun(sandbox, solved, {})
+        assert found.passed, solved.name
+        assert found.trace.working.graph == solved.plan.graph
+
+
+def test_the_fault_is_in_the_first_program_wherever_it_is(sandbox: Sandbox) -> None:
+    solved = program("sums", TEXT)
+    for node in (NodeId("S2"), ROOT):
+        wrong = solved.codes[node].replace("return ", "return None and ", 1)
+        found = begun(sandbox, solved, {node: wrong})
+        assert not found.passed
+        assert "return None and" in (found.program or "")
+
+
+def test_given_answers_cost_nothing_and_all_others_are_asked_for() -> None:
+    asked = ScriptedModel(["mine"])
+    model = PrefacedModel(asked, ["one", "two"])
+    request = Request(messages=(), max_tokens=1, temperature=0)
+    assert [model.complete(request).text for _ in range(3)] == ["one", "two", "mine"]
+    assert len(asked.asked) == 1
+    assert PrefacedModel(asked, ["one"]).complete(request).usage == Usage(calls=1)
+    with pytest.raises(ModelMisconfigured):
+        model.complete(request)
+
+
+def test_so_many_of_each_program_the_same_ones_each_time() -> None:
+    faults = [
+        fault({}, name, where, str(number))
+        for name in "ab"
+        for where in (NODE, TWO, BETWEEN)
+        for number in range(5)
+    ]
+    chosen = some_of(faults, 2)
+    assert [one.solved for one in chosen] == ["a", "a", "b", "b"]
+    assert some_of(reversed(faults), 2) == chosen
+    assert some_of([fault({}, "a", GRAPH), fault({}, "model|class")], 2) == []
