@@ -34,7 +34,7 @@ def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> No
     said = run("faults", "inject", str(faults), "--json")
     made = json.loads(said.out)
     assert made["failures"] == len(faults.read_bytes().splitlines()) > 10
-    assert set(made["where"]) == {"node", "two nodes", "interface", "graph"}
+    assert set(made["where"]) == {"node", "two nodes", "interface", "graph", "check"}
     again = json.loads(run("faults", "inject", str(tmp_path / "g.jsonl"), "--json").out)
     assert again == made
     looked = json.loads(run("faults", "look", str(faults), str(seen), "--json").out)

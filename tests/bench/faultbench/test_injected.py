@@ -7,7 +7,7 @@ import pytest
 
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.faultbench.injected import BETWEEN, GRAPH, NODE, TWO, Injected, inject
+from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO, Injected, inject
 from auditcoder.bench.faultbench.injecting import Fault
 from auditcoder.bench.faultbench.material import Solved, from_class, program, programs
 from auditcoder.bench.faultbench.noticing import notice, notice_more
@@ -151,9 +151,10 @@ class TestInjecting:
     def test_every_fault_makes_it_fail(
         self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
     ) -> None:
-        assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH}
+        assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH, CHECK}
         for fault in faults:
-            workshop = stage(tools(sandbox), solved, fault.codes, frozenset(fault.silent))
+            checked = solved.with_examples(fault.more)
+            workshop = stage(tools(sandbox), checked, fault.codes, frozenset(fault.silent))
             assert not passes(workshop), fault
 
     def test_it_is_labelled_by_whose_code_was_changed(
@@ -162,7 +163,7 @@ class TestInjecting:
         for fault in faults:
             assert set(fault.codes) == set(fault.nodes)
             assert all(solved.codes[node] != code for node, code in fault.codes.items())
-            assert len(fault.nodes) == (2 if fault.where == TWO else 1)
+            assert len(fault.nodes) == {TWO: 2, CHECK: 0}.get(fault.where, 1)
         assert len({fault.id for fault in faults}) == len(faults)
 
     def test_the_same_comes_out_again(
@@ -220,6 +221,17 @@ class TestNoticing:
         assert "HEALS" not in spoiled.swaps["S2"]
         again = notice_more(opened, solved, fault, found, {"S1", "S2"}, spoiled=1.0)
         assert again.swaps == spoiled.swaps
+
+    def test_a_wrong_check_is_nobodys_fault(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        wrong = next(f for f in faults if f.where == CHECK)
+        assert len(solved.with_examples(wrong.more).task.examples) == len(solved.task.examples)
+        found = notice(partial(tools, sandbox), solved, wrong)
+        assert found is not None
+        assert (found.kind, found.truth) == ("unfixable", ())
+        more = notice_more(partial(tools, sandbox), solved, wrong, found, {"S1", "S2"})
+        assert not any("HEALS" in own for own in (more.swaps or {}).values())
 
     def test_what_does_not_fail_is_not_diagnosed(self, sandbox: Sandbox, solved: Solved) -> None:
         nothing = Injected(

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.records import MULTI, SINGLE
+from auditcoder.bench.faultbench.records import MULTI, SINGLE, UNFIXABLE
 from auditcoder.lifecycle.locating.believing import (
     ALWAYS,
     PLAUSIBLE,
@@ -143,7 +143,8 @@ class Learner:
         """Return the lowest limit above which the likeliest is right often enough."""
         first = [
             (own.max(), bool(at_fault[own.argmax()]))
-            for own, at_fault in self._chosen(likely, chosen, SINGLE)
+            for kind in (SINGLE, UNFIXABLE)
+            for own, at_fault in self._chosen(likely, chosen, kind)
         ]
         for least in _LIMITS:
             right = [holds for probability, holds in first if probability >= least]

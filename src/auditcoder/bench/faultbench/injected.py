@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.injecting import Fault, Variant, variants
 from auditcoder.bench.faultbench.material import Solved
+from auditcoder.bench.faultbench.misjudging import with_another_answer
 from auditcoder.bench.faultbench.staging import put_together
 from auditcoder.domain.execution import Returned
 from auditcoder.domain.ids import NodeId
@@ -23,13 +24,14 @@ from auditcoder.lifecycle.validating.running import run_calls, value_of
 from auditcoder.lifecycle.workshop import Workshop
 from auditcoder.methods.solving import Tools
 
-NODE, TWO, BETWEEN, GRAPH = "node", "two nodes", "interface", "graph"
+NODE, TWO, BETWEEN, GRAPH, CHECK = "node", "two nodes", "interface", "graph", "check"
 """Where a fault is."""
 _TRIES = 4
 """Variants of one kind in one node that are tried until one fails."""
 _PAIRS = 4
 _GRAPHS = 4
-"""Of two faults at once, and of faults that the plan is silent on, in one solved work."""
+_CHECKS = 4
+"""Of two faults at once, of faults that the plan is silent on, and of wrong checks in one work."""
 
 Open: TypeAlias = Callable[[], Tools]
 """Opens what a run is made with, with a store of its own."""
@@ -45,7 +47,7 @@ class Injected(Value):
     faults: tuple[str, ...]
     """What kinds."""
     nodes: tuple[NodeId, ...]
-    """Whose code was changed."""
+    """Whose code was changed; nobody's where a check is wrong."""
     codes: dict[NodeId, str]
     """The changed code."""
     said: str
@@ -53,7 +55,7 @@ class Injected(Value):
     silent: tuple[NodeId, ...] = ()
     """Nodes whose contracts say nothing: the fault is in the plan already."""
     more: tuple[Example, ...] = ()
-    """What it is checked by beside the task's examples."""
+    """What it is checked by beside the task's examples, or in place of one."""
 
 
 def inject(
@@ -76,7 +78,12 @@ def inject(
         assert scene is not None
         found = _single(slow, scene.failing, solved, [Fault.SLOW_LOOP], most)
         single += [replace(fault, more=(large,)) for fault in found]
-    return [*single, *_two(solved, single), *_in_the_plan(solved, single)]
+    return [
+        *single,
+        *_two(solved, single),
+        *_in_the_plan(solved, single),
+        *_wrong_checks(solved),
+    ]
 
 
 def _large(workshop: Workshop, solved: Solved) -> CodeExample | None:
@@ -183,4 +190,22 @@ def _in_the_plan(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
             codes=one.codes,
             said=one.said,
             silent=one.nodes,
+        )
+
+
+def _wrong_checks(solved: Solved) -> Iterator[Injected]:
+    """Let an example expect another answer than the right one: no part is to blame for that."""
+    examples = list(solved.task.examples)
+    _shuffle(examples, f"{solved.name} checks")
+    wrong = [other for example in examples if (other := with_another_answer(example))]
+    for number, example in enumerate(wrong[:_CHECKS], start=1):
+        yield Injected(
+            id=f"{solved.name}.check.{number}",
+            solved=solved.name,
+            where=CHECK,
+            faults=("wrong check",),
+            nodes=(),
+            codes={},
+            said="an example expects another answer than the right one",
+            more=(example,),
         )

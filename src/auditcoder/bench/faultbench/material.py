@@ -18,6 +18,7 @@ from auditcoder.domain.task import (
     ClassForm,
     CodeExample,
     Example,
+    FilesExample,
     FunctionForm,
     Limits,
     ProgramForm,
@@ -50,9 +51,18 @@ class Solved(NamedTuple):
     """A call with a large input, to see what takes long."""
 
     def with_examples(self, more: tuple[Example, ...]) -> "Solved":
-        """Return it with more to be checked by."""
-        task = replace(self.task, examples=(*self.task.examples, *more))
-        return self._replace(task=task)
+        """Return it with more to be checked by; what asks the same takes the other's place."""
+        asked = {_asked(example) for example in more}
+        kept = (example for example in self.task.examples if _asked(example) not in asked)
+        return self._replace(task=replace(self.task, examples=(*kept, *more)))
+
+
+def _asked(example: Example) -> str:
+    match example:
+        case CallExample(arguments=asked) | StdioExample(input=asked) | CodeExample(code=asked):
+            return asked
+        case FilesExample(inputs=files):
+            return repr(files)
 
 
 def programs() -> Iterator[Solved]:

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable
 
-from auditcoder.bench.faultbench.injected import GRAPH, Injected
+from auditcoder.bench.faultbench.injected import CHECK, GRAPH, Injected
 from auditcoder.bench.faultbench.material import Solved
 from auditcoder.domain.ids import ROOT
 
@@ -12,7 +12,7 @@ def some_of(faults: Iterable[Injected], each: int) -> list[Injected]:
     """Choose so many faults of each program by chance: in a node, in two, on an interface."""
     known: dict[str, list[Injected]] = {}
     for fault in sorted(faults, key=lambda fault: fault.id):
-        if "|" not in fault.solved and fault.where != GRAPH:
+        if "|" not in fault.solved and fault.where not in {GRAPH, CHECK}:
             known.setdefault(fault.solved, []).append(fault)
     for name, own in known.items():
         random.Random(name).shuffle(own)  # noqa: S311 - a choice, not a secret

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.injected import BETWEEN, TWO, Injected, Open
+from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, TWO, Injected, Open
 from auditcoder.bench.faultbench.injecting import variants
 from auditcoder.bench.faultbench.material import Solved
-from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE
+from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE, UNFIXABLE
 from auditcoder.bench.faultbench.staging import put_together, stage
 from auditcoder.domain.diagnosis import Diagnosis, Localised
 from auditcoder.domain.graph import named_in, region_of
@@ -21,7 +21,7 @@ from auditcoder.lifecycle.locating.ranked import Traceback
 from auditcoder.lifecycle.locating.rules import PaperRules
 from auditcoder.lifecycle.locating.weighed import signs_of
 
-_KINDS = {TWO: MULTI, BETWEEN: INTERFACE}
+_KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 
 
 def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:

@@ -38,7 +38,7 @@ class Scores(NamedTuple):
     """How much of what is at fault is named."""
     exact: float | None
     beyond: int
-    """Failures that no set of methods repairs."""
+    """Failures that no set of methods repairs, or whose check is wrong."""
     abstained: float | None
     """How often nothing is named for these."""
 
@@ -50,7 +50,7 @@ def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
     multi = [(c, a) for c, a in pairs if c.kind == MULTI]
     given = [(c, a) for c, a in single if a]
     named = [(set(c.truth), set(a)) for c, a in multi if a]
-    beyond = [a for c, a in pairs if c.kind in {INTERFACE, UNFIXABLE} and not c.fault]
+    beyond = [a for c, a in pairs if c.kind == UNFIXABLE or (c.kind == INTERFACE and not c.fault)]
     return Scores(
         singles=len(single),
         top1=_mean(_first_right(c, a) for c, a in single),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.fitting import Judged, cross_validated
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.injected import BETWEEN, GRAPH, NODE, TWO
+from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN, without_swaps
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
 from auditcoder.bench.faultbench.scoring import Answer, calibration, interval, score
@@ -28,7 +28,8 @@ _NOTES = (
     "Remote: Top-1 where the fault is not in what the failing test called last.",
     "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
     "Covered: how much of what is at fault is named.",
-    "Beyond: failures that no set of parts repairs; abstained: how often nothing is named then.",
+    "Beyond: failures that no set of parts repairs: the check is wrong, for one.",
+    "Abstained: how often nothing is named for those.",
     "Weights and limits are those of all tasks but the one that they are judged on.",
     "The interval is of 1,000 draws of whole tasks.",
 )
@@ -115,11 +116,11 @@ def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> l
     rows = [_found(kind, [(c, j) for c, j in pairs if c.fault == kind]) for kind in kinds]
     places = [
         _found(where, [(c, j) for c, j in pairs if c.where == where])
-        for where in (NODE, GRAPH, TWO, BETWEEN)
+        for where in (NODE, GRAPH, TWO, BETWEEN, CHECK)
     ]
     notes = (
         "First: how often the first part that is named is one whose code was changed.",
-        "All: how often exactly those are named.",
+        "All: how often exactly those are named; none, where a check is wrong.",
         "As an interface: how often a value between two parts is named, one of them changed.",
     )
     columns = ("", "failures", "first", "all", "as an interface", "rules", "traceback")
