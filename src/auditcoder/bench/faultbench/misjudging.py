@@ -47,7 +47,7 @@ def another(value: Any) -> Any:
 
 def _other_text(text: str) -> str:
     """Write one more where the text is a number, else turn its lines, words or letters around."""
-    if text.strip().lstrip("-").isdecimal():
+    if text.strip().removeprefix("-").isdecimal():
         return text.replace(text.strip(), str(int(text) + 1))
     for parts, joined in ((text.splitlines(), "\n"), (text.split(), " "), (list(text), "")):
         if parts != parts[::-1]:
