@@ -119,8 +119,8 @@ def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> No
     asks = GOOD_ADD.replace("    return", "    bytearray(160 << 20)\n    return")
     told = weighed(sandbox, limited, script("KEPT = []\n" + hoards, asks), second_opinions=False)
     clues = {str(clue.check): clue.message for clue in evidence(told, CheckKind.CLUE)}
-    assert "of the memory" in clues["S1.watched"]
-    assert "of the memory" not in clues["S2.watched"]
+    assert "most of the memory" in clues["S1.watched"]
+    assert "most of the memory" not in clues["S2.watched"]
 
 
 def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:

@@ -269,6 +269,8 @@ def test_what_a_class_sets_up_is_there_and_skipped_tests_are_no_failures(sandbox
         {"calls": [{"node": "f", "parent": None, "step": 5}]},
         {"calls": [{"node": "f", "parent": None, "step": 0, "came_from": {"x": 3}}]},
         {"calls": [{"node": "f", "parent": None, "step": 0, "refused": [-5]}]},
+        {"calls": [{"node": "f", "parent": None, "step": 0, "held": 10**400}]},
+        {"calls": [{"node": "f", "parent": None, "step": 0, "left": -(10**400)}]},
         {"steps": [{"test": "", "line": 1, "fine": False, "sources": [
             {"text": "x", "same": True, "calls": [99]}]}]},
         {"files": [{"path": "a", "writing": True, "step": 0, "call": 44}]},

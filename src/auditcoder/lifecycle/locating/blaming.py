@@ -5,7 +5,7 @@ provided the value: the call that made it, or else whoever passed it on. A promi
 in a case that comes out right is itself wrong, and blames nobody.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from auditcoder.domain.contract import Contract
@@ -15,8 +15,8 @@ from auditcoder.lifecycle.locating.spectra import Counts, counted, ochiai
 from auditcoder.lifecycle.locating.watching import Call, Observation
 
 _LONG = 0.5
-_MUCH = 64 << 20
-"""Seconds, and bytes: what took less did not fail because of it."""
+_MUCH = 1 << 20
+"""Seconds, and bytes where memory ran out: what took less did not fail because of it."""
 
 
 _OWN = frozenset({Kind.WRONG_TYPE, Kind.BROKE_PROMISE})
@@ -118,19 +118,36 @@ def cost_signs(seen: Observation) -> Iterator[Sign]:
     """Say where the time and the memory of failing cases went, where it was much."""
     failed = seen.failed_tests
     calls = [call for call in seen.calls if seen.test_of(call) in failed]
-    seconds: dict[str, float] = {}
-    held: dict[str, float] = {}
-    for call in calls:
-        seconds[call.node] = seconds.get(call.node, 0.0) + (call.seconds or 0.0)
-        held[call.node] = held.get(call.node, 0.0) + (call.held or 0)
-        if call.parent is not None:
-            above = seen.calls[call.parent].node
-            seconds[above] = seconds.get(above, 0.0) - (call.seconds or 0.0)
-    for own, much in ((seconds, _LONG), (held, _MUCH)):
+    for kind, own, much in (
+        (Kind.TOOK_TIME, _seconds(seen, calls), _LONG),
+        (Kind.TOOK_MEMORY, _bytes(calls), _MUCH),
+    ):
         total = sum(own.values())
         for node, amount in own.items():
             if total >= much and amount > total / 2:
-                yield Sign(node, Kind.TOOK_MOST, strength=amount / total)
+                yield Sign(node, kind, strength=amount / total)
+
+
+def _seconds(seen: Observation, calls: Iterable[Call]) -> dict[str, float]:
+    """Return how long each function took, without what it called."""
+    own: dict[str, float] = {}
+    for call in calls:
+        own[call.node] = own.get(call.node, 0.0) + (call.seconds or 0.0)
+        if call.parent is not None:
+            above = seen.calls[call.parent].node
+            own[above] = own.get(above, 0.0) - (call.seconds or 0.0)
+    return own
+
+
+def _bytes(calls: Iterable[Call]) -> dict[str, float]:
+    """Return what each function held: what its calls left, and the most that one had beyond it."""
+    left: dict[str, float] = {}
+    beyond: dict[str, float] = {}
+    for call in calls:
+        stays = max(0, call.left)
+        left[call.node] = left.get(call.node, 0.0) + stays
+        beyond[call.node] = max(beyond.get(call.node, 0.0), (call.held or 0) - stays)
+    return {node: amount + beyond[node] for node, amount in left.items()}
 
 
 def spectrum(seen: Observation) -> dict[str, Counts]:

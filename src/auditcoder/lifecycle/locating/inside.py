@@ -37,6 +37,8 @@ _SLOW = 0.05
 _SHORT, _LONG = 200, 4000
 _REPEATED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _RETURNING = {opcode.opmap[n] for n in ("RETURN_VALUE", "RETURN_CONST") if n in opcode.opmap}
+_OFTEN = 0.005
+"""Seconds between two looks at how much memory there is left."""
 _ITEMS = 20
 """Items of a collection that are looked at to say what it holds."""
 
@@ -164,27 +166,45 @@ class Begun:
         self.at = time.perf_counter()
 
 
+class TooMuch(MemoryError):
+    """The candidate took more memory than it may."""
+
+
 class Memory:
-    """Says what each call took beyond what was there as it began, without what it called.
+    """Says what each call took, without what it called: what it left, and the most at a time.
 
     From one event to the next, all that is taken belongs to the innermost call. Only where memory
-    ran out: it makes everything slower.
+    ran out: it makes everything slower. Whoever takes more than `allowed` is told that there is
+    none left while there is: with none at all, Python itself can hang.
     """
 
-    def __init__(self, on: bool) -> None:
-        self._on = on
+    def __init__(self, allowed: int) -> None:
+        self.limited = False
+        """Whether the candidate is running."""
+        self._allowed = allowed
         self._before = 0
-        if on:
+        if allowed:
             tracemalloc.start(1)
+            signal.signal(signal.SIGPROF, self._look)
+            signal.setitimer(signal.ITIMER_PROF, _OFTEN, _OFTEN)
+
+    def _look(self, *_: object) -> None:
+        if self.limited and tracemalloc.get_traced_memory()[1] > self._allowed:
+            self.limited = False
+            raise TooMuch
 
     def belongs_to(self, call: dict[str, Any] | None) -> None:
-        """Put down to a call what was taken since the last event."""
-        if not self._on:
+        """Put down to a call, or to nobody, what was taken since the last event."""
+        if not self._allowed:
             return
         now, most = tracemalloc.get_traced_memory()
         if call is not None:
-            call["held"] = max(call.get("held", 0), most - self._before)
+            left = call.get("left", 0)
+            call["held"] = max(call.get("held", 0), left + most - self._before)
+            call["left"] = left + now - self._before
         self._before = now
+        if self.limited:
+            self._look()
         tracemalloc.reset_peak()
 
 
@@ -203,7 +223,7 @@ class Calls:
         self._first = 0
         self._owned = owned
         self._promises = promises
-        self._memory = memory
+        self.memory = memory
         self._open: list[Begun] = []
         self._going: dict[int, types.FrameType] = {}
         self._states = 0
@@ -243,9 +263,15 @@ class Calls:
             if event == "call":
                 node = self._owned.get(frame.f_code)
                 if node is not None and not self._goes_on(frame) and not self._full:
+                    self.memory.belongs_to(self._innermost_note)
                     self._begun(frame, node)
+                    self.memory.belongs_to(None)  # what these notes took
             elif event == "return" and self._open and self._open[-1].frame is frame:
+                self.memory.belongs_to(self._innermost_note)
                 self._ended(frame, value)
+                self.memory.belongs_to(None)
+        except TooMuch:
+            raise
         except Exception:
             self.cut = True
 
@@ -258,7 +284,6 @@ class Calls:
         return known
 
     def _begun(self, frame: types.FrameType, node: str) -> None:
-        self._memory.belongs_to(self._innermost_note)
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = {name: frame.f_locals.get(name) for name in names}
@@ -277,14 +302,12 @@ class Calls:
             note["refused"] = self._promises.broken(node, "requires", begun.given)
         self.noted.append(note)
         self._open.append(begun)
-        self._memory.belongs_to(None)  # what these notes took
         begun.at = time.perf_counter()
 
     def _ended(self, frame: types.FrameType, value: object) -> None:
         begun = self._open.pop()
         call = self.noted[begun.number]
         call["seconds"] = time.perf_counter() - begun.at
-        self._memory.belongs_to(call)
         if frame.f_code.co_flags & _REPEATED:
             return  # what it yields is not what it returns
         # An exception that leaves a function looks like None that is returned.
@@ -433,11 +456,13 @@ class Listener:
     def begun(self) -> None:
         """A step begins: what is called now is called by it."""
         self._calls.step = len(self.steps)
+        self._calls.memory.limited = True
 
     def done(
         self, test: str, line: int, simple: bool, texts: tuple[str, ...], scope: dict[str, Any]
     ) -> None:
         """A step came to its end."""
+        self._calls.memory.limited = False
         if simple and len(self.steps) < _MOST_STEPS:
             made = self._sources(texts, scope)
             self.steps.append({"test": test, "line": line, "fine": True, "sources": made})
@@ -447,6 +472,7 @@ class Listener:
         self, test: str, line: int, _simple: bool, texts: tuple[str, ...], scope: dict[str, Any]
     ) -> None:
         """A step ended with an exception."""
+        self._calls.memory.limited = False
         error = sys.exc_info()[1]
         assert error is not None
         if isinstance(error, unittest.SkipTest):

@@ -19,8 +19,9 @@ from auditcoder.lifecycle.ports import Sandbox
 _SECONDS = 3.0
 _MEMORY = 1 << 30
 _NOTES = 256 << 20
-"""Bytes that watching may take itself, where that keeps nothing from failing as it did."""
+"""Bytes that watching may take itself."""
 _MOST_STEPS, _MOST_CALLS, _MOST_FILES = 2001, 12000, 2000
+_MOST_BYTES = 1 << 50
 
 
 class Source(Value):
@@ -69,7 +70,9 @@ class Call(Value):
     seconds: float | None = None
     """With what it called; None if it was cut off."""
     held: int | None = None
-    """Bytes that it took, without what it called; None if nobody looked."""
+    """The most bytes that it took at a time, without what it called; None if nobody looked."""
+    left: int = 0
+    """Bytes that it took and did not give back."""
     wrote: tuple[str, ...] = ()
     """Attributes of its object that were other afterwards."""
 
@@ -144,11 +147,12 @@ NOTHING = Observation(loads="nothing came back")
 
 def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) -> Observation:
     """Drive a program through a trial; `nodes` are the functions to look at."""
+    looked_at = list(nodes)
     plan = {
-        "nodes": list(nodes),
+        "nodes": looked_at,
         "tests": trial.tests,
         "seconds": trial.seconds,
-        "memory": trial.memory_ran_out,
+        "memory": trial.memory_bytes if trial.memory_ran_out and looked_at else 0,
         "promises": dict(trial.promises),
     }
     files = {
@@ -157,12 +161,13 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
         inside.PLAN: msgspec.json.encode(plan),
     }
     rounds = 1 + max(1, len(trial.tests))
-    memory = trial.memory_bytes + (0 if trial.memory_ran_out else _NOTES)
     outcome = sandbox.run(
         Execution(
             source=_text(),
             action=RunFiles(inputs=files, artefacts=(inside.SEEN,)),
-            bounds=Bounds(seconds=rounds * trial.seconds + 2, memory_bytes=memory),
+            bounds=Bounds(
+                seconds=rounds * trial.seconds + 2, memory_bytes=trial.memory_bytes + _NOTES
+            ),
         )
     )
     told = outcome.artefacts[0].content if outcome.artefacts else None
@@ -196,6 +201,8 @@ def _sound_call(number: int, call: Call, steps: int) -> bool:
         -1 <= call.step <= steps
         and all(0 <= n < number for n in earlier)
         and all(n >= 0 for n in (*call.refused, *call.broke))
+        and abs(call.held or 0) <= _MOST_BYTES
+        and abs(call.left) <= _MOST_BYTES
     )
 
 
