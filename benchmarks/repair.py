@@ -11,22 +11,26 @@ in place of `bench run SUITE`, and `--faults FAULTS` says here what it is.
 """
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from auditcoder.bench.faultbench.injected import Injected
+from auditcoder.bench.faultbench.mending import run_of
 from auditcoder.bench.faultbench.records import read_lines
 from auditcoder.bench.report import manifests_table, result_of
 from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.events import Manifest, Outcome
 from auditcoder.domain.graph import named_in
+from auditcoder.domain.places import AtBranch
 from auditcoder.domain.tables import Row, Table
 from auditcoder.domain.trace import Trace, fold
-from auditcoder.domain.values import RunId
+from auditcoder.domain.values import Digest, RunId
 from auditcoder.exports import tables as written
-from auditcoder.interfaces.mending import SUITE
+from auditcoder.interfaces.reporting import word_on
 from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.transfer import verify_run
 from auditcoder.methods.solving import DEFAULT, started
@@ -35,16 +39,19 @@ from auditcoder.metrics.cost import Bill, add_up, bill
 from auditcoder.metrics.records import Path as RepairPath
 from auditcoder.metrics.statistics import discordant, mcnemar
 
+_ONE = 2
+"""Nodes of a plan with one part: the root, and it."""
 RESULTS = Path(__file__).parent / "results" / "repair.json"
 COLUMNS = (
-    *("runs of", "locator", "runs", "located", "rightly", "repaired where located"),
+    *("runs of", "locator", "runs", "located", "rightly", "then pass", "repaired where located"),
     *("pass their checks", "resolved", "region", "changed code", "tokens a run for repair"),
     *("a localised attempt", "a fallback attempt"),
 )
 NOTES = (
-    "located: LocCov; repaired where located: LRS; region: RRS; changed code: CCR",
-    "rightly: of those located, the share in which all that was named first is at fault",
-    "resolved: hidden tests; n/a where there are none",
+    "located: LocCov; repaired where located: LRS, n/a without hidden tests, as is resolved",
+    "rightly: of those located, the share in which the first repair's boundary holds a fault",
+    "then pass: of those located, the share that pass all checks in the end",
+    "region: RRS; changed code: CCR",
 )
 
 
@@ -52,10 +59,14 @@ class Repaired(NamedTuple):
     """One failing run as one locator had it repaired."""
 
     manifest: Manifest
+    first: Digest
+    """The program that failed at first."""
+    parts: int
+    """Of the plan that it had then."""
     facts: Facts
     bill: Bill
-    named: frozenset[str]
-    """What was named first."""
+    boundary: frozenset[str]
+    """What the first repair was bounded to; empty if none was."""
     resolved: bool | None
     """By hidden tests; None where there are none."""
 
@@ -74,20 +85,36 @@ def arm(path: Path) -> tuple[str, dict[RunId, Repaired]]:
             if manifest.method != DEFAULT:
                 continue
             trace = fold(store.read(run), store.blob)
-            judgement = next(iter(store.judgements(run)), None)
+            judgement = word_on(store, run, trace.head.digest)
             intact = verify_run(store, run).holds
             counted = facts(trace, store.blob, intact=intact, judgement=judgement)
-            if counted.failed_at_first:
-                final = result_of(trace, judgement).final if judgement else None
-                found[run] = Repaired(manifest, counted, bill(trace), _named(trace), final)
+            if counted.failed_at_first and trace.finish is not None:
+                found[run] = Repaired(
+                    manifest,
+                    trace.programs[0].program,
+                    _parts(trace),
+                    counted,
+                    bill(trace),
+                    _boundary(trace),
+                    result_of(trace, judgement).final if judgement else None,
+                )
     used = {one.manifest.settings.get("locator", "paper-rules") for one in found.values()}
     return " and ".join(sorted(used)) or path.stem, found
 
 
-def _named(trace: Trace) -> frozenset[str]:
-    answers = (answer.diagnosis for answer in trace.diagnoses)
-    first = next((found for found in answers if isinstance(found, Localised)), None)
-    return frozenset(named_in(first.target)) if first else frozenset()
+def _parts(trace: Trace) -> int:
+    """Count the responsibilities that were committed before the first program."""
+    until = trace.programs[0].when.seq
+    return sum(when.seq < until for when in trace.committed.values())
+
+
+def _boundary(trace: Trace) -> frozenset[str]:
+    """Return what the first localised repair might change as it was selected."""
+    for repair in trace.history:
+        if isinstance(repair.diagnosis, Localised):
+            target = repair.diagnosis.target
+            return frozenset(repair.region if isinstance(target, AtBranch) else named_in(target))
+    return frozenset()
 
 
 def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str, set[str]]) -> Row:
@@ -95,15 +122,16 @@ def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str,
     audit = summarise(one.facts for one in done)
     cost = add_up(one.bill for one in done)
     judged = [one.resolved for one in done if one.resolved is not None]
-    known = [(one.named, truth[one.facts.run]) for one in done if one.facts.run in truth]
-    right = [named <= causes for named, causes in known if named]
+    located = [one for one in done if one.facts.boundary is not None]
+    right = [bool(one.boundary & truth[one.facts.run]) for one in located if one.facts.run in truth]
     return Row(
         cells=(
             title,
             locator,
             len(done),
             audit.localisation_coverage.rate,
-            sum(right) / len(right) if right else None,
+            _share(right),
+            _share([one.passed for one in located]),
             audit.localised_repair_success.rate,
             sum(one.passed for one in done),
             sum(judged) if judged else None,
@@ -117,12 +145,24 @@ def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str,
     )
 
 
+def _share(holds: Sequence[bool]) -> float | None:
+    return sum(holds) / len(holds) if holds else None
+
+
+def paired(arms: Mapping[str, Mapping[RunId, Repaired]]) -> tuple[list[RunId], int]:
+    """Return the runs that began with the same program in every arm, and how many others."""
+    common = sorted(set.intersection(*(set(own) for own in arms.values())))
+    same = [run for run in common if len({own[run].first for own in arms.values()}) == 1]
+    return same, len(common) - len(same)
+
+
 def compared(
     arms: Mapping[str, Mapping[RunId, Repaired]], truth: Mapping[str, set[str]]
 ) -> Iterable[Table]:
     """Put the locators side by side on the runs that all of them have."""
-    common = sorted(set.intersection(*(set(own) for own in arms.values())))
-    several = [run for run in common if any(own[run].facts.nodes > 2 for own in arms.values())]
+    common, apart = paired(arms)
+    any_arm = next(iter(arms.values()))
+    several = [run for run in common if any_arm[run].parts > _ONE]
     groups = {"all": common, "several parts": several}
     rows = [
         line(title, locator, [own[run] for run in runs], truth)
@@ -135,7 +175,7 @@ def compared(
         columns=COLUMNS,
         rows=tuple(rows),
         labels=2,
-        notes=NOTES,
+        notes=(*NOTES, f"left out: {apart} runs that did not begin with the same program"),
     )
     first, *others = arms
     pairs = []
@@ -158,19 +198,28 @@ def compared(
     yield manifests_table(made)
 
 
-def main() -> None:
+def main() -> int:
     """Read the stores, compare, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("stores", type=Path, nargs="+")
     parser.add_argument("--faults", type=Path)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    faults = read_lines(options.faults, Injected) if options.faults else []
-    truth = {f"{SUITE}.{fault.id}": {str(node) for node in fault.nodes} for fault in faults}
-    tables = list(compared(dict(arm(path) for path in options.stores), truth))
+    try:
+        arms = [arm(path) for path in options.stores]
+        faults = read_lines(options.faults, Injected) if options.faults else []
+    except AuditCoderError as error:
+        parser.error(f"{error} [{error.code}]")
+    if len({name for name, _ in arms}) < len(arms):
+        parser.error("two of these stores have the same locator")
+    if not paired(dict(arms))[0]:
+        parser.error("these stores have no failing run in common")
+    truth = {str(run_of(fault)): {str(node) for node in fault.nodes} for fault in faults}
+    tables = list(compared(dict(arms), truth))
     print(written.as_text(tables))
     options.out.write_text(written.as_json(tables), encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -68,6 +68,10 @@ def test_runs_begin_with_a_fault_and_are_repaired_once(
         asked = len(server.asked)
         assert run(*repaired).json == said.json
         assert len(server.asked) == asked
+    otherwise = run(*repaired, "--locator", "paper-rules")
+    assert "bench.differs" in otherwise.err
+    faults.write_bytes(b"")
+    assert "faults.none" in run(*repaired).err
     runs = run("runs", "--json").json["runs"]
     assert all(run("replay", one["run"]).code == Exit.OK for one in runs)
 

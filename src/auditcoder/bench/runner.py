@@ -14,6 +14,7 @@ from auditcoder.bench.problem import Problem
 from auditcoder.domain.chain import EMPTY
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.task import Task
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Digest, RunId
 from auditcoder.lifecycle.ports import Sandbox, TraceStore
@@ -99,29 +100,27 @@ def perform(tools: Tools, ledger: Ledger, job: Job, problem: Problem, options: O
     if ledger.head(job.run) == EMPTY:
         found = start(tools, problem.task, options, job.run, named=job.method)
     else:
-        _refuse_another(tools, ledger, job, problem, options)
+        refuse_another(tools, job.run, problem.task, options, job.method)
         found = resume(tools, job.run)
     return _done(job, found, judged(ledger, tools.sandbox, job, problem), before)
 
 
-def _refuse_another(
-    tools: Tools, ledger: Ledger, job: Job, problem: Problem, options: Options
-) -> None:
-    """Refuse to take a run for this job's that was made in another way, or for another text."""
-    begun = started(ledger, job.run)
-    chosen = method(job.method).settle(options)
-    now = manifest_for(chosen, tools.model, tools.sandbox, job.method)
+def refuse_another(tools: Tools, run: RunId, task: Task, options: Options, named: str) -> None:
+    """Refuse to take a run for the wanted one that was made in another way, or for another text."""
+    begun = started(tools.store, run)
+    chosen = method(named).settle(options)
+    now = manifest_for(chosen, tools.model, tools.sandbox, named)
     differing = [
         name
         for name in ("model", "weights", "decoding", "prompts", "settings", "seed")
         if getattr(begun.manifest, name) != getattr(now, name)
     ]
-    if begun.task != problem.task:
+    if begun.task != task:
         differing.append("task")
     if differing:
         raise RecordRefused(
             "bench.differs",
-            f"run {job.run} is there, but was made otherwise: {', '.join(differing)}",
+            f"run {run} is there, but was made otherwise: {', '.join(differing)}",
             "give an experiment with other settings a store of its own",
         )
 

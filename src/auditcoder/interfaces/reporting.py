@@ -51,7 +51,7 @@ def look_at(ledger: Ledger, runs: Iterable[RunId]) -> Found:
     alone: list[tuple[RunId, list[Table]]] = []
     for run in runs:
         trace = fold(ledger.read(run), ledger.blob)
-        judgement = _word_on(ledger, run, trace.head.digest)
+        judgement = word_on(ledger, run, trace.head.digest)
         intact = verify_run(ledger, run).holds
         counted = facts(trace, ledger.blob, intact=intact, judgement=judgement)
         billed = bill(trace)
@@ -68,7 +68,8 @@ def _tables(audit: Audit, cost: Cost, most: int | None = 10) -> list[Table]:
     return [*audit_tables(audit), *cost_tables(cost, most)]
 
 
-def _word_on(ledger: Ledger, run: RunId, head: str) -> Judgement | None:
+def word_on(ledger: Ledger, run: RunId, head: str) -> Judgement | None:
+    """Return what the judge said of a run as it is now, if there was one."""
     return next((j for j in ledger.judgements(run) if j.head == head), None)
 
 

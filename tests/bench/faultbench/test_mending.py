@@ -7,13 +7,14 @@ import pytest
 from auditcoder.adapters.models.prefaced import PrefacedModel
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.faultbench.injected import BETWEEN, GRAPH, NODE, TWO, Injected
+from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO, Injected
 from auditcoder.bench.faultbench.material import Solved, program, programs
-from auditcoder.bench.faultbench.mending import opening, some_of
-from auditcoder.domain.errors import ModelMisconfigured
+from auditcoder.bench.faultbench.mending import opening, run_of, some_of
+from auditcoder.domain.errors import ModelMisconfigured, NotFound
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.request import Request
 from auditcoder.domain.usage import Usage
+from auditcoder.domain.values import is_run_id
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options
 from auditcoder.methods.solving import Solution, Tools, start
@@ -74,13 +75,32 @@ def test_given_answers_cost_nothing_and_all_others_are_asked_for() -> None:
 
 
 def test_so_many_of_each_program_the_same_ones_each_time() -> None:
+    known = {name: program(name, TEXT) for name in "ab"}
     faults = [
         fault({}, name, where, str(number))
-        for name in "ab"
+        for name in known
         for where in (NODE, TWO, BETWEEN)
         for number in range(5)
     ]
-    chosen = some_of(faults, 2)
+    chosen, unfit = some_of(faults, known, 2)
     assert [one.solved for one in chosen] == ["a", "a", "b", "b"]
-    assert some_of(reversed(faults), 2) == chosen
-    assert some_of([fault({}, "a", GRAPH), fault({}, "model|class")], 2) == []
+    assert unfit == 0
+    assert some_of(reversed(faults), known, 2) == (chosen, 0)
+    others = [fault({}, "a", GRAPH), fault({}, "a", CHECK), fault({}, "model|class")]
+    assert some_of(others, known, 2) == ([], 0)
+    with pytest.raises(NotFound) as gone:
+        some_of([fault({}, "gone")], known, 2)
+    assert gone.value.code == "faults.program"
+
+
+def test_a_root_that_is_another_plan_is_no_fault_of_this_one() -> None:
+    solved = program("sums", TEXT)
+    other = solved.codes[ROOT].replace("keep(", "list(", 1)
+    assert other != solved.codes[ROOT]
+    assert some_of([fault({ROOT: other})], {"sums": solved}, 1) == ([], 1)
+
+
+def test_every_fault_names_a_run() -> None:
+    pair = fault({}, more="+S2.off_by_one")
+    assert is_run_id(run_of(pair))
+    assert run_of(pair) != run_of(fault({}))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from auditcoder.bench.faultbench.building import PASSES, UNUSABLE
 from auditcoder.bench.faultbench.gathering import View
+from auditcoder.bench.faultbench.mending import SUITE
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
 from auditcoder.bench.faultbench.studying import study
 from auditcoder.domain.errors import NotFound
@@ -17,7 +18,7 @@ from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit_json, say
 from auditcoder.interfaces.faulting import Built, build, published
 from auditcoder.interfaces.locating import inject, look, made_with, read_noticed, write_weights
-from auditcoder.interfaces.mending import SUITE, failures, repair
+from auditcoder.interfaces.mending import failures, repair
 from auditcoder.interfaces.reporting import FORMS
 from auditcoder.lifecycle.workshop import WhichLocator
 
@@ -101,7 +102,7 @@ def _repair(options: Namespace) -> int:
         recall=options.recall,
         at_once=options.jobs,
     )
-    chosen = failures(Path(options.faults), options.each)
+    chosen = failures(Path(options.faults), options.each, aside)
     told = _Progress("failures", every=0)
     outcomes: Counter[str] = Counter()
     for number, found in enumerate(repair(experiment, chosen, aside), start=1):

@@ -1,0 +1,83 @@
+"""Repair, compared: two locators on the same failing runs, and nothing else."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import repair
+
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.values import RunId
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.workshop import Options, WhichLocator
+from auditcoder.methods.solving import Tools, start
+from tests.lifecycle.test_weighed import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, script
+from tests.support.scripts import Script, sandboxed
+
+
+@pytest.fixture(scope="module", name="stores")
+def _stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+    """Solve three tasks by each locator: one passes at once, one begins otherwise."""
+    folder = tmp_path_factory.mktemp("repair")
+    paths = folder / "rules.db", folder / "weighed.db"
+    worse = BAD_ADD.replace("1:", "2:")
+    for sandbox in sandboxed():
+        solve(sandbox, paths[0], WhichLocator.PAPER_RULES, BAD_ADD)
+        solve(sandbox, paths[1], WhichLocator.WEIGHED, worse)
+        yield paths
+
+
+def solve(sandbox: Sandbox, path: Path, locator: WhichLocator, apart: str) -> None:
+    store = SqliteStore(path)
+    for name, code in {"fails": BAD_ADD, "passes": GOOD_ADD, "apart": apart}.items():
+        answers = [Script(script(GOOD_READ, code))] * 40
+        tools = Tools(store, ScriptedModel(answers), sandbox)
+        start(tools, TASK, Options(locator=locator), RunId(name))
+    store.close()
+
+
+def rows(table: Any) -> list[dict[str, Any]]:
+    return [dict(zip(table.columns, row.cells, strict=True)) for row in table.rows]
+
+
+def test_only_runs_that_failed_from_the_same_program_are_compared(
+    stores: tuple[Path, Path],
+) -> None:
+    arms = dict(repair.arm(path) for path in stores)
+    assert set(arms) == {"paper-rules", "weighed"}
+    assert set(arms["weighed"]) == {"fails", "apart"}
+    assert repair.paired(arms) == (["fails"], 1)
+
+
+def test_what_each_did_stands_side_by_side(stores: tuple[Path, Path]) -> None:
+    arms = dict(repair.arm(path) for path in stores)
+    found = {}
+    for cause in ({"S2"}, {"S1"}):
+        by_locator, pairs, _ = repair.compared(arms, {"fails": cause})
+        weighed = next(r for r in rows(by_locator) if r["locator"] == "weighed")
+        found[tuple(cause)] = weighed["rightly"]
+        assert (weighed["runs"], weighed["located"], weighed["pass their checks"]) == (1, 1.0, 1)
+        assert weighed["resolved"] is None
+        assert weighed["a fallback attempt"] is None
+        assert weighed["region"] == pytest.approx(1 / 3)
+        assert [row["pairs"] for row in rows(pairs)] == [1]
+    assert found == {("S2",): 1.0, ("S1",): 0.0}
+
+
+@pytest.mark.parametrize("which", [(0, 0), (0, 2), (2, 0)])
+def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
+    stores: tuple[Path, Path],
+    which: tuple[int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    empty, out = tmp_path / "empty.db", tmp_path / "out.json"
+    SqliteStore(empty).close()
+    chosen = [str((*stores, empty)[place]) for place in which]
+    monkeypatch.setattr(sys, "argv", ["repair.py", *chosen, "--out", str(out)])
+    with pytest.raises(SystemExit):
+        repair.main()
+    assert not out.exists()
