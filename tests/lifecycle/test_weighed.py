@@ -14,6 +14,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import Outcome as Seen
 from auditcoder.domain.places import AtInterface, AtNode
+from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import Request
 from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Limits, Task
 from auditcoder.domain.usage import Phase
@@ -121,6 +122,42 @@ def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> No
     clues = {str(clue.check): clue.message for clue in evidence(told, CheckKind.CLUE)}
     assert "most of the memory" in clues["S1.watched"]
     assert "most of the memory" not in clues["S2.watched"]
+
+
+def test_time_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
+    hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=0.7))
+    endless = GOOD_ADD.replace("    return", "    while True: pass\n    return")
+    told = weighed(sandbox, hurried, script(GOOD_READ, endless), second_opinions=False)
+    first = told.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert first.target == AtNode(node=told.graph.promises["add"])
+    clues = {str(clue.check): clue.message for clue in evidence(told, CheckKind.CLUE)}
+    assert "most of the time" in clues["S2.watched"]
+
+
+def test_what_is_gone_before_it_can_be_watched_is_judged_by_its_traceback(
+    sandbox: Sandbox,
+) -> None:
+    gone = "LIMIT = 1 // 0\n" + GOOD_ADD.replace("sum(numbers)", "min(sum(numbers), LIMIT)")
+    told = weighed(sandbox, TASK, script(GOOD_READ, gone), second_opinions=False)
+    first = told.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert (first.rule, first.target) == ("R1", AtNode(node=told.graph.promises["add"]))
+    assert first.explanation.startswith("nobody could watch it fail: ")
+    assert told.solution.passed
+
+
+def test_what_a_repair_lost_with_is_tried_in_its_place_before_anybody_is_asked(
+    sandbox: Sandbox,
+) -> None:
+    checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
+    worse = python("def add(numbers):\n    return 0\n")
+    said = script(GOOD_READ, BAD_ADD, sketch=python(READ + checked + ROOT), repair_node=worse)
+    told = weighed(sandbox, TASK, said, second_opinions=False)
+    assert [t.decision for t in told.history][:1] == [Decision.REJECTED]
+    swaps = evidence(told, CheckKind.SWAP)
+    assert {str(swap.check) for swap in swaps} >= {"S1.swapped", "S2.swapped"}
+    assert (swaps[0].milliseconds or 0) > 0
 
 
 def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:

@@ -9,6 +9,7 @@ from auditcoder.bench.faultbench.fitting import (
     NOBODY,
     Learner,
     cross_validated,
+    fit_both,
     open_questions,
 )
 from auditcoder.bench.faultbench.gathering import Noticed
@@ -71,11 +72,30 @@ def test_no_failure_is_judged_by_weights_that_saw_its_task() -> None:
         assert judged[number].believed == pytest.approx(expected, abs=1e-3)
 
 
-def test_limits_are_chosen_where_answers_are_right_often_enough() -> None:
-    fitted = Learner(cases(300, told=1.0)).fit()
-    assert fitted.least == 0.2
-    doubtful = Learner(cases(300, told=0.6)).fit()
-    assert doubtful.least > 0.7
+def several(told: float) -> list[Noticed]:
+    """Let the next one be at fault as well, and have a sign of its own as often."""
+    found = []
+    for case in cases(300, told):
+        (first,) = case.truth
+        both = first, "fghf"["fgh".index(first) + 1]
+        found.append(replace(case, kind="multi", truth=both))
+    return found
+
+
+def test_others_are_named_only_above_a_limit_where_few_are_innocent() -> None:
+    assert Learner(several(told=1.0)).fit().each < Learner(several(told=0.3)).fit().each
+
+
+def test_what_was_never_seen_has_the_weight_that_it_has_elsewhere() -> None:
+    slow = {True: {"TOOK_TIME": 1.0}, False: {}}
+    programs = [
+        replace(case, rooted=True, signs={n: slow[bool(own)] for n, own in case.signs.items()})
+        for case in cases(50, told=0.9)
+    ]
+    fitted = fit_both([*cases(50, told=0.9), *programs])
+    classes, own = fitted.classes.looked.signs, fitted.programs.looked.signs
+    assert classes["TOOK_TIME"] == own["TOOK_TIME"] == own["TOOK_MEMORY"]
+    assert classes["RAISED"] == own["RAISED"] > 2.0
 
 
 def test_where_there_is_nothing_to_learn_from_nobody_is_named() -> None:

@@ -4,7 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.scoring import Answer, calibration, interval, score
+from auditcoder.bench.faultbench.scoring import (
+    Answer,
+    calibration,
+    calibration_of_answers,
+    interval,
+    score,
+)
 
 
 def case(number: int, kind: str, truth: tuple[str, ...], *, remote: bool = False) -> Noticed:
@@ -29,10 +35,12 @@ CASES = [
     case(3, "single", ("h",), remote=True),
     case(4, "multi", ("f", "g")),
     case(5, "multi", ("f", "g", "h")),
-    case(6, "interface", ("f",)),
+    case(6, "interface", ("<imports>",)),
     case(7, "unfixable", ()),
+    case(8, "unfixable", ()),
+    replace(case(9, "interface", ("f",)), fault="wrong shape"),
 ]
-ANSWERS: list[Answer] = [("f", "g"), (), ("f",), ("f", "h"), ("g",), ("f",), ()]
+ANSWERS: list[Answer] = [("f", "g"), (), ("f",), ("f", "h"), ("g",), ("f",), (), (), ("f",)]
 
 
 def test_by_hand() -> None:
@@ -46,6 +54,24 @@ def test_by_hand() -> None:
     assert found.inside == pytest.approx(1 / 2)
     assert found.covered == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert found.exact == 0.0
+    assert (found.remotes, found.beyond) == (2, 3)
+    assert found.abstained == pytest.approx(2 / 3)
+
+
+def test_methods_that_share_a_state_are_several() -> None:
+    shared = case(1, "interface", ("__init__", "f"))
+    found = score([shared], [("f",)])
+    assert (found.several, found.inside, found.covered, found.beyond) == (1, 1.0, 0.5, 0)
+
+
+def test_what_answers_say_of_themselves_by_hand() -> None:
+    cases, answers = CASES[3:5], [("f", "h"), ("g",)]
+    beliefs = [{"f": 0.95, "h": 0.85}, {"g": 0.75}]
+    found = calibration_of_answers(cases, answers, beliefs)
+    assert found is not None
+    assert found.error == pytest.approx((0.85 + 0.25) / 2)
+    assert found.brier == pytest.approx((0.85**2 + 0.25**2) / 2)
+    assert calibration_of_answers(cases, [(), ()], beliefs) is None
 
 
 def test_nothing_to_count_is_not_nought() -> None:

@@ -13,8 +13,8 @@ from tests.lifecycle.locating.test_rules import GRAPH, S1_1, S1_2, S2_1
 def answered(
     beliefs: list[Belief], seqs: tuple[int, ...] = (), case: Case | None = None
 ) -> Localised | Abstained:
-    """Answer with what is likelier than 0.5, and others from 0.8 on."""
-    return answer(case or CASE, beliefs, named(beliefs, 0.5, 0.8), seqs)
+    """Answer with what is likelier than 0.2, and others from 0.8 on."""
+    return answer(case or CASE, beliefs, named(beliefs, 0.8), seqs)
 
 
 CASE = Case(graph=GRAPH, agents={S1_1: "author:math", S2_1: "author:dp"}, program=(), local=())
@@ -65,9 +65,9 @@ def test_less_likely_is_less_sure() -> None:
 
 def test_what_is_not_likely_is_not_named_and_what_would_settle_it_is_said() -> None:
     tried = CASE._replace(swapped={S2_1: (2, Clue(signs={Kind.TRIED.name: 0.25}))})
-    found = answered([belief(S1_1, 0.45), belief(S2_1, 0.4)], (3,), tried)
+    found = answered([belief(S1_1, 0.15), belief(S2_1, 0.12)], (3,), tried)
     assert found == Abstained(
-        reason="nothing is likely enough: S1_1 (0.45) and S2_1 (0.40) come first;"
+        reason="nothing is likely enough: S1_1 (0.15) and S2_1 (0.12) come first;"
         " another implementation of S1_1 would tell",
         evidence=(3,),
     )

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from auditcoder.lifecycle.locating.believing import (
     weigh,
 )
 from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.weighed import fitted
 
 WEIGHTS = Weights(
     signs={"ALWAYS": -2.0, "RAISED": 1.0, "RAISED_FIRST": 2.0, "FINE": -1.5, "BEFORE": 0.1}
@@ -38,6 +40,27 @@ def test_what_has_no_weight_says_nothing() -> None:
     (belief,) = believe({"f": {"EMPTY": 1.0}}, WEIGHTS)
     assert math.isclose(belief.probability, logistic(-2.0))
     assert belief.points == ()
+
+
+def test_what_is_about_one_thing_is_said_once_and_never_on_the_wrong_side() -> None:
+    weights = Weights(signs={"ALWAYS": 0.0, "HEALS": 0.7, "MENDS": -1.4, "MENDS_SOME": 1.9,
+                             "TRIED": 2.7, "BROKE_PROMISE": -0.9, "FINE": 0.6})  # fmt: skip
+    (belief,) = believe({"f": {name: 1.0 for name in weights.signs if name != "ALWAYS"}}, weights)
+    assert belief.points == (Kind.HEALS.value,)
+    assert belief.speaks_against == ()
+
+
+@pytest.mark.parametrize("weights", [fitted().classes, fitted().programs])
+@given(data=st.data())
+def test_the_package_never_says_the_opposite_of_what_it_weighs(
+    weights: Fitted, data: st.DataObject
+) -> None:
+    names = data.draw(st.sets(st.sampled_from(sorted(Kind.__members__))))
+    for own in (weights.looked, weights.tried):
+        (belief,) = believe({"f": dict.fromkeys(names, 1.0)}, own)
+        pointing = {kind.value for kind in Kind if kind.points}
+        assert set(belief.points) <= pointing
+        assert not set(belief.speaks_against) & pointing
 
 
 @given(st.floats(-700, 700), st.floats(-700, 700))

@@ -98,6 +98,14 @@ class TestWhenItIsOpen:
         assert isinstance(found, Localised)
         assert found.target == AtNode(node=S1_1)
 
+    def test_what_passes_when_it_is_run_once_more_is_flaky_too(self) -> None:
+        passing = Clue(signs={}, passes=True)
+        again = case(looked={S2: {"BEFORE": 1.0}})._replace(swapped={S2: (71, passing)})
+        assert WEIGHED.unsettled(again) == ()
+        diagnosis = WEIGHED.locate(again)
+        assert isinstance(diagnosis, Abstained)
+        assert "flaky" in diagnosis.reason
+
     def test_what_passes_when_it_is_watched_is_flaky(self) -> None:
         flaky = case(looked={S2: {"RAISED": 1.0}}, passes=True)
         assert WEIGHED.unsettled(flaky) == ()
@@ -121,7 +129,6 @@ def test_the_weights_in_the_package_are_of_known_signs() -> None:
         assert part.looked.cases >= 1000
         assert part.tried.cases >= 500
         assert set(part.looked.signs) | set(part.tried.signs) <= known
-        assert 0 < part.least < 1
         assert 0 < part.each < 1
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.records import MULTI, SINGLE, UNFIXABLE
+from auditcoder.bench.faultbench.records import MULTI
 from auditcoder.lifecycle.locating.believing import (
     ALWAYS,
     PLAUSIBLE,
@@ -19,15 +19,17 @@ from auditcoder.lifecycle.locating.believing import (
     together,
     weigh,
 )
+from auditcoder.lifecycle.locating.signs import Kind
 
 _PENALTY = 1.0
 _LIMITS = tuple(step / 20 for step in range(4, 20))
-_RIGHT, _INSIDE = 0.975, 0.965
-"""How often answers must be right where the limits are chosen; elsewhere it will be less."""
+_INSIDE = 0.965
+"""How often all that is named must be at fault where the limit is chosen; elsewhere it is less."""
 _ROUNDS = 50
 _CLOSE = 1e-6
 
-NOBODY = Fitted(looked=Weights(signs={}), tried=Weights(signs={}), least=1.0, each=1.0)
+_NOTHING = Weights(signs={ALWAYS: -10.0})
+NOBODY = Fitted(looked=_NOTHING, tried=_NOTHING, each=1.0)
 """What names nobody, where there was nothing to learn from."""
 
 Believed = dict[str, float]
@@ -115,7 +117,6 @@ class Learner:
         return Fitted(
             looked=self._looked.told(looked, int(chosen.sum())),
             tried=self._tried.told(tried, int((chosen & self._was_tried).sum())),
-            least=self._least(likely, chosen),
             each=self._each(likely, chosen),
         )
 
@@ -139,19 +140,6 @@ class Learner:
             if chosen[number] and self._cases[number].kind == kind and lines.stop > lines.start:
                 yield likely[lines], self._looked.at_fault[lines]
 
-    def _least(self, likely: Any, chosen: Any) -> float:
-        """Return the lowest limit above which the likeliest is right often enough."""
-        first = [
-            (own.max(), bool(at_fault[own.argmax()]))
-            for kind in (SINGLE, UNFIXABLE)
-            for own, at_fault in self._chosen(likely, chosen, kind)
-        ]
-        for least in _LIMITS:
-            right = [holds for probability, holds in first if probability >= least]
-            if sum(right) >= _RIGHT * len(right):
-                return least
-        return _LIMITS[-1]
-
     def _each(self, likely: Any, chosen: Any) -> float:
         """Return the lowest limit above which all that is named is at fault often enough."""
         several = [
@@ -163,6 +151,27 @@ class Learner:
             if inside >= _INSIDE * len(several):
                 return each
         return _LIMITS[-1]
+
+
+_LIKE = {Kind.TOOK_MEMORY.name: Kind.TOOK_TIME.name}
+"""Signs that no failure of the study has, and what they are worth as much as."""
+
+
+def _completed(own: Fitted, other: Fitted) -> Fitted:
+    """Give signs that were never seen the weight that they have elsewhere."""
+    return Fitted(
+        looked=_with_more(own.looked, other.looked),
+        tried=_with_more(own.tried, other.tried),
+        each=own.each,
+    )
+
+
+def _with_more(own: Weights, other: Weights) -> Weights:
+    signs = {**other.signs, **own.signs}
+    for name, alike in _LIKE.items():
+        if alike in signs:
+            signs.setdefault(name, signs[alike])
+    return Weights(signs=dict(sorted(signs.items())), cases=own.cases)
 
 
 class _Both:
@@ -187,8 +196,11 @@ class _Both:
         return self._known[key]
 
     def all(self) -> FittedFor:
-        """Return what is learnt from everything."""
-        return FittedFor(classes=self._classes.fit(), programs=self._programs.fit())
+        """Return what is learnt from everything; what one never saw, it takes from the other."""
+        classes, programs = self._classes.fit(), self._programs.fit()
+        return FittedFor(
+            classes=_completed(classes, programs), programs=_completed(programs, classes)
+        )
 
 
 def fit_both(cases: Sequence[Noticed]) -> FittedFor:
@@ -203,13 +215,16 @@ class Judged(NamedTuple):
     answer: tuple[str, ...]
 
 
-def cross_validated(cases: Sequence[Noticed]) -> list[Judged]:
-    """Judge every failure by weights and limits of all tasks but its own."""
+def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[Judged]:
+    """Judge every failure by weights and limits of all tasks but its own.
+
+    Without what was `tried`, by what one watched run shows: the weights and limits stay the same.
+    """
     both, found = _Both(cases), []
     for case in cases:
         fitted = both.without(case)
-        beliefs = weigh(case.signs, case.swaps, fitted)
-        chosen = named(beliefs, fitted.least, fitted.each)
+        beliefs = weigh(case.signs, case.swaps if tried else None, fitted)
+        chosen = named(beliefs, fitted.each)
         believed = {belief.node: belief.probability for belief in beliefs}
         found.append(Judged(believed, tuple(belief.node for belief in chosen)))
     return found

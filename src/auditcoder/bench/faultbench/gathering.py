@@ -143,8 +143,8 @@ def gather_more(
     began = time.monotonic()
     failing, nodes = _failing(record, tests, view)
     tried = list(alternatives(record, others, plausible))
-    swaps = intervene(sandbox, failing, tried)
-    own = gathered(_named(sign, nodes) for sign in swaps)
+    found = intervene(sandbox, failing, tried)
+    own = gathered(_named(sign, nodes) for sign in found.signs)
     return replace(
         before,
         swaps={name: own.get(name, {}) for name in nodes.values()},

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.scoring import Answer
 from auditcoder.lifecycle.locating.signs import Kind
@@ -46,8 +44,3 @@ PLAIN: dict[str, Callable[[Noticed], Answer]] = {
     "slice": by_slice,
 }
 """Those that need no weights."""
-
-
-def without_swaps(case: Noticed) -> Noticed:
-    """Return the case as it is before other implementations are tried."""
-    return replace(case, swaps=None)

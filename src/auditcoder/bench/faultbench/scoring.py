@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.records import INTERFACE, MULTI, SINGLE, UNFIXABLE
+from auditcoder.bench.faultbench.truth import IMPORTS
 
 Answer = tuple[str, ...]
 """The methods that are named, the likeliest first; none is an abstention."""
@@ -29,6 +30,7 @@ class Scores(NamedTuple):
     """How often there is an answer."""
     precision: float | None
     """Of the answers: how often the first named is right."""
+    remotes: int
     remote: float | None
     """Top-1 where the fault is not in the method that was called last."""
     several: int
@@ -47,16 +49,18 @@ def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
     """Score answers, one a failure."""
     pairs = list(zip(cases, answers, strict=True))
     single = [(c, a) for c, a in pairs if c.kind == SINGLE]
-    multi = [(c, a) for c, a in pairs if c.kind == MULTI]
+    multi = [(c, a) for c, a in pairs if _needs_several(c)]
+    remote = [(c, a) for c, a in single if c.remote]
     given = [(c, a) for c, a in single if a]
     named = [(set(c.truth), set(a)) for c, a in multi if a]
-    beyond = [a for c, a in pairs if c.kind == UNFIXABLE or (c.kind == INTERFACE and not c.fault)]
+    beyond = [a for c, a in pairs if c.kind == UNFIXABLE or c.truth == (IMPORTS,)]
     return Scores(
         singles=len(single),
         top1=_mean(_first_right(c, a) for c, a in single),
         coverage=_mean(bool(a) for _, a in single),
         precision=_mean(_first_right(c, a) for c, a in given),
-        remote=_mean(_first_right(c, a) for c, a in single if c.remote),
+        remotes=len(remote),
+        remote=_mean(_first_right(c, a) for c, a in remote),
         several=len(multi),
         inside=_mean(answer <= truth for truth, answer in named),
         covered=_mean(len(set(c.truth) & set(a)) / len(c.truth) for c, a in multi),
@@ -64,6 +68,12 @@ def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
         beyond=len(beyond),
         abstained=_mean(not a for a in beyond),
     )
+
+
+def _needs_several(case: Noticed) -> bool:
+    """Whether several methods are at fault; in real failures, also where they share a state."""
+    shared = case.kind == INTERFACE and not case.fault and case.truth != (IMPORTS,)
+    return case.kind == MULTI or shared
 
 
 def _first_right(case: Noticed, answer: Answer) -> bool:
@@ -85,11 +95,28 @@ class Calibration(NamedTuple):
 
 def calibration(cases: Sequence[Noticed], beliefs: Sequence[Mapping[str, float]]) -> Calibration:
     """Compare beliefs about single methods with the truth."""
+    return _calibrated(
+        [
+            (probability, method in case.truth)
+            for case, own in zip(cases, beliefs, strict=True)
+            for method, probability in own.items()
+        ]
+    )
+
+
+def calibration_of_answers(
+    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Mapping[str, float]]
+) -> Calibration | None:
+    """Compare what an answer says of itself with how often all that it names is at fault."""
     pairs = [
-        (probability, method in case.truth)
-        for case, own in zip(cases, beliefs, strict=True)
-        for method, probability in own.items()
+        (min(own[method] for method in answer), set(answer) <= set(case.truth))
+        for case, answer, own in zip(cases, answers, beliefs, strict=True)
+        if answer
     ]
+    return _calibrated(pairs) if pairs else None
+
+
+def _calibrated(pairs: Sequence[tuple[float, bool]]) -> Calibration:
     bins: dict[int, list[tuple[float, bool]]] = {}
     for probability, holds in pairs:
         place = min(int(probability * _BINS), _BINS - 1)

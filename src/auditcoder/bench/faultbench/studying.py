@@ -10,22 +10,32 @@ from msgspec.structs import replace
 from auditcoder.bench.faultbench.fitting import Judged, cross_validated
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
-from auditcoder.bench.faultbench.locators import PLAIN, without_swaps
+from auditcoder.bench.faultbench.locators import PLAIN
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
-from auditcoder.bench.faultbench.scoring import Answer, calibration, interval, score
+from auditcoder.bench.faultbench.scoring import (
+    Answer,
+    Scores,
+    calibration,
+    calibration_of_answers,
+    interval,
+    score,
+)
 from auditcoder.domain.tables import Cell, Row, Table
+from auditcoder.lifecycle.locating.believing import CONFIDENT
 
 WEIGHED, LOOKED, RULES = "weighed", "weighed, nothing tried", "paper-rules"
 _REAL = "real failures"
 _COLUMNS = (
-    *("locator", "single", "Top-1", "Top-1, 95 %", "coverage", "precision", "remote"),
+    *("locator", "single", "Top-1", "Top-1, 95 %", "coverage", "precision"),
+    *("confident", "precision then", "remote", "Top-1 there"),
     *("several", "inside", "covered", "exact", "beyond", "abstained"),
-    *("Brier", "calibration error"),
+    *("Brier", "calibration error", "of answers"),
 )
 
 _NOTES = (
     "Top-1: of failures of one part; an abstention is wrong.",
-    "Remote: Top-1 where the fault is not in what the failing test called last.",
+    f"Confident: how often there is an answer with a probability of {CONFIDENT} or more.",
+    "Remote: the fault is not in what the failing test called last.",
     "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
     "Covered: how much of what is at fault is named.",
     "Beyond: failures that no set of parts repairs: the check is wrong, for one.",
@@ -38,15 +48,17 @@ _NOTES = (
 def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     """Return the tables of a study of these failures."""
     judged = cross_validated(cases)
-    looked = cross_validated([without_swaps(case) for case in cases])
+    looked = cross_validated(cases, tried=False)
     tables = [
         _compared(name, part, [judged[n] for n in numbers], [looked[n] for n in numbers])
         for name, numbers in _parts(cases).items()
         if (part := [cases[n] for n in numbers])
     ]
     for name, numbers in _parts(cases).items():
+        part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
+        tables.append(_intervals(name, part, [j.answer for j in own]))
         if name != _REAL:
-            tables += _by_kind(name, [cases[n] for n in numbers], [judged[n] for n in numbers])
+            tables += _by_kind(name, part, own)
     return [*tables, _cost(cases), _controls(cases, seed)]
 
 
@@ -88,16 +100,51 @@ def _row(
     found = score(cases, answers)
     apart = interval(cases, answers, lambda scores: scores.top1)
     between: Cell = f"{apart[0]:.3f} to {apart[1]:.3f}" if apart else None
-    sure = calibration(cases, beliefs) if beliefs else None
+    sure: Sequence[float | None] = (None, None)
+    well: Sequence[float | None] = (None, None, None)
+    if beliefs:
+        confident = score(cases, [_confident(*pair) for pair in zip(answers, beliefs, strict=True)])
+        sure = confident.coverage, confident.precision
+        of_answers = calibration_of_answers(cases, answers, beliefs)
+        well = *calibration(cases, beliefs), of_answers.error if of_answers else None
     return Row(
         cells=(
             *(name, found.singles, _round(found.top1), between),
-            *map(_round, (found.coverage, found.precision, found.remote)),
-            found.several,
+            *map(_round, (found.coverage, found.precision, *sure)),
+            *(found.remotes, _round(found.remote), found.several),
             *map(_round, (found.inside, found.covered, found.exact)),
             *(found.beyond, _round(found.abstained)),
-            *map(_round, sure or (None, None)),
+            *map(_round, well),
         )
+    )
+
+
+def _confident(answer: Answer, believed: dict[str, float]) -> Answer:
+    """Return an answer if a reviewer may rely on it."""
+    return answer if answer and believed[answer[0]] >= CONFIDENT else ()
+
+
+def _intervals(name: str, cases: Sequence[Noticed], answers: Sequence[Answer]) -> Table:
+    """Say how much each measure would be another on other tasks."""
+    found = score(cases, answers)
+    measures: dict[str, Callable[[Scores], float | None]] = {
+        "Top-1": lambda scores: scores.top1,
+        "precision": lambda scores: scores.precision,
+        "Top-1 where remote": lambda scores: scores.remote,
+        "several: inside": lambda scores: scores.inside,
+        "several: covered": lambda scores: scores.covered,
+    }
+    rows = []
+    for measure, take in measures.items():
+        apart = interval(cases, answers, take)
+        ends = (round(apart[0], 3), round(apart[1], 3)) if apart else (None, None)
+        rows.append(Row(cells=(measure, _round(take(found)), *ends)))
+    return Table(
+        name=f"intervals-{_slug(name)}",
+        title=f"How sure the measures are: {WEIGHED} on {name}",
+        columns=("measure", "value", "from", "to"),
+        rows=tuple(rows),
+        notes=("95 % of 1,000 draws of whole tasks",),
     )
 
 
@@ -120,7 +167,7 @@ def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> l
     ]
     notes = (
         "First: how often the first part that is named is one whose code was changed.",
-        "All: how often exactly those are named; none, where a check is wrong.",
+        "All: how often exactly those are named. Where a check is wrong, naming none is right.",
         "As an interface: how often a value between two parts is named, one of them changed.",
     )
     columns = ("", "failures", "first", "all", "as an interface", "rules", "traceback")
@@ -146,17 +193,23 @@ def _found(name: str, pairs: Sequence[tuple[Noticed, Judged]]) -> Row:
     def share(right: Callable[[Noticed, Judged], bool]) -> float | None:
         return _round(sum(right(c, j) for c, j in pairs) / len(pairs)) if pairs else None
 
+    blamed = [(c, j) for c, j in pairs if c.truth]
     return Row(
         cells=(
             name,
             len(pairs),
-            share(lambda c, j: j.answer[:1] != () and j.answer[0] in c.truth),
+            share(lambda c, j: _first_right(c, j.answer)),
             share(lambda c, j: set(j.answer) == set(c.truth)),
-            share(as_interface),
-            share(lambda c, _: c.rules is not None and c.rules[:1] != () and c.rules[0] in c.truth),
-            share(lambda c, _: c.traceback in c.truth),
+            share(as_interface) if blamed else None,
+            share(lambda c, _: c.rules is not None and _first_right(c, c.rules)),
+            share(lambda c, _: _first_right(c, (c.traceback,) if c.traceback else ())),
         )
     )
+
+
+def _first_right(case: Noticed, answer: Answer) -> bool:
+    """Whether what is named first is at fault; where nothing is, whether nothing is named."""
+    return answer[0] in case.truth if answer and case.truth else not (answer or case.truth)
 
 
 def as_interface(case: Noticed, judged: Judged) -> bool:

@@ -163,6 +163,8 @@ def _transaction(t: Transaction) -> None:
                 f"  {found.rule} points to {place(found.target)} with {found.level.value}"
                 f" confidence{chance}, on events {', '.join(map(str, found.evidence))}"
             )
+            if found.explanation:
+                say(f"  reasons       {one_line(found.explanation)}")
         case abstained:
             say(f"  no boundary: {one_line(abstained.reason)}")
     say(f"  could change  {', '.join(t.region)}")

@@ -11,11 +11,11 @@ from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
 from auditcoder.domain.graph import region_of
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
-from auditcoder.lifecycle.locating.believing import SURE, Belief
+from auditcoder.lifecycle.locating.believing import CONFIDENT, SURE, Belief
 from auditcoder.lifecycle.locating.case import Case, localised
 from auditcoder.lifecycle.locating.signs import Kind
 
-_LEVELS = ((0.9, Level.HIGH), (0.7, Level.MEDIUM), (0.0, Level.LOW))
+_LEVELS = ((SURE, Level.HIGH), (CONFIDENT, Level.MEDIUM), (0.0, Level.LOW))
 RULE = "weighed"
 _DOUBTFUL = 2
 """So many are named of those that more evidence would tell about."""

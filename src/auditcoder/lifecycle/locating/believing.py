@@ -15,10 +15,24 @@ ALWAYS = "ALWAYS"
 """The sign that every function has."""
 SURE = 0.9
 """So likely, or so unlikely, is clear enough."""
+CONFIDENT = 0.7
+"""From here on a reviewer may rely on an answer."""
+LEAST = 0.2
+"""What is less likely is not named. A boundary that is wrong costs a repair that is undone; none
+at all ends the run: it is worth trying one that is right in one of five."""
 PLAUSIBLE = 0.02
 """What is less likely is not worth a try."""
 _MENTIONED = 0.2
 """A sign that weighs less is not worth a reviewer's time."""
+_ALIKE = (
+    (Kind.HEALS, Kind.HEALS_OFTEN, Kind.MENDS, Kind.MENDS_OFTEN, Kind.MENDS_MANY, Kind.MENDS_SOME),
+    (Kind.HARMS, Kind.NO_MATTER, Kind.UNTRIED, Kind.TRIED),
+    (Kind.OTHER_HEALS, Kind.OTHER_MENDS),
+    (Kind.WROTE_ALONE, Kind.WROTE),
+    (Kind.RECENT, Kind.BEFORE),
+    (Kind.FINE, Kind.FINE_UNDER, Kind.FINE_WROTE),
+)
+"""Signs of one and the same thing, the most telling first."""
 
 
 class Weights(Value):
@@ -30,14 +44,11 @@ class Weights(Value):
 
 
 class Fitted(Value):
-    """The weights of both sets, and how likely what is named must be."""
+    """The weights of both sets, and how likely must be what is named beside the likeliest."""
 
     looked: Weights
     tried: Weights
-    least: float = 0.5
-    """The likeliest is not named if it is less likely than that."""
     each: float = 0.8
-    """Others are named beside it if they are this likely themselves."""
 
 
 class FittedFor(Value):
@@ -97,9 +108,9 @@ def together(
     return found
 
 
-def named(beliefs: Sequence[Belief], least: float, each: float) -> list[Belief]:
+def named(beliefs: Sequence[Belief], each: float) -> list[Belief]:
     """Return what is likely enough to be named; `beliefs` come the likeliest first."""
-    if not beliefs or beliefs[0].probability < least:
+    if not beliefs or beliefs[0].probability < LEAST:
         return []
     return [beliefs[0], *(b for b in beliefs[1:] if b.probability >= each)]
 
@@ -123,11 +134,26 @@ def logistic(score: float) -> float:
 
 
 def _said(weighed: Mapping[str, float], way: int) -> tuple[str, ...]:
-    """Say in words what weighs in one way; what is about the first failure and about any is one."""
-    by_kind: dict[Kind, float] = {}
+    """Say in words what weighs in one way; what is about the same thing is said once.
+
+    Signs of one thing share their weight as chance has it, so that single ones may even weigh
+    the wrong way: only what they weigh together is told, by the most telling of them.
+    """
+    groups: dict[tuple[Kind, ...], float] = {}
+    present = {kind_of(name) for name in weighed if name != ALWAYS}
     for name, weight in weighed.items():
         if name != ALWAYS:
             kind = kind_of(name)
-            by_kind[kind] = by_kind.get(kind, 0.0) + weight
-    chosen = [kind for kind, weight in by_kind.items() if way * weight >= _MENTIONED]
-    return tuple(kind.value for kind in sorted(chosen, key=lambda kind: -way * by_kind[kind]))
+            group = next((alike for alike in _ALIKE if kind in alike), (kind,))
+            groups[group] = groups.get(group, 0.0) + weight
+    told = sorted(((-way * weight, group) for group, weight in groups.items()), key=_by_weight)
+    firsts = [
+        next(kind for kind in group if kind in present)
+        for weight, group in told
+        if -weight >= _MENTIONED
+    ]
+    return tuple(kind.value for kind in firsts if kind.points == (way > 0))
+
+
+def _by_weight(told: tuple[float, tuple[Kind, ...]]) -> float:
+    return told[0]

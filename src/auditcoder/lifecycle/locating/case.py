@@ -35,10 +35,16 @@ class Clue(Value):
     """Nodes that do not take what this one hands over."""
     ran: Counts | None = None
     """How often it ran in failing and in passing cases."""
+    calls: int = 0
+    """How often it was called while it was watched."""
+    place: int | None = None
+    """The place of its first call among all that were watched; None if it was never called."""
     runs: int = 0
     """Of the sandbox, for this and what was noticed with it; told once."""
     passes: bool = False
-    """Whether what had failed passed when it was watched."""
+    """Whether what had failed passed when it was run again."""
+    blind: bool = False
+    """Whether the program was gone before any of its checks could be watched."""
 
 
 class Case(NamedTuple):

@@ -130,15 +130,13 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> No
     if not others:
         return
 
-    def run() -> dict[NodeId, dict[str, float]]:
-        found = gathered(intervene(workshop.sandbox, scene.failing, others))
-        return {scene.nodes[function]: own for function, own in found.items()}
-
-    tried = cache(lambda: _timed(run))
+    tried = cache(lambda: _timed(lambda: intervene(workshop.sandbox, scene.failing, others)))
 
     def clue(node: NodeId) -> tuple[Clue, float]:
         found, milliseconds = tried()
-        return Clue(signs=found.get(node, {}), runs=1 + len(others)), milliseconds
+        own = gathered(found.signs).get(functions[node], {})
+        runs = 1 if found.passes else 1 + len(others)
+        return Clue(signs=own, runs=runs, passes=found.passes), milliseconds
 
     said = "failing cases stay as they are with another implementation of it"
     _keep(workshop, scene, CheckKind.SWAP, "swapped", said, clue)
@@ -183,12 +181,16 @@ def _clue_of(scene: Scene, found: Look, node: NodeId, signs: dict[str, float]) -
         if scene.nodes.get(breach.provider) == node and breach.consumer in scene.nodes
     )
     function = next(f for f, n in scene.nodes.items() if n == node)
+    calls = [place for place, call in enumerate(found.seen.calls) if call.node == function]
     return Clue(
         signs=signs,
         hands_badly_to=tuple(dict.fromkeys(taker for taker in takers if taker != node)),
         ran=spectrum(found.seen).get(function),
+        calls=len(calls),
+        place=calls[0] if calls else None,
         runs=1,
         passes=found.seen.passes,
+        blind=bool(found.seen.loads),
     )
 
 

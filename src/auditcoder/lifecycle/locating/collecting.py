@@ -59,10 +59,18 @@ def _qualified(found: Iterable[Sign], functions: Iterable[str]) -> Iterator[Sign
     return (sign._replace(node=known.get(sign.node, sign.node)) for sign in found)
 
 
-def intervene(
-    sandbox: Sandbox, failing: Failing, others: Iterable[Alternative]
-) -> tuple[Sign, ...]:
+class Tried(NamedTuple):
+    """What putting other implementations in the functions' places showed."""
+
+    signs: tuple[Sign, ...]
+    passes: bool = False
+    """Whether the program itself passed this time: then nothing was tried."""
+
+
+def intervene(sandbox: Sandbox, failing: Failing, others: Iterable[Alternative]) -> Tried:
     """Put other implementations in the functions' places, and read what becomes of the failure."""
     before = watch(sandbox, failing.program, (), failing.trial)
+    if before.passes:
+        return Tried((), passes=True)
     swapped = swapping.swap(sandbox, failing.trial, before, others)
-    return tuple(swapping.signs(swapped, failing.functions, before.failing))
+    return Tried(tuple(swapping.signs(swapped, failing.functions, before.failing)))

@@ -181,6 +181,8 @@ class Memory:
     def __init__(self, allowed: int) -> None:
         self.limited = False
         """Whether the candidate is running."""
+        self.innermost: Callable[[], dict[str, Any] | None] = lambda: None
+        """Says which call is under way."""
         self._allowed = allowed
         self._before = 0
         if allowed:
@@ -191,20 +193,21 @@ class Memory:
     def _look(self, *_: object) -> None:
         if self.limited and tracemalloc.get_traced_memory()[1] > self._allowed:
             self.limited = False
+            # Whoever watches may be out of the way after this: it is put down now.
+            self.belongs_to(self.innermost())
             raise TooMuch
 
     def belongs_to(self, call: dict[str, Any] | None) -> None:
         """Put down to a call, or to nobody, what was taken since the last event."""
         if not self._allowed:
             return
+        self._look()
         now, most = tracemalloc.get_traced_memory()
         if call is not None:
             left = call.get("left", 0)
             call["held"] = max(call.get("held", 0), left + most - self._before)
             call["left"] = left + now - self._before
         self._before = now
-        if self.limited:
-            self._look()
         tracemalloc.reset_peak()
 
 
@@ -224,6 +227,7 @@ class Calls:
         self._owned = owned
         self._promises = promises
         self.memory = memory
+        memory.innermost = self._innermost_note
         self._open: list[Begun] = []
         self._going: dict[int, types.FrameType] = {}
         self._states = 0
@@ -254,7 +258,6 @@ class Calls:
         """The call that is under way, if one is."""
         return self._open[-1].number if self._open else None
 
-    @property
     def _innermost_note(self) -> dict[str, Any] | None:
         return self.noted[self._open[-1].number] if self._open else None
 
@@ -263,11 +266,11 @@ class Calls:
             if event == "call":
                 node = self._owned.get(frame.f_code)
                 if node is not None and not self._goes_on(frame) and not self._full:
-                    self.memory.belongs_to(self._innermost_note)
+                    self.memory.belongs_to(self._innermost_note())
                     self._begun(frame, node)
                     self.memory.belongs_to(None)  # what these notes took
             elif event == "return" and self._open and self._open[-1].frame is frame:
-                self.memory.belongs_to(self._innermost_note)
+                self.memory.belongs_to(self._innermost_note())
                 self._ended(frame, value)
                 self.memory.belongs_to(None)
         except TooMuch:

@@ -5,6 +5,7 @@ from functools import cache
 from importlib import resources
 
 import msgspec
+from msgspec.structs import replace
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
 from auditcoder.domain.evidence import CheckKind, Verdict
@@ -27,6 +28,7 @@ from auditcoder.lifecycle.locating.clues import (
     try_what_is_known,
     watch_it_fail,
 )
+from auditcoder.lifecycle.locating.rules import PaperRules
 from auditcoder.lifecycle.locating.signs import Kind
 
 _FITTED = "fitted-1.json"
@@ -63,21 +65,21 @@ class Weighed:
         seqs = tuple(s.seq for s in failing[:1])
         if case.graph.sole is not None:
             return _sole(case, case.graph.sole, seqs)
-        if not case.looked:
-            return Abstained(reason="nobody could watch it fail", evidence=seqs)
-        if any(clue.passes for _, clue in case.looked.values()):
-            reason = "what failed passes when it is watched: it is flaky, and no part is to blame"
+        if _flaky(case):
+            reason = "what failed passes when it is run again: it is flaky, and no part is to blame"
             return Abstained(reason=reason, evidence=seqs)
-        beliefs, weights = self._beliefs(case), self._weights(case)
-        chosen = named(beliefs, weights.least, weights.each)
+        if _blind(case):
+            return _by_rules(case)
+        beliefs = self._beliefs(case)
+        chosen = named(beliefs, self._weights(case).each)
         return answer(case, beliefs, chosen, seqs)
 
     def unsettled(self, case: Case) -> tuple[NodeId, ...]:
         """Everything until it was watched; then what may be at fault, the likeliest first."""
-        if case.graph.sole is not None or any(clue.passes for _, clue in case.looked.values()):
-            return ()
-        if not case.looked:
+        if not case.looked and case.graph.sole is None:
             return case.graph.order
+        if case.graph.sole is not None or _flaky(case) or _blind(case):
+            return ()
         beliefs = self._beliefs(case)
         if settled(beliefs):
             return ()
@@ -89,6 +91,23 @@ class Weighed:
     def _weights(self, case: Case) -> Fitted:
         has_root = case.graph.by_id[case.graph.root].contract is not None
         return self._known.programs if has_root else self._known.classes
+
+
+def _flaky(case: Case) -> bool:
+    return any(clue.passes for seen in (case.looked, case.swapped) for _, clue in seen.values())
+
+
+def _blind(case: Case) -> bool:
+    """Whether nobody could watch it fail: it is gone before its first check, say."""
+    return not case.looked or any(clue.blind for _, clue in case.looked.values())
+
+
+def _by_rules(case: Case) -> Diagnosis:
+    """Answer by what the failing check itself left: there is nothing else to weigh."""
+    found = PaperRules().locate(case)
+    if isinstance(found, Abstained):
+        return replace(found, reason=f"nobody could watch it fail, and {found.reason}")
+    return replace(found, explanation=f"nobody could watch it fail: {found.explanation}")
 
 
 def signs_of(case: Case) -> dict[str, dict[str, float]]:
