@@ -13,12 +13,14 @@ from auditcoder.domain.events import CheckRan, Located, ReplyRecorded, Transacti
 from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import Outcome as Seen
-from auditcoder.domain.places import AtInterface, AtNode
+from auditcoder.domain.places import AtInterface, AtNode, AtNodes
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import Request
 from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Limits, Task
 from auditcoder.domain.usage import Phase
-from auditcoder.lifecycle.locating import inside
+from auditcoder.lifecycle.locating import LOCATORS, inside
+from auditcoder.lifecycle.locating.believing import FittedFor
+from auditcoder.lifecycle.locating.weighed import Weighed, fitted
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
 from auditcoder.methods.solving import Tools, start
@@ -237,6 +239,51 @@ def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sa
     assert told.solution.passed
 
 
+def test_two_methods_at_fault_are_named_and_repaired_together(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bold = msgspec.structs.replace(fitted().classes, each=0.6)
+    weights = FittedFor(classes=bold, programs=bold)
+    monkeypatch.setitem(LOCATORS, WhichLocator.WEIGHED, lambda: Weighed(weights))
+    skeleton = (
+        "class Bag:\n    def __init__(self):\n        self.all = []\n"
+        '    def put(self, n):\n        """Put n in."""\n'
+        '    def most(self):\n        """Say which is the largest."""\n'
+    )
+    tests = (
+        "import unittest\nclass BagTest(unittest.TestCase):\n"
+        "    def test_put(self):\n        bag = Bag()\n        bag.put(2)\n"
+        "        self.assertEqual(bag.all, [2])\n"
+        "    def test_most(self):\n        bag = Bag()\n        bag.all = [1, 3, 2]\n"
+        "        self.assertEqual(bag.most(), 3)\n"
+    )
+    task = Task(
+        title="Bag",
+        statement=skeleton,
+        form=ClassForm(name="Bag", skeleton=skeleton),
+        examples=(CodeExample(code=tests),),
+    )
+    written = (
+        "class Bag:\n    def put(self, n):\n        self.all.push(n)\n"
+        "    def most(self):\n        return self.all.max()\n"
+    )
+    put = "class Bag:\n    def put(self, n):\n        self.all.append(n)\n"
+    most = "class Bag:\n    def most(self):\n        return max(self.all)\n"
+    said: Said = {
+        "methods": [python(written), python(put + most.removeprefix("class Bag:\n"))],
+        "method": lambda asked: python(put if "`put(" in asked.messages[-1].text else most),
+        "replan_node": finding(),
+        "repair_node": python(put + most.removeprefix("class Bag:\n")),
+    }
+    told = weighed(sandbox, task, said)
+    first = told.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert isinstance(first.target, AtNodes)
+    assert set(first.target.nodes) == {told.graph.promises["put"], told.graph.promises["most"]}
+    assert told.history[0].decision is Decision.ACCEPTED
+    assert told.solution.passed
+
+
 def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox) -> None:
     told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     for entries in range(1, len(told.raw.bodies), 3):
@@ -246,26 +293,39 @@ def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox
 
 
 class Breaking:
-    """The real sandbox until the program is watched; then it is gone."""
+    """The real sandbox until the program was driven so many times; then it is gone."""
 
-    def __init__(self, real: Sandbox) -> None:
+    def __init__(self, real: Sandbox, after: int) -> None:
         self._real = real
+        self._left = after
         self.kind = real.kind
 
     def run(self, execution: Execution) -> Seen:
         if inside.DRIVER in getattr(execution.action, "inputs", {}):
-            raise SandboxError("sandbox.gone", "the sandbox is gone")
+            if self._left == 0:
+                raise SandboxError("sandbox.gone", "the sandbox is gone")
+            self._left -= 1
         return self._real.run(execution)
 
     def close(self) -> None:
         """Leave the real one to its owner."""
 
 
-def test_a_sandbox_that_fails_is_our_fault_and_no_node_is_blamed(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("after", [0, 1, 2], ids=["watching", "running again", "swapping"])
+def test_a_sandbox_that_fails_is_our_fault_and_no_node_is_blamed(
+    sandbox: Sandbox, after: int
+) -> None:
     store = SqliteStore(":memory:")
-    model = ScriptedModel([Script(script(GOOD_READ, BAD_ADD))] * 20)
+    silent = (
+        stub("read(text: str) -> list[int]", "R."),
+        stub("add(numbers: list[int]) -> int", "A."),
+    )
+    said = script(GOOD_READ, BAD_ADD, sketch=python("".join(silent) + ROOT))
+    tools = Tools(store, ScriptedModel([Script(said)] * 20), Breaking(sandbox, after))
     with pytest.raises(SandboxError):
-        start(Tools(store, model, Breaking(sandbox)), TASK, Options(), RUN)
+        start(tools, TASK, Options(), RUN)
     events = take(store, RUN).events()
+    kinds = {e.evidence.kind for e in events if isinstance(e, CheckRan)}
     assert not [e for e in events if isinstance(e, Located)]
-    assert not [e for e in events if isinstance(e, CheckRan) and e.evidence.kind is CheckKind.CLUE]
+    assert CheckKind.SWAP not in kinds
+    assert (CheckKind.CLUE in kinds) == (after > 0)
