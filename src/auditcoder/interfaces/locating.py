@@ -123,6 +123,7 @@ def look(
     *,
     view: View = View.PROGRAM,
     spoiled: float = 0.0,
+    opinions: int | None = None,
 ) -> list[Noticed]:
     """Watch every failure, then try other implementations where that leaves something open."""
     cases = read_faults(faults)
@@ -130,14 +131,14 @@ def look(
     classes = any(isinstance(case, Injected) and "|" in case.solved for case in cases)
     published = read_published(data) if real or classes else None
     notes = Notes(out)
-    if any(n.kind != UNSEEN and n.view != view.value for n in notes.known.values()):
+    if any(_otherwise(noticed, view, opinions) for noticed in notes.known.values()):
         raise RecordUnreadable(
             "faults.view",
-            f"{out} holds what was noticed in another view",
+            f"{out} holds what was noticed in another view, or with other opinions",
             "name another file for this one",
         )
     with closing(_sandbox(say, classes=published is not None)) as sandbox:
-        looker = _Looker(sandbox, view, published, spoiled)
+        looker = _Looker(sandbox, view, published, spoiled, opinions)
         todo = [case for case in cases if case.id not in notes.known]
         for number, noticed in enumerate(LocalEngine(jobs).each(looker.look, todo), start=1):
             notes.keep(noticed)
@@ -155,6 +156,14 @@ def look(
     return notes.finish(list(by_id))
 
 
+def _otherwise(noticed: Noticed, view: View, opinions: int | None) -> bool:
+    """Whether something was looked at in another way than is wanted now."""
+    asked = noticed.swaps is not None and not noticed.fault
+    return noticed.kind != UNSEEN and (
+        noticed.view != view.value or (asked and noticed.opinions != opinions)
+    )
+
+
 def read_faults(path: Path) -> list[FaultRecord] | list[Injected]:
     """Read failures, real or injected; a file holds one kind."""
     first = path.read_bytes()[:_PEEK] if path.suffix != ".gz" and path.exists() else b""
@@ -167,8 +176,14 @@ class _Looker:
     """Looks at failures of either kind."""
 
     def __init__(
-        self, sandbox: Sandbox, view: View, published: Published | None, spoiled: float
+        self,
+        sandbox: Sandbox,
+        view: View,
+        published: Published | None,
+        spoiled: float,
+        opinions: int | None,
     ) -> None:
+        self._opinions = opinions
         self._sandbox = sandbox
         self._spoiled = spoiled
         self._view = view
@@ -183,6 +198,8 @@ class _Looker:
                 return replace(found, spoiled=self._spoiled if found.rooted else 0.0)
         else:
             found = gathering.gather(self._sandbox, case, self._tests(case), self._view)
+            if found and self._view is View.PROGRAM:
+                found = replace(found, rules=self._by_rules(case, found))
         return found or gathering.unseen(case.id)
 
     def look_more(self, asked: tuple[FaultRecord | Injected, Noticed, frozenset[str]]) -> Noticed:
@@ -195,7 +212,16 @@ class _Looker:
         assert self._published is not None
         others = self._published.others(case.task_id, case.model)
         tests = self._tests(case)
-        return gathering.gather_more(self._sandbox, case, tests, others, before, nodes, self._view)
+        return gathering.gather_more(
+            self._sandbox, case, tests, others, before, nodes, self._view, self._opinions
+        )
+
+    def _by_rules(self, case: FaultRecord, found: Noticed) -> tuple[str, ...]:
+        """Ask the paper's rules; of a class that is cut otherwise than its skeleton, R1 alone."""
+        assert self._published is not None
+        solved = _class(self._published, case.id)
+        named = noticing.by_rules(partial(_tools, self._sandbox), solved) if solved else None
+        return named if named is not None else tuple(filter(None, [found.traceback]))
 
     def _tests(self, case: FaultRecord) -> str:
         assert self._published is not None
@@ -248,6 +274,12 @@ def made_with(paths: Iterable[Path]) -> Table:
         columns=("what", "which"),
         rows=tuple(Row(cells=pair) for pair in (*versions.items(), *files)),
     )
+
+
+def held_out(path: Path, cases: Sequence[Noticed]) -> tuple[list[Noticed], list[Noticed]]:
+    """Part failures into those that are fitted on, and those of a file, which are not."""
+    names = {fault.id for fault in read_faults(path)}
+    return [c for c in cases if c.id not in names], [c for c in cases if c.id in names]
 
 
 def write_weights(path: Path, cases: Sequence[Noticed]) -> FittedFor:

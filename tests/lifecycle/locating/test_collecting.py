@@ -10,6 +10,7 @@ from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import (
     CallExample,
+    ClassForm,
     CodeExample,
     Example,
     FilesExample,
@@ -182,6 +183,36 @@ def test_a_name_that_is_missing_points_to_the_method_that_should_have_it(sandbox
     trial = Trial("b = Box()\nassert b.get() == 1\n")
     found = look(sandbox, Failing(program, ("Box.get", "Box.take"), trial))
     assert {Kind.LACKED, Kind.ABSENT} <= kinds(found, "Box.take")
+
+
+def test_who_is_called_in_a_way_that_it_cannot_be_is_named(sandbox: Sandbox) -> None:
+    found = looked(sandbox, GOOD.replace("def total(numbers)", "def total()"), task(CASES[0]))
+    assert Kind.MISCALLED in kinds(found, "total")
+    assert Kind.RAISED in kinds(found, "main")
+
+
+def test_what_must_always_hold_of_an_object_blames_who_broke_it_first(sandbox: Sandbox) -> None:
+    told = "A box.\n\n    invariant: self.n >= 0\n    invariant: nonsense(\n    "
+    skeleton = f'class Box:\n    """{told}"""\n'
+    box = """
+class Box:
+    def __init__(self):
+        self.n = 0
+    def put(self, n):
+        self.n += n
+    def take(self, n):
+        self.n -= n
+    def seen(self):
+        return self.n
+"""
+    use = "box = Box()\nbox.put(1)\nbox.take(2)\nassert box.seen() == 0\n"
+    asked = task(CodeExample(code=use), form=ClassForm(name="Box", skeleton=skeleton))
+    trial = trial_of(asked, asked.examples, GRAPH)
+    assert trial is not None
+    methods = {f"Box.{n}": Contract(name=n) for n in ("__init__", "put", "take", "seen")}
+    found = look(sandbox, Failing(box, tuple(methods), trial, methods))
+    broke = {sign.node for sign in found.signs if sign.kind is Kind.BROKE_INVARIANT}
+    assert broke == {"Box.take"}
 
 
 def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:

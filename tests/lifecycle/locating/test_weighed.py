@@ -123,12 +123,18 @@ def test_a_rejected_repair_is_lifted_to_the_branch_and_then_given_up() -> None:
     assert isinstance(WEIGHED.locate(clear._replace(tried=(node, branch))), Abstained)
 
 
+NEVER_SEEN = {"CALLED", "REJECTED_BY_OPINION", "ACCEPTED_BY_OPINION", "MISCALLED"}
+"""Signs that no failure of the study has; opinions are asked for by the paper's rules alone."""
+
+
 def test_the_weights_in_the_package_are_of_known_signs() -> None:
     known = {kind.name for kind in Kind} | {f"{kind.name}_FIRST" for kind in Kind} | {"ALWAYS"}
     for part in (fitted().classes, fitted().programs):
         assert part.looked.cases >= 1000
         assert part.tried.cases >= 500
         assert set(part.looked.signs) | set(part.tried.signs) <= known
+        weighed = {name.removesuffix("_FIRST") for name in part.tried.signs}
+        assert {kind.name for kind in Kind} - weighed <= NEVER_SEEN
         assert 0 < part.each < 1
 
 

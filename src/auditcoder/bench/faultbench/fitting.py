@@ -28,9 +28,8 @@ _INSIDE = 0.965
 _ROUNDS = 50
 _CLOSE = 1e-6
 
-_NOTHING = Weights(signs={ALWAYS: -10.0})
-NOBODY = Fitted(looked=_NOTHING, tried=_NOTHING, each=1.0)
-"""What names nobody, where there was nothing to learn from."""
+NOBODY = Fitted(looked=Weights(signs={}), tried=Weights(signs={}), each=1.0)
+"""What names nobody, where there was nothing to learn from: all of it is as likely as not."""
 
 Believed = dict[str, float]
 """How likely each method of one failure is at fault."""
@@ -153,7 +152,10 @@ class Learner:
         return _LIMITS[-1]
 
 
-_LIKE = {Kind.TOOK_MEMORY.name: Kind.TOOK_TIME.name}
+_LIKE = {
+    Kind.TOOK_MEMORY.name: Kind.TOOK_TIME.name,
+    Kind.BROKE_INVARIANT.name: Kind.BROKE_PROMISE.name,
+}
 """Signs that no failure of the study has, and what they are worth as much as."""
 
 
@@ -220,14 +222,16 @@ def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[Jud
 
     Without what was `tried`, by what one watched run shows: the weights and limits stay the same.
     """
-    both, found = _Both(cases), []
-    for case in cases:
-        fitted = both.without(case)
-        beliefs = weigh(case.signs, case.swaps if tried else None, fitted)
-        chosen = named(beliefs, fitted.each)
-        believed = {belief.node: belief.probability for belief in beliefs}
-        found.append(Judged(believed, tuple(belief.node for belief in chosen)))
-    return found
+    both = _Both(cases)
+    return [judge(case, both.without(case), tried=tried) for case in cases]
+
+
+def judge(case: Noticed, fitted: Fitted, *, tried: bool = True) -> Judged:
+    """Judge one failure by weights and limits."""
+    beliefs = weigh(case.signs, case.swaps if tried else None, fitted)
+    believed = {belief.node: belief.probability for belief in beliefs}
+    chosen = named(beliefs, fitted.each) if fitted != NOBODY else []
+    return Judged(believed, tuple(belief.node for belief in chosen))
 
 
 def open_questions(cases: Sequence[Noticed]) -> list[frozenset[str]]:

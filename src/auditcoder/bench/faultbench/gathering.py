@@ -4,6 +4,7 @@ The reference never takes part. What other models wrote for the same task may: i
 second opinion would be in use.
 """
 
+import random
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
@@ -18,12 +19,14 @@ from auditcoder.bench.faultbench.records import (
     Row,
 )
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
+from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle.forms import is_stub
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
 from auditcoder.lifecycle.locating.signs import Sign, gathered
 from auditcoder.lifecycle.locating.spectra import Counts, counted
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.watching import Trial
+from auditcoder.lifecycle.planning import skeleton
 from auditcoder.lifecycle.ports import Sandbox
 
 MOST_SWAPS = 3
@@ -73,6 +76,8 @@ class Noticed(Row):
     crossings: tuple[tuple[str, str], ...] = ()
     """Who handed to whom what that one does not take."""
     view: str = View.PROGRAM.value
+    opinions: int | None = None
+    """How many others were asked about each method, as chance had it; None: what most agree on."""
     spoiled: float = 0.0
     """The share of second opinions that were spoiled on purpose."""
     rooted: bool = False
@@ -104,9 +109,9 @@ def truth_of(record: FaultRecord, view: View) -> GroundTruth | None:
 def gather(
     sandbox: Sandbox, record: FaultRecord, tests: str, view: View = View.PROGRAM
 ) -> Noticed | None:
-    """Look at a failure, with one watched run; None where nothing fails in this view."""
+    """Look at a failure, with one watched run; None where nothing fails for sure in this view."""
     truth = truth_of(record, view)
-    if truth is None:
+    if truth is None or record.flaky:
         return None
     began = time.monotonic()
     seen_failing, seen_passing = _tests(record, view)
@@ -138,16 +143,18 @@ def gather_more(
     before: Noticed,
     plausible: Collection[str],
     view: View = View.PROGRAM,
+    opinions: int | None = None,
 ) -> Noticed:
     """Try what others wrote in the places of the methods that may be at fault."""
     began = time.monotonic()
     failing, nodes = _failing(record, tests, view)
-    tried = list(alternatives(record, others, plausible))
+    tried = list(alternatives(record, others, plausible, opinions))
     found = intervene(sandbox, failing, tried)
     own = gathered(_named(sign, nodes) for sign in found.signs)
     return replace(
         before,
         swaps={name: own.get(name, {}) for name in nodes.values()},
+        opinions=opinions,
         runs=before.runs + 1 + len(tried),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
@@ -158,7 +165,9 @@ def _failing(record: FaultRecord, tests: str, view: View) -> tuple[Failing, dict
     failing, passing = _tests(record, view)
     names = tuple(f"{t.test_class}.{t.test_name}" for t in (*failing, *passing))
     nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
-    return Failing(record.generated_code, tuple(nodes), Trial(tests, names)), nodes
+    form = ClassForm(name=record.class_name, skeleton=record.skeleton)
+    contracts = {f"{record.class_name}.{c.name}": c for c in skeleton.contracts(form)}
+    return Failing(record.generated_code, tuple(nodes), Trial(tests, names), contracts), nodes
 
 
 def _tests(record: FaultRecord, view: View) -> tuple[list[FailingTest], list[PassingTest]]:
@@ -179,9 +188,15 @@ def _named(sign: Sign, nodes: Mapping[str, str]) -> Sign:
 
 
 def alternatives(
-    record: FaultRecord, others: Iterable[str], plausible: Collection[str]
+    record: FaultRecord,
+    others: Iterable[str],
+    plausible: Collection[str],
+    opinions: int | None = None,
 ) -> Iterator[Alternative]:
-    """Yield the class with one method as others wrote it: what most of them agree on first."""
+    """Yield the class with one method as others wrote it: what most of them agree on first.
+
+    Or, of so many `opinions`, as chance has it: who is asked in use is one of many.
+    """
     name = record.class_name
     if class_in(record.generated_code, name) is None:
         return
@@ -192,10 +207,21 @@ def alternatives(
             if body and body != own.get(method):
                 known.setdefault(method, {}).setdefault(body, []).append(other)
     for place in (method for method in record.methods if method.name in plausible):
-        found = sorted(known.get(place.name, {}).values(), key=len, reverse=True)
-        for code, *_ in found[:MOST_SWAPS]:
+        found = list(known.get(place.name, {}).values())
+        if opinions is None:
+            found = sorted(found, key=len, reverse=True)[:MOST_SWAPS]
+        else:
+            found = _drawn(found, opinions, f"{record.id} {place.name}")
+        for code, *_ in found:
             program = splice(record.generated_code, code, name, [place.name])
             yield Alternative(f"{name}.{place.name}", program)
+
+
+def _drawn(found: list[list[str]], number: int, seed: str) -> list[list[str]]:
+    """Draw so many different answers; one that many gave is drawn as often."""
+    ballots = [place for place, alike in enumerate(found) for _ in alike]
+    random.Random(seed).shuffle(ballots)  # noqa: S311 - a draw, not a secret
+    return [found[place] for place in list(dict.fromkeys(ballots))[:number]]
 
 
 def _bodies(code: str, class_name: str) -> dict[str, str]:

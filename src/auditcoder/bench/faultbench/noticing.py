@@ -20,6 +20,7 @@ from auditcoder.lifecycle.locating.clues import try_others, watch_it_fail
 from auditcoder.lifecycle.locating.ranked import Traceback
 from auditcoder.lifecycle.locating.rules import PaperRules
 from auditcoder.lifecycle.locating.weighed import signs_of
+from auditcoder.lifecycle.loop import passes
 
 _KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 
@@ -56,6 +57,17 @@ def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
         ),
         rooted=solved.plan.graph.by_id[ROOT].contract is not None,
     )
+
+
+def by_rules(open_tools: Open, solved: Solved) -> tuple[str, ...] | None:
+    """Say which methods of a class that fails the paper's rules name; None if it does not fail."""
+    workshop = stage(open_tools(), solved, {}, frozenset())
+    if passes(workshop):
+        return None
+    case = case_of(workshop)
+    names = {n.id: n.contract.name for n in case.graph.nodes if n.contract}
+    found = _answer(case, PaperRules().locate(case))
+    return tuple(names[NodeId(node)] for node in found if node in names)
 
 
 def notice_more(

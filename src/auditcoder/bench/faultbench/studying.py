@@ -7,7 +7,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from auditcoder.bench.faultbench.fitting import Judged, cross_validated
+from auditcoder.bench.faultbench.fitting import Judged, cross_validated, judge
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN
@@ -21,7 +21,7 @@ from auditcoder.bench.faultbench.scoring import (
     score,
 )
 from auditcoder.domain.tables import Cell, Row, Table
-from auditcoder.lifecycle.locating.believing import CONFIDENT
+from auditcoder.lifecycle.locating.believing import CONFIDENT, FittedFor
 
 WEIGHED, LOOKED, RULES = "weighed", "weighed, nothing tried", "paper-rules"
 _REAL = "real failures"
@@ -57,9 +57,22 @@ def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     for name, numbers in _parts(cases).items():
         part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
         tables.append(_intervals(name, part, [j.answer for j in own]))
-        if name != _REAL:
+        if not name.startswith(_REAL):
             tables += _by_kind(name, part, own)
     return [*tables, _cost(cases), _controls(cases, seed)]
+
+
+def on_what_was_held_out(cases: Sequence[Noticed], fitted: FittedFor) -> Table:
+    """Say how weights do on failures that they were not fitted on, of whatever task."""
+    judged = [judge(case, fitted.programs if case.rooted else fitted.classes) for case in cases]
+    row = _row(WEIGHED, cases, [j.answer for j in judged], [j.believed for j in judged])
+    return Table(
+        name="held-out",
+        title="The weights that are kept, on failures that they were not fitted on",
+        columns=_COLUMNS,
+        rows=(row,),
+        notes=(*_NOTES[:-2], "Other answers to the same tasks were fitted on."),
+    )
 
 
 def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
@@ -68,7 +81,8 @@ def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
     for number, case in enumerate(cases):
         solved = "classes" if case.task.startswith("ClassEval") else "programs"
         spoiled = f", {case.spoiled:.0%} of opinions spoiled" if case.spoiled else ""
-        name = f"faults put into {solved}{spoiled}" if case.fault else _REAL
+        asked = f", {case.opinions} drawn at a time" if case.opinions else ""
+        name = f"faults put into {solved}{spoiled}" if case.fault else f"{_REAL}{asked}"
         parts.setdefault(name, []).append(number)
     return parts
 

@@ -9,7 +9,7 @@ from auditcoder.bench.faultbench.building import PASSES, UNUSABLE
 from auditcoder.bench.faultbench.gathering import View
 from auditcoder.bench.faultbench.mending import SUITE
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
-from auditcoder.bench.faultbench.studying import study
+from auditcoder.bench.faultbench.studying import on_what_was_held_out, study
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.values import digest
 from auditcoder.interfaces.benching import Experiment
@@ -17,7 +17,14 @@ from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit_json, say
 from auditcoder.interfaces.faulting import Built, build, published
-from auditcoder.interfaces.locating import inject, look, made_with, read_noticed, write_weights
+from auditcoder.interfaces.locating import (
+    held_out,
+    inject,
+    look,
+    made_with,
+    read_noticed,
+    write_weights,
+)
 from auditcoder.interfaces.mending import failures, repair
 from auditcoder.interfaces.reporting import FORMS
 from auditcoder.lifecycle.workshop import WhichLocator
@@ -67,6 +74,7 @@ def _look(options: Namespace) -> int:
         _Progress("failures"),
         view=View(options.view),
         spoiled=options.spoiled,
+        opinions=options.opinions,
     )
     tried = sum(noticed.swaps is not None for noticed in found)
     if options.json:
@@ -81,12 +89,17 @@ def _study(options: Namespace) -> int:
     cases = list(read_noticed(files))
     if not cases:
         raise NotFound("faults.missing", "there is no failure in these files")
+    tables = study(cases)
     if options.weights:
-        fitted = write_weights(Path(options.weights), cases)
+        kept = Path(options.held_out) if options.held_out else None
+        used, unused = held_out(kept, cases) if kept else (cases, [])
+        fitted = write_weights(Path(options.weights), used)
         classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
         aside(f"weights of {classes} + {programs} failures are in {options.weights}")
+        if unused:
+            tables.append(on_what_was_held_out(unused, fitted))
     form = "json" if options.json else options.form
-    deliver(FORMS[form]([*study(cases), made_with(files)]), options.out)
+    deliver(FORMS[form]([*tables, made_with(files)]), options.out)
     return Exit.OK
 
 

@@ -351,6 +351,13 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         default=0.0,
         help="put faults into this share of the second opinions on programs, too (default: 0)",
     )
+    look.add_argument(
+        "--opinions",
+        metavar="N",
+        type=_positive,
+        help="of real failures: try so many others' methods, as chance has it"
+        " (default: the three that most agree on)",
+    )
     _add_data(look)
     look.add_argument("--json", action="store_true", help="write JSON instead of text")
     study = actions.add_parser(
@@ -358,6 +365,11 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     study.add_argument("noticed", metavar="NOTICED", nargs="+", help="what `look` wrote")
     study.add_argument("--weights", metavar="FILE", help="also fit weights on all of it")
+    study.add_argument(
+        "--held-out",
+        metavar="FAULTS",
+        help="with --weights: do not fit on these failures, and say how the weights do on them",
+    )
     study.add_argument(
         "--as",
         dest="form",

@@ -19,7 +19,7 @@ _MUCH = 1 << 20
 """Seconds, and bytes where memory ran out: what took less did not fail because of it."""
 
 
-_OWN = frozenset({Kind.WRONG_TYPE, Kind.BROKE_PROMISE})
+_OWN = frozenset({Kind.WRONG_TYPE, Kind.BROKE_PROMISE, Kind.BROKE_INVARIANT})
 """What a function is blamed for only if nothing went wrong below it."""
 
 
@@ -77,6 +77,9 @@ class Blaming:
         if call.made and not fits(contract.returns, call.made):
             taker = self._takers.get(number) or self._caller(call)
             yield Breach(number, f"result of {call.node}", Kind.WRONG_TYPE, call.node, taker)
+        if call.unsettled:
+            what = f"invariants in {call.node}"
+            yield Breach(number, what, Kind.BROKE_INVARIANT, call.node, call.node)
         for clause in call.broke:
             what = f"ensures {clause} of {call.node}"
             yield Breach(number, what, Kind.BROKE_PROMISE, call.node, call.node)

@@ -14,6 +14,7 @@ import inspect
 import json
 import opcode
 import os
+import re
 import reprlib
 import signal
 import sys
@@ -109,8 +110,13 @@ def owners(code: types.CodeType, names: frozenset[str]) -> dict[types.CodeType, 
 class Promises:
     """Says which promises a call breaks: requirements as it begins, assurances as it ends."""
 
-    def __init__(self, told: dict[str, dict[str, list[str]]], space: dict[str, Any]) -> None:
+    def __init__(
+        self, told: dict[str, dict[str, list[str]]], invariants: list[str], space: dict[str, Any]
+    ) -> None:
         self._space = space
+        self._invariants = [self._compiled(text) for text in invariants]
+        self._unsound: dict[int, object] = {}
+        """Objects whose invariants were broken already, kept so that no other gets their place."""
         self._judged: dict[str, int] = {}
         self._known = {
             (node, which): [self._compiled(text) for text in texts]
@@ -142,6 +148,20 @@ class Promises:
         if time.perf_counter() - began > _SLOW:
             self._judged[node] = _MOST_JUDGED
         return found
+
+    def unsettled(self, owner: object) -> bool:
+        """Whether an object is no longer as it must always be, and was until now."""
+        if not self._invariants or id(owner) in self._unsound:
+            return False
+        try:
+            copied = copy.deepcopy(owner)
+        except Exception:  # what cannot be copied is the candidate's own
+            return False
+        names = {"self": copied}
+        broken = any(self._holds(promise, names) is False for promise in self._invariants)
+        if broken:
+            self._unsound[id(owner)] = owner
+        return broken
 
     def _holds(self, promise: types.CodeType | None, names: dict[str, Any]) -> bool | None:
         try:
@@ -316,6 +336,8 @@ class Calls:
         # An exception that leaves a function looks like None that is returned.
         if value is not None or frame.f_code.co_code[frame.f_lasti] in _RETURNING:
             self._returned(begun, call, value)
+        if call["parent"] is None and "self" in frame.f_locals:
+            call["unsettled"] = self._promises.unsettled(frame.f_locals["self"])
         if begun.state is not None:
             before, after = begun.state, self._state(frame.f_locals.get("self")) or {}
             call["wrote"] = sorted(
@@ -448,6 +470,12 @@ def _call(name: str, *told: object, scope: bool = False) -> ast.stmt:
     return ast.Expr(ast.Call(ast.Name(name, ast.Load()), arguments, []))
 
 
+def _named_in(error: TypeError) -> str:
+    """Return the function that was called in a way that it cannot be: `f() takes no arguments`."""
+    found = re.match(r"([\w.]+)\(\)", brief(error.args[0] if error.args else "").strip("'\""))
+    return found.group(1) if found else ""
+
+
 class Listener:
     """Hears how each step went."""
 
@@ -495,6 +523,7 @@ class Listener:
                 "sources": self._sources(texts, scope),
                 "frames": frames[-_MOST_FRAMES:],
                 "lacks": str(getattr(error, "name", None) or "") if lacking else "",
+                "names": _named_in(error) if isinstance(error, TypeError) else "",
             }
         )
         self._calls.step = len(self.steps)
@@ -607,7 +636,8 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     seen["loads"] = timed(plan["seconds"], load)
     if seen["loads"]:
         return
-    calls = Calls(owned, Promises(plan["promises"], space), Memory(plan["memory"]))
+    promises = Promises(plan["promises"], plan["invariants"], space)
+    calls = Calls(owned, promises, Memory(plan["memory"]))
     listener = Listener(calls, owned)
     files = Files(calls)
     seen |= {"steps": listener.steps, "calls": calls.noted, "files": files.noted}

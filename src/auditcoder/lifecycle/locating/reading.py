@@ -210,6 +210,8 @@ class Reader:
         """Follow what the step called, and the values that it saw."""
         if step.lacks:
             yield Sign(step.lacks, Kind.LACKED, first)
+        if step.names:
+            yield Sign(step.names, Kind.MISCALLED, first)
         if step.frames:
             yield from _along(step, first)
         elif called:

@@ -14,9 +14,11 @@ from auditcoder.domain.contract import Contract
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.task import (
     CallExample,
+    ClassForm,
     CodeExample,
     Example,
     FilesExample,
+    Form,
     FunctionForm,
     StdioExample,
     Task,
@@ -26,6 +28,7 @@ from auditcoder.lifecycle.validating.program import bounds
 
 _GROUP = "Examples"
 _COMPARING = "__comparing__"
+_INVARIANT = "invariant:"
 
 
 def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial | None:
@@ -54,7 +57,8 @@ def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial
         tests=tuple(dict.fromkeys(tests)),
         seconds=allowed.seconds,
         memory_bytes=allowed.memory_bytes,
-        promises=promised(graph),
+        promises=promised(graph, task.form),
+        invariants=invariants(task.form),
     )
 
 
@@ -70,10 +74,27 @@ def unittests(code: str) -> list[str]:
     ]
 
 
-def promised(graph: TaskGraph) -> dict[str, Promised]:
+def promised(graph: TaskGraph, form: Form) -> dict[str, Promised]:
     """Return what the functions of a graph promise, as far as it can be run."""
+    prefix = f"{form.name}." if isinstance(form, ClassForm) else ""
     contracts = (node.contract for node in graph.nodes)
-    return {c.name: p for c in contracts if c and (p := _promised(c)) != Promised()}
+    return {f"{prefix}{c.name}": p for c in contracts if c and (p := _promised(c)) != Promised()}
+
+
+def invariants(form: Form) -> tuple[str, ...]:
+    """Return what a class says must always hold: `invariant:` in its docstring."""
+    if not isinstance(form, ClassForm):
+        return ()
+    tree = parsed(form.skeleton)
+    for statement in tree.body if tree else ():
+        if isinstance(statement, ast.ClassDef) and statement.name == form.name:
+            lines = (line.strip() for line in (ast.get_docstring(statement) or "").splitlines())
+            return tuple(
+                line.removeprefix(_INVARIANT).strip()
+                for line in lines
+                if line.startswith(_INVARIANT)
+            )
+    return ()
 
 
 def _promised(contract: Contract) -> Promised:

@@ -45,6 +45,8 @@ class Step(Value):
     """The functions of the program that it went through, the innermost last."""
     lacks: str = ""
     """The name that was not there, where that is what went wrong."""
+    names: str = ""
+    """The function that was called in a way that it cannot be, where that is what went wrong."""
 
 
 class Call(Value):
@@ -73,6 +75,8 @@ class Call(Value):
     """The most bytes that it took at a time, without what it called; None if nobody looked."""
     left: int = 0
     """Bytes that it took and did not give back."""
+    unsettled: bool = False
+    """Whether it left its object as it must never be, and found it otherwise."""
     wrote: tuple[str, ...] = ()
     """Attributes of its object that were other afterwards."""
 
@@ -140,6 +144,8 @@ class Trial(NamedTuple):
     """Then it is looked at who took it, which is slow."""
     promises: Mapping[str, Promised] = {}
     """What functions promise, as expressions."""
+    invariants: tuple[str, ...] = ()
+    """What holds of every object between two calls, as expressions about `self`."""
 
 
 NOTHING = Observation(loads="nothing came back")
@@ -154,6 +160,7 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
         "seconds": trial.seconds,
         "memory": trial.memory_bytes if trial.memory_ran_out and looked_at else 0,
         "promises": dict(trial.promises),
+        "invariants": trial.invariants,
     }
     files = {
         inside.PROGRAM: program.encode("utf-8", "replace"),

@@ -5,7 +5,7 @@ import ast
 from auditcoder.domain.binding import Function, parse
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.code import read_bundle
-from auditcoder.domain.contract import RESULT
+from auditcoder.domain.contract import RESULT, Contract
 from auditcoder.domain.graph import FromSelf, FromTask, Kind, Node, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import ClassForm, Task
@@ -16,14 +16,29 @@ from auditcoder.lifecycle.planning.plan import Given, Plan, brief_for
 PLANNER = "skeleton"
 
 
-def plan(task: Task, form: ClassForm) -> Plan:
-    """Make a node of every method; the class statement itself is the root's."""
+def contracts(form: ClassForm) -> list[Contract]:
+    """Return what a skeleton fixes about each method."""
+    return [contract_of(functions[0]) for functions in _methods(_read(form)[1]).values()]
+
+
+def _read(form: ClassForm) -> tuple[ast.Module, ast.ClassDef]:
     module = parse(form.skeleton)
     body = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == form.name)
+    return module, body
+
+
+def _methods(body: ast.ClassDef) -> dict[str, list[Function]]:
     methods: dict[str, list[Function]] = {}
     for statement in body.body:
         if isinstance(statement, Function):
             methods.setdefault(statement.name, []).append(statement)
+    return methods
+
+
+def plan(task: Task, form: ClassForm) -> Plan:
+    """Make a node of every method; the class statement itself is the root's."""
+    module, body = _read(form)
+    methods = _methods(body)
     bundle = read_bundle(form.skeleton)
     nodes, given, taken = [], {ROOT: Given(_statement(form, module, body), PLANNER)}, {ROOT}
     for name, functions in methods.items():
