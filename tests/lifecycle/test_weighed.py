@@ -24,6 +24,7 @@ from auditcoder.lifecycle.locating.weighed import Weighed, fitted
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
 from auditcoder.methods.solving import Tools, start
+from auditcoder.metrics.records import Looks, looks
 from tests.support.records import take
 from tests.support.scripts import (
     Said,
@@ -107,13 +108,15 @@ def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox:
 
 
 def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sandbox) -> None:
-    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD), second_opinions=False)
     clues = evidence(told, CheckKind.CLUE)
     assert [clue.check for clue in clues] == ["S1.watched", "S2.watched", "S0.watched"]
     assert clues[1].verdict is Verdict.FAILED
     assert "in the failing case it returned what it promises not to" in clues[1].message
     assert (clues[0].milliseconds or 0) > 0
     assert clues[1].milliseconds == 0
+    spent = looks(told.solution.trace, told.raw.blob)
+    assert spent == Looks(runs=1, milliseconds=clues[0].milliseconds or 0)
 
 
 def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
@@ -184,6 +187,7 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     assert len(asked) == 2
     swaps = {e.check: e for e in evidence(told, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
+    assert looks(told.solution.trace, told.raw.blob).runs == 1 + 1 + 2  # watched, again, each
     assert isinstance(told.diagnoses[0], Localised)
     assert told.diagnoses[0].target == AtNode(node=told.graph.promises["add"])
     assert told.solution.passed

@@ -31,6 +31,7 @@ from auditcoder.metrics.records import (
     initial_trace_coverage,
     keeps_frozen,
     localisation,
+    looks,
     recorded_boundary,
     signature_consistency,
     trace_coverage,
@@ -103,6 +104,8 @@ class Facts(Value):
     """What the run was localised to, if it was."""
     answers: Localisation = Localisation(localised={}, abstained=0)
     """Every diagnosis, replaced ones too."""
+    looks: Count = 0
+    """Runs of the sandbox that diagnoses took beyond the checks that had failed."""
     repairs: tuple[Repaired, ...] = ()
     judged: bool = False
     """Whether a judge ran hidden tests, on any program of the run."""
@@ -151,6 +154,7 @@ def facts(
         failed_at_first=failed_at_first(trace),
         boundary=recorded_boundary(trace),
         answers=localisation(trace),
+        looks=looks(trace, read).runs,
         repairs=tuple(_repaired(trace, t, read, judgement) for t in trace.history),
         judged=judgement is not None,
         intact=intact,
@@ -262,6 +266,8 @@ class Audit(Value):
     """What LocCov found: runs by rule and level."""
     answers: Localisation
     """Every diagnosis of every run."""
+    looks: Average
+    """Runs of the sandbox that diagnosing took, over the runs of LocCov."""
 
     region_size: Average
     """RRS over localised transactions, the region as widened."""
@@ -373,6 +379,7 @@ class Tally:
         self._answers: Counter[tuple[str, Level]] = Counter()
         self._targets: Counter[str] = Counter()
         self._abstained = 0
+        self._looks = _Averaging()
         self._region, self._selected, self._changed = _Averaging(), _Averaging(), _Averaging()
         self._regression, self._frozen = _Counting(), _Counting()
         self._decisions, self._rollbacks = _Counting(), _Counting()
@@ -426,6 +433,7 @@ class Tally:
         else:
             found = one.boundary
             self._located.count(found is not None)
+            self._looks.add(Share(part=one.looks, whole=1), Reason.NOT_DIAGNOSED)
             if found is not None:
                 self._boundaries[found.rule, found.level] += 1
                 self._add_success([r for r in one.repairs if r.kind is TransactionKind.BOUNDED])
@@ -488,6 +496,7 @@ class Tally:
                 abstained=self._abstained,
                 targets=_named(self._targets),
             ),
+            looks=self._looks.average(),
             region_size=self._region.average(),
             selected_size=self._selected.average(),
             changed_code=self._changed.average(),

@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+import msgspec
+
 from auditcoder.domain.contract import sig_match
 from auditcoder.domain.diagnosis import Level, Localised
-from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.graph import Node, TaskGraph, graph_faults
 from auditcoder.domain.ids import NodeId, allocated_under
 from auditcoder.domain.law import ReadBlob
@@ -254,6 +256,39 @@ def localisation(trace: Trace) -> Localisation:
         abstained=len(answers) - len(found),
         targets=dict(sorted(Counter(b.target for b in found).items())),
     )
+
+
+_LOOKS = frozenset({CheckKind.CLUE, CheckKind.SWAP})
+
+
+class Looks(Value):
+    """What diagnoses cost beyond the checks that had failed."""
+
+    runs: int = 0
+    """Of the sandbox."""
+    milliseconds: float = 0.0
+
+
+def looks(trace: Trace, read: ReadBlob) -> Looks:
+    """Add up what was run to watch failures, and to try other code in a node's place."""
+    seen = [w.evidence for w in trace.evidence if w.evidence.kind in _LOOKS]
+    return Looks(
+        runs=sum(_runs_told(read(e.observed)) for e in seen if e.observed),
+        milliseconds=sum(e.milliseconds or 0.0 for e in seen),
+    )
+
+
+class _Told(msgspec.Struct):
+    """Of what was noticed, how many runs it took."""
+
+    runs: int = 0
+
+
+def _runs_told(observed: bytes) -> int:
+    try:
+        return msgspec.json.decode(observed, type=_Told).runs
+    except msgspec.DecodeError:  # somebody else's record
+        return 0
 
 
 def by_rule_and_level(found: Mapping[tuple[str, Level], int]) -> dict[str, dict[str, int]]:

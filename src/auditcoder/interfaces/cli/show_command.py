@@ -28,6 +28,7 @@ from auditcoder.interfaces.cli.text import (
     verdict,
 )
 from auditcoder.interfaces.sources import opened_run
+from auditcoder.metrics.records import looks
 
 
 def run(options: Namespace) -> int:
@@ -38,7 +39,7 @@ def run(options: Namespace) -> int:
             if options.json:
                 emit_json(responsibility_records(trace, source.blob))
             else:
-                show_run(trace)
+                show_run(trace, source.blob)
             return Exit.OK
         node = NodeId(options.node)
         if node not in trace.nodes:
@@ -54,7 +55,7 @@ def run(options: Namespace) -> int:
     return Exit.OK
 
 
-def show_run(trace: Trace) -> None:
+def show_run(trace: Trace, read: ReadBlob) -> None:
     """Print the tree, the program's checks and the history."""
     ended = trace.finish.outcome.value if trace.finish else "open"
     task = trace.task.title or one_line(trace.task.statement)[:60]
@@ -81,6 +82,11 @@ def show_run(trace: Trace) -> None:
         if answer.transaction is None and not isinstance(answer.diagnosis, Localised):
             say()
             say(f"Abstained at event {answer.when.seq}: {one_line(answer.diagnosis.reason)}")
+    spent = looks(trace, read)
+    if spent.runs:
+        say()
+        runs = count(spent.runs, "more run")
+        say(f"diagnosed with {runs} of the sandbox, {spent.milliseconds:.0f} ms")
     if trace.replies:
         usage = total(b.reply.usage for b in trace.replies)
         least = "at least " if usage.unmeasured else ""
