@@ -6,9 +6,14 @@ A chain of functions, the last of them wrong, is put through failing cases: once
 checked, once watched, and once with another implementation in one part's place. All three take
 turns in one process and one sandbox, so that what else the machine does falls on all of them.
 What counts is the ratio to the plain check, and how it grows.
+
+Then whole diagnoses, as `solve` makes them: of programs of several parts with a fault put in, where
+second opinions come from implementations that somebody else wrote, at no time at all. What is
+counted are runs of the sandbox, milliseconds and questions, beside what validating took.
 """
 
 import argparse
+import dataclasses
 import json
 import platform
 import statistics
@@ -18,14 +23,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auditcoder import __version__
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.bench.faultbench.injected import BETWEEN, NODE, Injected, inject
+from auditcoder.bench.faultbench.material import Solved, programs
+from auditcoder.bench.faultbench.staging import stage
 from auditcoder.domain.contract import Clause, Contract, Param
-from auditcoder.domain.execution import Bounds, Execution, RunTests
+from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.execution import Bounds, Execution, Outcome, RunTests
+from auditcoder.domain.graph import named_in
+from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.usage import Usage
 from auditcoder.interfaces.opening import open_sandbox
 from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.diagnosing import diagnose
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.watching import Promised, Trial
+from auditcoder.lifecycle.locating.weighed import Weighed
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Tools
 
 RESULTS = Path(__file__).parent / "results" / "locate.json"
 SIZES = ((4, 4), (16, 4), (64, 4), (4, 16), (4, 64), (16, 16))
@@ -88,10 +106,100 @@ def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
     return {name: round(statistics.median(times), 2) for name, times in taken.items()}
 
 
+class Counting:
+    """A sandbox that says how often it was used."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.kind = sandbox.kind
+        self.runs = 0
+
+    def run(self, execution: Execution) -> Outcome:
+        """Run it, and count."""
+        self.runs += 1
+        return self._sandbox.run(execution)
+
+    def close(self) -> None:
+        """Leave the sandbox to its owner."""
+
+
+class Colleague:
+    """Answers with what somebody else wrote for the function that is asked for."""
+
+    name = "colleague"
+    traits = Traits(price=FREE)
+
+    def __init__(self, solved: Solved) -> None:
+        named = {n.id: n.contract.name for n in solved.plan.graph.nodes if n.contract}
+        self._known = {named[node]: own[0] for node, own in solved.others.items() if own}
+        self.asked = 0
+
+    def complete(self, request: Request) -> Reply:
+        """Find the function whose header stands last, and write it."""
+        self.asked += 1
+        text = request.messages[-1].text
+        name = max(self._known, key=lambda name: text.rfind(f"`{name}("))
+        said = f"```python\n{self._known[name]}```\n"
+        return Reply(text=said, finish=Finish.STOP, usage=Usage(calls=1), model=self.name)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, float]:
+    """Diagnose a program with a fault in it; say what that took, and what validating had taken."""
+    counting, model = Counting(sandbox), Colleague(solved)
+    tools = Tools(SqliteStore(":memory:"), model, counting)
+    began = time.perf_counter()
+    staged = stage(tools, solved.with_examples(fault.more), fault.codes, frozenset(fault.silent))
+    validated, runs = time.perf_counter(), counting.runs
+    workshop = dataclasses.replace(staged, options=Options())
+    found = diagnose(workshop, Weighed(), ())
+    ended = time.perf_counter()
+    named = named_in(found.target) if isinstance(found, Localised) else ()
+    return {
+        "parts": len(solved.plan.graph.order),
+        "runs": counting.runs - runs,
+        "milliseconds": round(1000 * (ended - validated), 1),
+        "questions": model.asked,
+        "validating": round(1000 * (validated - began), 1),
+        "right": float(bool(set(named) & set(fault.nodes))),
+    }
+
+
+def all_diagnosed(sandbox: Sandbox, each: int) -> list[dict[str, float]]:
+    """Put so many faults into each program, and diagnose them."""
+
+    def opened() -> Tools:
+        return Tools(SqliteStore(":memory:"), ScriptedModel(()), sandbox)
+
+    found = []
+    for solved in programs():
+        faults = [f for f in inject(opened, solved, most=each) if f.where in {NODE, BETWEEN}]
+        found += [diagnosed(sandbox, solved, fault) for fault in faults]
+        print(f"  {solved.name}", flush=True)
+    return found
+
+
+def summed_up(found: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Return the medians, by how many parts a program has."""
+    rows = []
+    for parts in sorted({one["parts"] for one in found}):
+        own = [one for one in found if one["parts"] == parts]
+        medians = {
+            name: round(statistics.median(one[name] for one in own), 1)
+            for name in ("runs", "milliseconds", "questions", "validating")
+        }
+        right = round(statistics.mean(one["right"] for one in own), 3)
+        rows.append({"parts": parts, "failures": len(own), **medians, "right": right})
+    return rows
+
+
 def main() -> None:
     """Measure every size, print the ratios, and keep them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--each", type=int, default=4, help="faults in each program")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     sandbox = open_sandbox(read_settings(), print)
@@ -103,11 +211,25 @@ def main() -> None:
         rows.append({"parts": parts, "cases": cases, **found, "ratio": ratio})
         shown = "".join(f"{found[name]:>10.1f}" for name in ("checked", "watched", "tried"))
         print(f"{parts:>6}{cases:>6}{shown}{ratio:>8.1f}")
+    diagnoses = all_diagnosed(sandbox, options.each)
+    by_parts = summed_up(diagnoses)
+    (whole,) = summed_up([{**one, "parts": 0} for one in diagnoses])
+    print(
+        f"{'parts':>6}{'failures':>9}{'runs':>6}{'ms':>8}{'asked':>6}{'validating':>11}{'right':>7}"
+    )
+    for row in (*by_parts, whole):
+        named = "all" if row is whole else f"{row['parts']:.0f}"
+        print(
+            f"{named:>6}{row['failures']:>9}{row['runs']:>6.0f}{row['milliseconds']:>8.0f}"
+            f"{row['questions']:>6.0f}{row['validating']:>11.0f}{row['right']:>7.2f}"
+        )
     kept = {
         "versions": {"auditcoder": __version__, "python": platform.python_version()},
         "sandbox": sandbox.kind,
         "rounds": options.rounds,
         "milliseconds": rows,
+        "diagnoses": by_parts,
+        "all diagnoses": whole,
     }
     sandbox.close()
     options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -183,11 +183,10 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     told = weighed(sandbox, TASK, said)
     asked = [e for e in told.all(ReplyRecorded) if e.role == "second opinion"]
     assert {e.phase for e in asked} == {Phase.VERIFICATION}
-    assert {e.node for e in asked} <= {"S1", "S2"}
-    assert len(asked) == 2
+    assert [e.node for e in asked] == ["S2"]  # that it heals leaves nothing open
     swaps = {e.check: e for e in evidence(told, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
-    assert looks(told.solution.trace, told.raw.blob).runs == 3  # one says what is there already
+    assert looks(told.solution.trace, told.raw.blob).runs == 3  # watched, run again, and one try
     assert isinstance(told.diagnoses[0], Localised)
     assert told.diagnoses[0].target == AtNode(node=told.graph.promises["add"])
     assert told.solution.passed

@@ -202,7 +202,7 @@ class _Looker:
                 found = replace(found, rules=self._by_rules(case, found))
         return found or gathering.unseen(case.id)
 
-    def look_more(self, asked: tuple[FaultRecord | Injected, Noticed, frozenset[str]]) -> Noticed:
+    def look_more(self, asked: tuple[FaultRecord | Injected, Noticed, tuple[str, ...]]) -> Noticed:
         """Try other implementations in the places of what may be at fault."""
         case, before, nodes = asked
         if isinstance(case, Injected):

@@ -5,6 +5,7 @@ from enum import Enum
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.execution import Outcome
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import ClassForm, Task
 from auditcoder.domain.usage import Phase, Scope
@@ -94,6 +95,8 @@ class Workshop:
     """Every code that was written for a node."""
     opinions: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
     """What somebody else would write for a node; empty if no answer could be used."""
+    tried: dict[Digest, Outcome] = field(default_factory=dict)
+    """How programs with other code in some node's place ended, by what was run."""
 
     @property
     def statement(self) -> str:

@@ -87,6 +87,6 @@ def test_another_number_of_opinions_has_a_file_of_its_own(built: Run) -> None:
     tried = look(built, "--opinions", "1")[HOPELESS]
     assert tried.opinions == 1
     assert tried.swaps is not None
-    assert "HEALS" in tried.swaps["add"]
+    assert tried.swaps["add"].healed == 1
     said = built("faults", "look", "out.jsonl", "seen.jsonl", "--data", "data")
     assert "[faults.view]" in said.err

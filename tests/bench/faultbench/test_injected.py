@@ -203,10 +203,11 @@ class TestNoticing:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
         found = notice(partial(tools, sandbox), solved, fault)
         assert found is not None
-        more = notice_more(partial(tools, sandbox), solved, fault, found, {"S1", "S2"})
+        more = notice_more(partial(tools, sandbox), solved, fault, found, ("S1", "S2"))
         assert more.swaps is not None
-        assert "HEALS" in more.swaps["S2"]
-        assert "OTHER_HEALS" in more.swaps["S1"]
+        assert more.swaps["S2"].healed == 1
+        assert more.swaps["S1"].healed == 0
+        assert more.failing > 0
         assert more.runs == found.runs + 3
 
     def test_a_spoiled_opinion_is_another_and_the_same_one_each_time(
@@ -216,10 +217,10 @@ class TestNoticing:
         found = notice(partial(tools, sandbox), solved, fault)
         assert found is not None
         opened = partial(tools, sandbox)
-        spoiled = notice_more(opened, solved, fault, found, {"S1", "S2"}, spoiled=1.0)
+        spoiled = notice_more(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
         assert spoiled.swaps is not None
-        assert "HEALS" not in spoiled.swaps["S2"]
-        again = notice_more(opened, solved, fault, found, {"S1", "S2"}, spoiled=1.0)
+        assert spoiled.swaps["S2"].healed == 0
+        again = notice_more(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
         assert again.swaps == spoiled.swaps
 
     def test_a_wrong_check_is_nobodys_fault(
@@ -230,8 +231,8 @@ class TestNoticing:
         found = notice(partial(tools, sandbox), solved, wrong)
         assert found is not None
         assert (found.kind, found.truth) == ("unfixable", ())
-        more = notice_more(partial(tools, sandbox), solved, wrong, found, {"S1", "S2"})
-        assert not any("HEALS" in own for own in (more.swaps or {}).values())
+        more = notice_more(partial(tools, sandbox), solved, wrong, found, ("S1", "S2"))
+        assert not any(own.healed for own in (more.swaps or {}).values())
 
     def test_what_does_not_fail_is_not_diagnosed(self, sandbox: Sandbox, solved: Solved) -> None:
         nothing = Injected(

@@ -42,14 +42,14 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
         "double": Swapped(tried=2, healed=1, first=1, mended=frozenset({2, 3}), harmed=1),
         "show": Swapped(tried=2),
     }
-    told = gathered(signs(swapped, ["double", "show", "solve"], before.failing))
+    told = gathered(signs(swapped, ["double", "show", "solve"], len(before.failing)))
     assert told["double"][Kind.HEALS.name] == 1.0
     assert told["double"][Kind.HEALS_OFTEN.name] == 0.5
     assert told["double"][Kind.MENDS_MANY.name] == 1.0
     assert Kind.OTHER_HEALS.name not in told["double"]
     assert told["show"][Kind.NO_MATTER.name] == 1.0
     assert told["show"][Kind.OTHER_HEALS.name] == 1.0
-    assert told["solve"] == {Kind.UNTRIED.name: 1.0}
+    assert set(told["solve"]) == {"UNTRIED", "OTHER_HEALS", "OTHER_MENDS"}
 
 
 def test_a_program_that_passes_has_nothing_to_mend(sandbox: Sandbox) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from auditcoder.bench.faultbench.gathering import Noticed
+from auditcoder.bench.faultbench.gathering import Noticed, tried_signs
 from auditcoder.bench.faultbench.records import MULTI
 from auditcoder.lifecycle.locating.believing import (
     ALWAYS,
+    ASKED,
     PLAUSIBLE,
     SURE,
     Fitted,
@@ -36,22 +37,32 @@ Believed = dict[str, float]
 Signs = Mapping[str, Mapping[str, float]]
 
 
+class Line(NamedTuple):
+    """The signs of one failure, and how much it counts."""
+
+    case: int
+    signs: Signs
+    weight: float = 1.0
+
+
 class _Numbers:
     """What was noticed about the methods of failures, as a matrix: a line a method."""
 
-    def __init__(self, noticed: Sequence[tuple[int, Signs]], truths: Sequence[frozenset[str]]):
+    def __init__(self, noticed: Sequence[Line], truths: Sequence[frozenset[str]]):
         import numpy as np
 
-        lines = [(n, node, own) for n, signs in noticed for node, own in signs.items()]
+        lines = [(one, node, own) for one in noticed for node, own in one.signs.items()]
         self.names = sorted({ALWAYS, *(name for _, _, own in lines for name in own)})
         places = {name: place for place, name in enumerate(self.names)}
         self.signs: Any = np.zeros((len(lines), len(self.names)))
         self.signs[:, places[ALWAYS]] = 1.0
-        for line, (_, _, own) in enumerate(lines):
+        for number, (_, _, own) in enumerate(lines):
             for name, strength in own.items():
-                self.signs[line, places[name]] = strength
-        self.case: Any = np.array([n for n, _, _ in lines], dtype=int)
-        self.at_fault: Any = np.array([node in truths[n] for n, node, _ in lines], dtype=float)
+                self.signs[number, places[name]] = strength
+        self.case: Any = np.array([one.case for one, _, _ in lines], dtype=int)
+        self.counts: Any = np.array([one.weight for one, _, _ in lines], dtype=float)
+        at_fault = [node in truths[one.case] for one, node, _ in lines]
+        self.at_fault: Any = np.array(at_fault, dtype=float)
         self._weights: Any = np.zeros(len(self.names))
 
     def fit(self, chosen: Any) -> Any:
@@ -62,18 +73,25 @@ class _Numbers:
         import numpy as np
 
         lines = chosen[self.case]
-        signs, wanted = self.signs[lines], self.at_fault[lines]
+        signs, wanted, counts = self.signs[lines], self.at_fault[lines], self.counts[lines]
         weights = self._weights
         for _ in range(_ROUNDS):
             likely = _logistic(signs @ weights)
-            slope = signs.T @ (likely - wanted) + _PENALTY * weights
-            bend = (signs.T * (likely * (1 - likely))) @ signs + _PENALTY * np.eye(len(weights))
+            slope = signs.T @ (counts * (likely - wanted)) + _PENALTY * weights
+            bent = counts * likely * (1 - likely)
+            bend = (signs.T * bent) @ signs + _PENALTY * np.eye(len(weights))
             step = np.linalg.solve(bend, slope)
             weights = weights - step
             if np.abs(step).max() < _CLOSE:
                 break
         self._weights = weights
         return weights
+
+    def likely(self, weights: Weights) -> Any:
+        """Return how likely each line is by weights that may be of other signs as well."""
+        import numpy as np
+
+        return _logistic(self.signs @ np.array([weights.signs.get(n, 0.0) for n in self.names]))
 
     def told(self, weights: Any, cases: int) -> Weights:
         """Write weights as they are kept."""
@@ -87,6 +105,16 @@ def _logistic(score: Any) -> Any:
     return 1 / (1 + np.exp(-np.clip(score, -500, 500)))
 
 
+def _stages(number: int, case: Noticed) -> list[Line]:
+    """Return what is seen after the first try, the second, and so on, as they are asked for."""
+    asked = [node for node, own in (case.swaps or {}).items() if own.tried][:ASKED]
+    stages = [asked[: place + 1] for place in range(len(asked))] or [[]]
+    return [
+        Line(number, together(case.signs, tried_signs(case, nodes)), 1 / len(stages))
+        for nodes in stages
+    ]
+
+
 class Learner:
     """Fits weights and limits on any of a set of failures."""
 
@@ -95,12 +123,13 @@ class Learner:
 
         self._cases = cases
         truths = [frozenset(case.truth) for case in cases]
-        tried = [(n, case, case.swaps) for n, case in enumerate(cases) if case.swaps is not None]
-        self._looked = _Numbers([(n, case.signs) for n, case in enumerate(cases)], truths)
-        both = [(n, together(case.signs, swaps or {})) for n, case, swaps in tried]
-        self._tried = _Numbers(both, truths)
+        self._looked = _Numbers([Line(n, case.signs) for n, case in enumerate(cases)], truths)
+        tried = [(n, case) for n, case in enumerate(cases) if case.swaps]
+        self._tried = _Numbers([line for n, case in tried for line in _stages(n, case)], truths)
+        whole = [(n, together(c.signs, tried_signs(c, c.swaps or {}))) for n, c in tried]
+        self._after = _Numbers([Line(n, signs) for n, signs in whole], truths)
         self._was_tried = np.zeros(len(cases), dtype=bool)
-        self._was_tried[[n for n, _, _ in tried]] = True
+        self._was_tried[[n for n, _ in tried]] = True
         starts = np.searchsorted(self._looked.case, np.arange(len(cases) + 1))
         self._lines = [slice(*ends) for ends in pairwise(starts.tolist())]
 
@@ -111,26 +140,23 @@ class Learner:
         chosen = np.array([case.task != left_out for case in self._cases], dtype=bool)
         if not chosen.any():
             return NOBODY
-        looked, tried = self._looked.fit(chosen), self._tried.fit(chosen)
-        likely = self._likely(looked, tried)
-        return Fitted(
-            looked=self._looked.told(looked, int(chosen.sum())),
-            tried=self._tried.told(tried, int((chosen & self._was_tried).sum())),
-            each=self._each(likely, chosen),
-        )
+        looked = self._looked.told(self._looked.fit(chosen), int(chosen.sum()))
+        number = int((chosen & self._was_tried).sum())
+        tried = self._tried.told(self._tried.fit(chosen), number)
+        each = self._each(self._likely(looked, tried), chosen)
+        return Fitted(looked=looked, tried=tried, each=each)
 
-    def _likely(self, looked: Any, tried: Any) -> Any:
-        """Return how likely each method is, as `weigh` says it."""
+    def _likely(self, looked: Weights, tried: Weights) -> Any:
+        """Return how likely each method is, as `weigh` says it after everything was tried."""
         import numpy as np
 
-        likely = _logistic(self._looked.signs @ looked)
-        after = _logistic(self._tried.signs @ tried)
+        likely, after = self._looked.likely(looked), self._after.likely(tried)
         clear = (likely >= SURE) | (likely <= 1 - SURE)
         open_ = np.zeros(len(self._cases), dtype=bool)
         for number, lines in enumerate(self._lines):
             sure = clear[lines].all() and (likely[lines] >= SURE).any()
             open_[number] = self._was_tried[number] and not sure
-        likely[open_[self._looked.case]] = after[open_[self._tried.case]]
+        likely[open_[self._looked.case]] = after[open_[self._after.case]]
         return likely
 
     def _chosen(self, likely: Any, chosen: Any, kind: str) -> Iterable[tuple[Any, Any]]:
@@ -215,33 +241,47 @@ class Judged(NamedTuple):
 
     believed: Believed
     answer: tuple[str, ...]
+    runs: int = 1
+    """Of the sandbox, to watch it and to try what was asked for."""
 
 
 def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[Judged]:
     """Judge every failure by weights and limits of all tasks but its own.
 
-    Without what was `tried`, by what one watched run shows: the weights and limits stay the same.
+    Unless something may be `tried`, by what one watched run shows: weights and limits are the same.
     """
     both = _Both(cases)
     return [judge(case, both.without(case), tried=tried) for case in cases]
 
 
 def judge(case: Noticed, fitted: Fitted, *, tried: bool = True) -> Judged:
-    """Judge one failure by weights and limits."""
-    beliefs = weigh(case.signs, case.swaps if tried else None, fitted)
-    believed = {belief.node: belief.probability for belief in beliefs}
+    """Judge one failure as a run does: what is likeliest is tried, one by one, while it is open."""
+    beliefs = weigh(case.signs, None, fitted)
+    known = case.swaps if tried and case.swaps else {}
+    asked: list[str] = []
+    while not settled(beliefs) and len(asked) < ASKED:
+        plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
+        node = next((n for n in plausible if n in known and n not in asked), None)
+        if node is None:
+            break
+        asked.append(node)
+        beliefs = weigh(case.signs, tried_signs(case, asked), fitted)
     chosen = named(beliefs, fitted.each) if fitted != NOBODY else []
-    return Judged(believed, tuple(belief.node for belief in chosen))
+    return Judged(
+        {belief.node: belief.probability for belief in beliefs},
+        tuple(belief.node for belief in chosen),
+        1 + (1 + sum(known[node].tried for node in asked) if asked else 0),
+    )
 
 
-def open_questions(cases: Sequence[Noticed]) -> list[frozenset[str]]:
+def open_questions(cases: Sequence[Noticed]) -> list[tuple[str, ...]]:
     """Say which methods of each failure are worth a try after one watched run; none if it is clear.
 
-    Weights of all tasks but its own decide.
+    The likeliest come first. Weights of all tasks but its own decide.
     """
     both, found = _Both(cases), []
     for case in cases:
         beliefs = believe(case.signs, both.without(case).looked)
         plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
-        found.append(frozenset() if settled(beliefs) else frozenset(plausible))
+        found.append(() if settled(beliefs) else tuple(plausible))
     return found

@@ -21,10 +21,11 @@ from auditcoder.bench.faultbench.records import (
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of, splice
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle.forms import is_stub
+from auditcoder.lifecycle.locating import swapping
 from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
 from auditcoder.lifecycle.locating.signs import Sign, gathered
 from auditcoder.lifecycle.locating.spectra import Counts, counted
-from auditcoder.lifecycle.locating.swapping import Alternative
+from auditcoder.lifecycle.locating.swapping import Alternative, Swapped
 from auditcoder.lifecycle.locating.watching import Trial
 from auditcoder.lifecycle.planning import skeleton
 from auditcoder.lifecycle.ports import Sandbox
@@ -56,8 +57,8 @@ class Noticed(Row):
     truth: tuple[str, ...]
     signs: dict[str, dict[str, float]]
     """What one watched run shows, by method, then by sign."""
-    swaps: dict[str, dict[str, float]] | None
-    """What other implementations show; None where none was tried."""
+    swaps: dict[str, Swapped] | None
+    """What came of other implementations of each method; None where none was tried."""
     remote: bool
     """Whether the fault is not in the method that the failing test called last."""
     traceback: str
@@ -67,6 +68,8 @@ class Noticed(Row):
     runs: int
     """Of the sandbox, beyond the one that failed."""
     milliseconds: float
+    failing: int = 0
+    """How many lines failed before something was tried."""
     fault: str = ""
     """What was put in, where something was."""
     where: str = ""
@@ -82,6 +85,13 @@ class Noticed(Row):
     """The share of second opinions that were spoiled on purpose."""
     rooted: bool = False
     """Whether one of its parts puts the others together."""
+
+
+def tried_signs(case: Noticed, nodes: Collection[str]) -> dict[str, dict[str, float]]:
+    """Return what is seen of all methods if others' implementations of these alone are tried."""
+    chosen = {node: own for node, own in (case.swaps or {}).items() if node in nodes}
+    found = gathered(swapping.signs(chosen, case.signs, case.failing))
+    return {node: found.get(node, {}) for node in case.signs}
 
 
 def unseen(name: str) -> Noticed:
@@ -150,10 +160,10 @@ def gather_more(
     failing, nodes = _failing(record, tests, view)
     tried = list(alternatives(record, others, plausible, opinions))
     found = intervene(sandbox, failing, tried)
-    own = gathered(_named(sign, nodes) for sign in found.signs)
     return replace(
         before,
-        swaps={name: own.get(name, {}) for name in nodes.values()},
+        swaps={nodes[function]: own for function, own in found.swapped.items()},
+        failing=found.failing,
         opinions=opinions,
         runs=before.runs + 1 + len(tried),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
@@ -203,18 +213,19 @@ def alternatives(
     own = _bodies(record.generated_code, name)
     known: dict[str, dict[str, list[str]]] = {}
     for other in others:
-        for method, body in _bodies(other, name).items():
-            if body and body != own.get(method):
-                known.setdefault(method, {}).setdefault(body, []).append(other)
-    for place in (method for method in record.methods if method.name in plausible):
-        found = list(known.get(place.name, {}).values())
+        for written, body in _bodies(other, name).items():
+            if body and body != own.get(written):
+                known.setdefault(written, {}).setdefault(body, []).append(other)
+    there = {method.name for method in record.methods}
+    for method in (method for method in plausible if method in there):
+        found = list(known.get(method, {}).values())
         if opinions is None:
             found = sorted(found, key=len, reverse=True)[:MOST_SWAPS]
         else:
-            found = _drawn(found, opinions, f"{record.id} {place.name}")
+            found = _drawn(found, opinions, f"{record.id} {method}")
         for code, *_ in found:
-            program = splice(record.generated_code, code, name, [place.name])
-            yield Alternative(f"{name}.{place.name}", program)
+            program = splice(record.generated_code, code, name, [method])
+            yield Alternative(f"{name}.{method}", program)
 
 
 def _drawn(found: list[list[str]], number: int, seed: str) -> list[list[str]]:

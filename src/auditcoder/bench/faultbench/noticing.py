@@ -16,7 +16,8 @@ from auditcoder.domain.diagnosis import Diagnosis, Localised
 from auditcoder.domain.graph import named_in, region_of
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.lifecycle.locating.case import Case, case_of
-from auditcoder.lifecycle.locating.clues import try_others, watch_it_fail
+from auditcoder.lifecycle.locating.clues import alternatives, scene_of, watch_it_fail
+from auditcoder.lifecycle.locating.collecting import intervene
 from auditcoder.lifecycle.locating.ranked import Traceback
 from auditcoder.lifecycle.locating.rules import PaperRules
 from auditcoder.lifecycle.locating.weighed import signs_of
@@ -86,14 +87,17 @@ def notice_more(
     workshop = put_together(
         open_tools(), solved.with_examples(fault.more), fault.codes, frozenset(fault.silent)
     )
-    known = ((n, s) for n, own in solved.others.items() if n in plausible for s in own)
+    known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
     tries = [(node, _opinion(solved, fault, node, source, spoiled)) for node, source in known]
-    try_others(workshop, tries)
-    swapped = case_of(workshop).swapped
+    scene = scene_of(workshop)
+    assert scene is not None
+    others = list(alternatives(workshop, scene, tries))
+    found = intervene(workshop.sandbox, scene.failing, others)
     return replace(
         before,
-        swaps={n: swapped[NodeId(n)][1].signs if n in swapped else {} for n in before.signs},
-        runs=before.runs + 1 + len(tries),
+        swaps={str(scene.nodes[function]): own for function, own in found.swapped.items()},
+        failing=found.failing,
+        runs=before.runs + 1 + len(others),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 

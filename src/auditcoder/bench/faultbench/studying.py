@@ -59,7 +59,7 @@ def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
         tables.append(_intervals(name, part, [j.answer for j in own]))
         if not name.startswith(_REAL):
             tables += _by_kind(name, part, own)
-    return [*tables, _cost(cases), _controls(cases, seed)]
+    return [*tables, _cost(cases, judged), _controls(cases, seed)]
 
 
 def on_what_was_held_out(cases: Sequence[Noticed], fitted: FittedFor) -> Table:
@@ -234,30 +234,29 @@ def as_interface(case: Noticed, judged: Judged) -> bool:
     return crossing is not None and bool(set(crossing) & set(case.truth))
 
 
-def _cost(cases: Sequence[Noticed]) -> Table:
+def _cost(cases: Sequence[Noticed], judged: Sequence[Judged]) -> Table:
     """Say what a diagnosis costs."""
     rows = []
     for name, numbers in _parts(cases).items():
-        part = [cases[n] for n in numbers]
-        tried = [case for case in part if case.swaps is not None]
+        runs = [judged[n].runs for n in numbers]
+        tried = [many for many in runs if many > 1]
+        took = sum(cases[n].milliseconds for n in numbers) / sum(cases[n].runs for n in numbers)
         rows.append(
             Row(
                 cells=(
-                    *(name, len(part), median(case.runs for case in part)),
-                    max(case.runs for case in part),
-                    round(median(case.milliseconds for case in part)),
-                    round(len(tried) / len(part), 3),
-                    median(case.runs for case in tried) if tried else None,
+                    *(name, len(runs), median(runs), max(runs), _share(len(tried), len(runs))),
+                    median(tried) if tried else None,
+                    round(took),
                 )
             )
         )
-    columns = ("failures of", "failures", "runs, median", "most", "ms, median")
+    columns = ("failures of", "failures", "runs, median", "most", "something was tried")
     return Table(
         name="cost",
         title="What a diagnosis costs",
-        columns=(*columns, "something was tried", "runs then, median"),
+        columns=(*columns, "runs then, median", "ms a run"),
         rows=tuple(rows),
-        notes=("Runs of the sandbox beyond those that failed.",),
+        notes=("Runs of the sandbox beyond those that failed, tried one by one while it is open.",),
     )
 
 

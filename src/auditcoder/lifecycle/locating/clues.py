@@ -12,17 +12,19 @@ from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.contract import sig_match
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
+from auditcoder.domain.execution import Execution, Outcome
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.law.building import taken_names
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
-from auditcoder.domain.values import CheckId
+from auditcoder.domain.values import CheckId, digest_of
 from auditcoder.lifecycle import building
+from auditcoder.lifecycle.locating import swapping
 from auditcoder.lifecycle.locating.blaming import spectrum
 from auditcoder.lifecycle.locating.case import Clue, case_of
-from auditcoder.lifecycle.locating.collecting import Failing, Look, intervene, look
+from auditcoder.lifecycle.locating.collecting import Failing, Look, Tried, intervene, look
 from auditcoder.lifecycle.locating.outline import does
 from auditcoder.lifecycle.locating.signs import gathered, kind_of
 from auditcoder.lifecycle.locating.swapping import Alternative
@@ -32,8 +34,6 @@ from auditcoder.lifecycle.validating.program import checks
 from auditcoder.lifecycle.workshop import Workshop
 
 Result = TypeVar("Result")
-_ASKED = 3
-"""Nodes that another implementation is asked for, the likeliest first."""
 _TOKENS = 500
 
 
@@ -79,15 +79,15 @@ def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
     try_others(workshop, others)
 
 
-def ask_for_others(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
-    """Ask once for another implementation of nodes in doubt, by their contracts alone; try it."""
+def ask_for_another(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
+    """Ask once for another implementation of the likeliest node in doubt; try it in its place."""
     graph = workshop.recorder.ledger.graph
-    likely = [n for n in nodes if graph.by_id[n].contract and n != ROOT][:_ASKED]
-    wanted = [n for n in likely if (n, graph.by_id[n].contract) not in workshop.opinions]
+    askable = [n for n in nodes if graph.by_id[n].contract and n != ROOT]
+    wanted = [n for n in askable if (n, graph.by_id[n].contract) not in workshop.opinions]
     if not workshop.options.second_opinions or not wanted or scene_of(workshop) is None:
         return
-    for node in wanted:
-        workshop.opinions[node, graph.by_id[node].contract] = _another(workshop, node)
+    node = wanted[0]
+    workshop.opinions[node, graph.by_id[node].contract] = _another(workshop, node)
     try_what_is_known(workshop, nodes)
 
 
@@ -119,27 +119,58 @@ def _another(workshop: Workshop, node: NodeId) -> str:
 def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> None:
     """Put other code in nodes' places, one at a time, and note what becomes of the failure."""
     scene = scene_of(workshop)
-    if scene is None:
+    others = list(alternatives(workshop, scene, versions)) if scene else []
+    if scene is None or not others:
         return
-    functions = {node: function for function, node in scene.nodes.items()}
-    others = [
-        Alternative(functions[node], program)
-        for node, source in versions
-        if node in functions and (program := with_code(workshop, node, source))
-    ]
-    if not others:
-        return
+    sandbox = _Remembering(workshop)
 
-    tried = cache(lambda: _timed(lambda: intervene(workshop.sandbox, scene.failing, others)))
+    def run() -> tuple[Tried, dict[str, dict[str, float]]]:
+        found = intervene(sandbox, scene.failing, others)
+        signs = swapping.signs(found.swapped, scene.nodes, found.failing)
+        return found, gathered(signs)
+
+    tried = cache(lambda: _timed(run))
+    functions = {node: function for function, node in scene.nodes.items()}
 
     def clue(node: NodeId) -> tuple[Clue, float]:
-        found, milliseconds = tried()
-        own = gathered(found.signs).get(functions[node], {})
-        runs = 1 if found.passes else 1 + len(others)
-        return Clue(signs=own, runs=runs, passes=found.passes), milliseconds
+        (found, signs), milliseconds = tried()
+        own = signs.get(functions[node], {})
+        return Clue(signs=own, runs=sandbox.runs, passes=found.passes), milliseconds
 
     said = "failing cases stay as they are with another implementation of it"
     _keep(workshop, scene, CheckKind.SWAP, "swapped", said, clue)
+
+
+def alternatives(
+    workshop: Workshop, scene: Scene, versions: Iterable[tuple[NodeId, str]]
+) -> Iterator[Alternative]:
+    """Yield the program with other code in one node's place, where that can stand."""
+    functions = {node: function for function, node in scene.nodes.items()}
+    for node, source in versions:
+        if node in functions and (program := with_code(workshop, node, source)):
+            yield Alternative(functions[node], program)
+
+
+class _Remembering:
+    """The sandbox, for runs that were made for this diagnosis before: they are not made again."""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._sandbox = workshop.sandbox
+        self._known = workshop.tried
+        self.kind = workshop.sandbox.kind
+        self.runs = 0
+        """Those that were made."""
+
+    def run(self, execution: Execution) -> Outcome:
+        """Remember how it ended, or see."""
+        name = digest_of(execution)
+        if name not in self._known:
+            self.runs += 1
+            self._known[name] = self._sandbox.run(execution)
+        return self._known[name]
+
+    def close(self) -> None:
+        """Leave the sandbox to its owner."""
 
 
 def scene_of(workshop: Workshop) -> Scene | None:

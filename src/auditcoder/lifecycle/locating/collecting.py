@@ -8,7 +8,7 @@ from auditcoder.lifecycle.locating import blaming, outline, swapping
 from auditcoder.lifecycle.locating.blaming import Blaming, Breach
 from auditcoder.lifecycle.locating.reading import Reader
 from auditcoder.lifecycle.locating.signs import Kind, Sign
-from auditcoder.lifecycle.locating.swapping import Alternative
+from auditcoder.lifecycle.locating.swapping import Alternative, Swapped
 from auditcoder.lifecycle.locating.watching import NOTHING, Observation, Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
 
@@ -62,7 +62,10 @@ def _qualified(found: Iterable[Sign], functions: Iterable[str]) -> Iterator[Sign
 class Tried(NamedTuple):
     """What putting other implementations in the functions' places showed."""
 
-    signs: tuple[Sign, ...]
+    swapped: Mapping[str, Swapped] = {}
+    """What came of it, by function."""
+    failing: int = 0
+    """How many lines of the driver failed before."""
     passes: bool = False
     """Whether the program itself passed this time: then nothing was tried."""
 
@@ -71,6 +74,6 @@ def intervene(sandbox: Sandbox, failing: Failing, others: Iterable[Alternative])
     """Put other implementations in the functions' places, and read what becomes of the failure."""
     before = watch(sandbox, failing.program, (), failing.trial)
     if before.passes:
-        return Tried((), passes=True)
+        return Tried(passes=True)
     swapped = swapping.swap(sandbox, failing.trial, before, others)
-    return Tried(tuple(swapping.signs(swapped, failing.functions, before.failing)))
+    return Tried(swapped, len(before.failing))

@@ -5,7 +5,7 @@ of company. The other implementation need not be right: where it is not, it chan
 makes other steps fail.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from auditcoder.lifecycle.locating.signs import Kind, Sign
@@ -64,28 +64,30 @@ def swap(
     return found
 
 
-def signs(
-    swapped: dict[str, Swapped], nodes: Iterable[str], failing: frozenset[int]
-) -> Iterator[Sign]:
-    """Say what the tries show of each function."""
+def signs(swapped: Mapping[str, Swapped], nodes: Iterable[str], failing: int) -> Iterator[Sign]:
+    """Say what the tries show of each function; so many lines were `failing`."""
     healers = {node for node, own in swapped.items() if own.healed}
     menders = {node for node, own in swapped.items() if own.first}
     for node in nodes:
         own = swapped.get(node, Swapped())
-        if not own.tried:
-            yield Sign(node, Kind.UNTRIED)
-            continue
-        rates = {
-            Kind.TRIED: min(1.0, own.tried / _ENOUGH),
-            Kind.HEALS: float(own.healed > 0),
-            Kind.HEALS_OFTEN: own.healed / own.tried,
-            Kind.MENDS: float(own.first > 0),
-            Kind.MENDS_OFTEN: own.first / own.tried,
-            Kind.MENDS_SOME: float(bool(own.mended)),
-            Kind.MENDS_MANY: len(own.mended) / max(1, len(failing)),
-            Kind.HARMS: own.harmed / own.tried,
-            Kind.NO_MATTER: float(not own.mended and own.tried >= _A_FEW),
+        by_others = {
             Kind.OTHER_HEALS: float(bool(healers) and node not in healers),
             Kind.OTHER_MENDS: float(bool(menders) and node not in menders),
         }
+        rates = (
+            by_others
+            | {
+                Kind.TRIED: min(1.0, own.tried / _ENOUGH),
+                Kind.HEALS: float(own.healed > 0),
+                Kind.HEALS_OFTEN: own.healed / own.tried,
+                Kind.MENDS: float(own.first > 0),
+                Kind.MENDS_OFTEN: own.first / own.tried,
+                Kind.MENDS_SOME: float(bool(own.mended)),
+                Kind.MENDS_MANY: len(own.mended) / max(1, failing),
+                Kind.HARMS: own.harmed / own.tried,
+                Kind.NO_MATTER: float(not own.mended and own.tried >= _A_FEW),
+            }
+            if own.tried
+            else by_others | {Kind.UNTRIED: 1.0}
+        )
         yield from (Sign(node, kind, strength=rate) for kind, rate in rates.items() if rate)

@@ -14,6 +14,7 @@ from auditcoder.domain.places import AtNode
 from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.locating.answering import RULE, answer, untried
 from auditcoder.lifecycle.locating.believing import (
+    ASKED,
     PLAUSIBLE,
     Belief,
     Fitted,
@@ -24,7 +25,7 @@ from auditcoder.lifecycle.locating.believing import (
 )
 from auditcoder.lifecycle.locating.case import Case, Clue, Collector, Standing, localised
 from auditcoder.lifecycle.locating.clues import (
-    ask_for_others,
+    ask_for_another,
     try_what_is_known,
     watch_it_fail,
 )
@@ -54,7 +55,11 @@ class Weighed:
     """Reasons over all evidence there is, and asks for more while the answer is open."""
 
     name = "weighed"
-    collectors: tuple[Collector, ...] = (watch_it_fail, try_what_is_known, ask_for_others)
+    collectors: tuple[Collector, ...] = (
+        watch_it_fail,
+        try_what_is_known,
+        *[ask_for_another] * ASKED,
+    )
 
     def __init__(self, weights: FittedFor | None = None) -> None:
         self._known = weights or fitted()
