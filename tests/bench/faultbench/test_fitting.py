@@ -20,8 +20,8 @@ from auditcoder.lifecycle.locating.swapping import Swapped
 pytest.importorskip("numpy")
 
 
-HEALED = Swapped(tried=1, healed=1, first=1, mended=frozenset({1}))
-IN_VAIN = Swapped(tried=1)
+HEALED = Swapped(tried=1, healed=1, first=1, mended=frozenset({1}), runs=1)
+IN_VAIN = Swapped(tried=1, runs=1)
 
 
 def cases(number: int, told: float, seed: int = 0) -> list[Noticed]:

@@ -205,14 +205,19 @@ class Box:
     def seen(self):
         return self.n
 """
-    use = "box = Box()\nbox.put(1)\nbox.take(2)\nassert box.seen() == 0\n"
-    asked = task(CodeExample(code=use), form=ClassForm(name="Box", skeleton=skeleton))
-    trial = trial_of(asked, asked.examples, GRAPH)
-    assert trial is not None
     methods = {f"Box.{n}": Contract(name=n) for n in ("__init__", "put", "take", "seen")}
-    found = look(sandbox, Failing(box, tuple(methods), trial, methods))
-    broke = {sign.node for sign in found.signs if sign.kind is Kind.BROKE_INVARIANT}
-    assert broke == {"Box.take"}
+
+    def broke(use: str) -> set[str]:
+        asked = task(CodeExample(code=use), form=ClassForm(name="Box", skeleton=skeleton))
+        trial = trial_of(asked, asked.examples, GRAPH)
+        assert trial is not None
+        found = look(sandbox, Failing(box, tuple(methods), trial, methods))
+        return {sign.node for sign in found.signs if sign.kind is Kind.BROKE_INVARIANT}
+
+    use = "box = Box()\nbox.put(1)\nbox.take(2)\nassert box.seen() == 0\n"
+    assert broke(use) == {"Box.take"}
+    itself = "box = Box()\nbox.n = -3\nbox.put(1)\nassert box.seen() == 0\n"
+    assert broke(itself) == set()
 
 
 def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
@@ -247,6 +252,43 @@ def main(text):
     found = looked(sandbox, program, task(CASES[0], memory_mb=256), memory_ran_out=True)
     took = {s.node for s in found.signs if s.kind is Kind.TOOK_MEMORY}
     assert took == {"read"}
+
+
+def test_what_is_returned_and_dropped_is_not_held(sandbox: Sandbox) -> None:
+    program = """
+KEPT = []
+def read(text):
+    return bytearray(1 << 20)
+def total(numbers):
+    while True:
+        KEPT.append(bytes(1 << 20))
+        read("")
+def main(text):
+    return total(read(text))
+"""
+    found = looked(sandbox, program, task(CASES[0], memory_mb=64), memory_ran_out=True)
+    took = {s.node for s in found.signs if s.kind is Kind.TOOK_MEMORY}
+    assert took == {"total"}
+
+
+def test_what_is_taken_at_import_counts_too(sandbox: Sandbox) -> None:
+    program = "TABLE = bytearray(200 << 20)\n" + GOOD
+    found = looked(sandbox, program, task(CASES[0], memory_mb=128), memory_ran_out=True)
+    assert found.seen.loads.startswith("TooMuch")
+
+
+def test_who_catches_it_and_goes_on_does_not_pass(sandbox: Sandbox) -> None:
+    stubborn = """
+    kept = []
+    while True:
+        try:
+            while True: kept.append(bytes(4096))
+        except Exception:
+            pass
+"""
+    program = GOOD.replace("    result = 0\n", stubborn)
+    found = looked(sandbox, program, task(CASES[0], seconds=1, memory_mb=64), memory_ran_out=True)
+    assert not found.seen.passes
 
 
 def test_a_program_that_leaves_no_memory_is_heard_of_all_the_same(sandbox: Sandbox) -> None:

@@ -39,8 +39,8 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
         ],
     )
     assert swapped == {
-        "double": Swapped(tried=2, healed=1, first=1, mended=frozenset({2, 3}), harmed=1),
-        "show": Swapped(tried=2),
+        "double": Swapped(2, healed=1, first=1, mended=frozenset({2, 3}), harmed=1, runs=3),
+        "show": Swapped(tried=2, runs=2),
     }
     told = gathered(signs(swapped, ["double", "show", "solve"], len(before.failing)))
     assert told["double"][Kind.HEALS.name] == 1.0
@@ -50,6 +50,15 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
     assert told["show"][Kind.NO_MATTER.name] == 1.0
     assert told["show"][Kind.OTHER_HEALS.name] == 1.0
     assert set(told["solve"]) == {"UNTRIED", "OTHER_HEALS", "OTHER_MENDS"}
+
+
+def test_a_line_that_is_never_reached_is_not_mended(sandbox: Sandbox) -> None:
+    hurried = TRIAL._replace(seconds=0.3)
+    before = watch(sandbox, WRONG + SHOW, (), hurried)
+    endless = "def double(x):\n    while True: pass\n"
+    swapped = swap(sandbox, hurried, before, [Alternative("double", endless + SHOW)])
+    assert swapped["double"].mended == frozenset()
+    assert swapped["double"].first == 0
 
 
 def test_a_program_that_passes_has_nothing_to_mend(sandbox: Sandbox) -> None:

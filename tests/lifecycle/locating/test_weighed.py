@@ -92,6 +92,19 @@ class TestWhenItIsOpen:
         doubtful = case(looked={S2: {"BEFORE": 1.0}, S1: {"BEFORE": 0.5}})
         assert WEIGHED.unsettled(doubtful) == (S2, S1)
 
+    def test_where_nothing_could_be_tried_nothing_is_asked_for_and_the_first_weights_hold(
+        self,
+    ) -> None:
+        doubtful = case(looked={S2: {"BEFORE": 1.0}})
+        blind = Clue(signs={"UNTRIED": 1.0}, blind=True)
+        vain = doubtful._replace(swapped={S2: (71, blind)})
+        assert WEIGHED.unsettled(doubtful) == (S2,)
+        assert WEIGHED.unsettled(vain) == ()
+        found, before = WEIGHED.locate(vain), WEIGHED.locate(doubtful)
+        assert isinstance(found, Localised)
+        assert isinstance(before, Localised)
+        assert found.probability == before.probability
+
     def test_what_was_tried_then_decides(self) -> None:
         tried = case(looked={S2: {"BEFORE": 1.0}}, swapped={S1_1: {"HEALS": 1.0, "TRIED": 0.25}})
         found = WEIGHED.locate(tried)

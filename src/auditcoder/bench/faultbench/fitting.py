@@ -256,6 +256,8 @@ def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[Jud
 
 def judge(case: Noticed, fitted: Fitted, *, tried: bool = True) -> Judged:
     """Judge one failure as a run does: what is likeliest is tried, one by one, while it is open."""
+    if case.blind:  # there is nothing to weigh
+        return Judged({}, tuple(case.rules or ()))
     beliefs = weigh(case.signs, None, fitted)
     known = case.swaps if tried and case.swaps else {}
     asked: list[str] = []
@@ -270,7 +272,7 @@ def judge(case: Noticed, fitted: Fitted, *, tried: bool = True) -> Judged:
     return Judged(
         {belief.node: belief.probability for belief in beliefs},
         tuple(belief.node for belief in chosen),
-        1 + (1 + sum(known[node].tried for node in asked) if asked else 0),
+        1 + (1 + sum(known[node].runs for node in asked) if asked else 0),
     )
 
 

@@ -78,6 +78,8 @@ class Noticed(Row):
     """What the paper's rules name; None where they were not asked."""
     crossings: tuple[tuple[str, str], ...] = ()
     """Who handed to whom what that one does not take."""
+    blind: bool = False
+    """Whether it was gone before it could be watched."""
     view: str = View.PROGRAM.value
     opinions: int | None = None
     """How many others were asked about each method, as chance had it; None: what most agree on."""
@@ -126,7 +128,10 @@ def gather(
     began = time.monotonic()
     seen_failing, seen_passing = _tests(record, view)
     failing, nodes = _failing(record, tests, view)
-    own = gathered(_named(sign, nodes) for sign in look(sandbox, failing).signs)
+    found = look(sandbox, failing)
+    if found.seen.passes:
+        return None
+    own = gathered(_named(sign, nodes) for sign in found.signs)
     last = seen_failing[0].direct[-1:] if seen_failing else ()
     frames = [f.function for f in seen_failing[0].frames if f.kind == "gen"] if seen_failing else []
     return Noticed(
@@ -141,6 +146,7 @@ def gather(
         counts=counted([set(t.cov) for t in seen_failing], [set(t.cov) for t in seen_passing]),
         runs=1,
         milliseconds=1000 * (time.monotonic() - began),
+        blind=bool(found.seen.loads),
         view=view.value,
     )
 
@@ -214,25 +220,26 @@ def alternatives(
     known: dict[str, dict[str, list[str]]] = {}
     for other in others:
         for written, body in _bodies(other, name).items():
-            if body and body != own.get(written):
+            if body and (body != own.get(written) or opinions is not None):
                 known.setdefault(written, {}).setdefault(body, []).append(other)
     there = {method.name for method in record.methods}
     for method in (method for method in plausible if method in there):
-        found = list(known.get(method, {}).values())
+        found = known.get(method, {})
         if opinions is None:
-            found = sorted(found, key=len, reverse=True)[:MOST_SWAPS]
+            chosen = sorted(found.values(), key=len, reverse=True)[:MOST_SWAPS]
         else:
-            found = _drawn(found, opinions, f"{record.id} {method}")
-        for code, *_ in found:
+            drawn = _drawn(found, opinions, f"{record.id} {method}")
+            chosen = [found[body] for body in drawn if body != own.get(method)]
+        for code, *_ in chosen:
             program = splice(record.generated_code, code, name, [method])
             yield Alternative(f"{name}.{method}", program)
 
 
-def _drawn(found: list[list[str]], number: int, seed: str) -> list[list[str]]:
-    """Draw so many different answers; one that many gave is drawn as often."""
-    ballots = [place for place, alike in enumerate(found) for _ in alike]
+def _drawn(found: Mapping[str, list[str]], number: int, seed: str) -> list[str]:
+    """Draw so many answers, who gives what is there already among them."""
+    ballots = [body for body, alike in found.items() for _ in alike]
     random.Random(seed).shuffle(ballots)  # noqa: S311 - a draw, not a secret
-    return [found[place] for place in list(dict.fromkeys(ballots))[:number]]
+    return list(dict.fromkeys(ballots[:number]))
 
 
 def _bodies(code: str, class_name: str) -> dict[str, str]:

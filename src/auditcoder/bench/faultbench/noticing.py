@@ -57,6 +57,7 @@ def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
             for taker in clue.hands_badly_to
         ),
         rooted=solved.plan.graph.by_id[ROOT].contract is not None,
+        blind=any(clue.blind for _, clue in case.looked.values()),
     )
 
 

@@ -27,8 +27,10 @@ PLAUSIBLE = 0.02
 _MENTIONED = 0.2
 """A sign that weighs less is not worth a reviewer's time."""
 _ALIKE = (
-    (Kind.HEALS, Kind.HEALS_OFTEN, Kind.MENDS, Kind.MENDS_OFTEN, Kind.MENDS_MANY, Kind.MENDS_SOME),
-    (Kind.HARMS, Kind.NO_MATTER, Kind.UNTRIED, Kind.TRIED),
+    (
+        *(Kind.HEALS, Kind.HEALS_OFTEN, Kind.MENDS, Kind.MENDS_OFTEN, Kind.MENDS_MANY),
+        *(Kind.MENDS_SOME, Kind.HARMS, Kind.NO_MATTER, Kind.TRIED),
+    ),
     (Kind.OTHER_HEALS, Kind.OTHER_MENDS),
     (Kind.WROTE_ALONE, Kind.WROTE),
     (Kind.RECENT, Kind.BEFORE),
@@ -142,12 +144,11 @@ def _said(weighed: Mapping[str, float], way: int) -> tuple[str, ...]:
     the wrong way: only what they weigh together is told, by the most telling of them.
     """
     groups: dict[tuple[Kind, ...], float] = {}
-    present = {kind_of(name) for name in weighed if name != ALWAYS}
-    for name, weight in weighed.items():
-        if name != ALWAYS:
-            kind = kind_of(name)
-            group = next((alike for alike in _ALIKE if kind in alike), (kind,))
-            groups[group] = groups.get(group, 0.0) + weight
+    kinds = {name: kind_of(name) for name, weight in weighed.items() if weight and name != ALWAYS}
+    present = set(kinds.values())
+    for name, kind in kinds.items():
+        group = next((alike for alike in _ALIKE if kind in alike), (kind,))
+        groups[group] = groups.get(group, 0.0) + weighed[name]
     told = sorted(((-way * weight, group) for group, weight in groups.items()), key=_by_weight)
     firsts = [
         next(kind for kind in group if kind in present)

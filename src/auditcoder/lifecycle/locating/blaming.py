@@ -72,14 +72,16 @@ class Blaming:
             return
         given = self._given(number, call, contract)
         yield from given
-        if call.returned is None or given:
+        if given:
             return  # who was given the wrong thing is not held to what it makes of it
-        if call.made and not fits(contract.returns, call.made):
-            taker = self._takers.get(number) or self._caller(call)
-            yield Breach(number, f"result of {call.node}", Kind.WRONG_TYPE, call.node, taker)
         if call.unsettled:
             what = f"invariants in {call.node}"
             yield Breach(number, what, Kind.BROKE_INVARIANT, call.node, call.node)
+        if call.returned is None:
+            return
+        if call.made and not fits(contract.returns, call.made):
+            taker = self._takers.get(number) or self._caller(call)
+            yield Breach(number, f"result of {call.node}", Kind.WRONG_TYPE, call.node, taker)
         for clause in call.broke:
             what = f"ensures {clause} of {call.node}"
             yield Breach(number, what, Kind.BROKE_PROMISE, call.node, call.node)
@@ -147,10 +149,9 @@ def _bytes(calls: Iterable[Call]) -> dict[str, float]:
     left: dict[str, float] = {}
     beyond: dict[str, float] = {}
     for call in calls:
-        stays = max(0, call.left)
-        left[call.node] = left.get(call.node, 0.0) + stays
-        beyond[call.node] = max(beyond.get(call.node, 0.0), (call.held or 0) - stays)
-    return {node: amount + beyond[node] for node, amount in left.items()}
+        left[call.node] = left.get(call.node, 0.0) + call.left
+        beyond[call.node] = max(beyond.get(call.node, 0.0), (call.held or 0) - call.left)
+    return {node: max(0.0, amount) + beyond[node] for node, amount in left.items()}
 
 
 def spectrum(seen: Observation) -> dict[str, Counts]:

@@ -44,7 +44,7 @@ class Clue(Value):
     passes: bool = False
     """Whether what had failed passed when it was run again."""
     blind: bool = False
-    """Whether the program was gone before any of its checks could be watched."""
+    """Whether the program was gone before any of its checks could be run, or none failed then."""
 
 
 class Case(NamedTuple):

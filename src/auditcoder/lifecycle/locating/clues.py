@@ -26,7 +26,7 @@ from auditcoder.lifecycle.locating.blaming import spectrum
 from auditcoder.lifecycle.locating.case import Clue, case_of
 from auditcoder.lifecycle.locating.collecting import Failing, Look, Tried, intervene, look
 from auditcoder.lifecycle.locating.outline import does
-from auditcoder.lifecycle.locating.signs import gathered, kind_of
+from auditcoder.lifecycle.locating.signs import Kind, gathered, kind_of
 from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.trials import trial_of
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
@@ -63,8 +63,9 @@ def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> None:
 def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
     """Put rejected versions and earlier opinions in the places of nodes in doubt: a run each."""
     present, graph = workshop.recorder.ledger.working.code, workshop.recorder.ledger.graph
+    before = (n for n, (_, c) in case_of(workshop).swapped.items() if Kind.TRIED.name in c.signs)
     others = []
-    for node in nodes:
+    for node in dict.fromkeys((*nodes, *before)):  # what was tried is not forgotten
         contract = graph.by_id[node].contract
         earlier = [v for v in workshop.versions.get(node, ()) if v != present[node].digest]
         texts = [workshop.recorder.text(version) for version in dict.fromkeys(earlier)]
@@ -135,7 +136,8 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> No
     def clue(node: NodeId) -> tuple[Clue, float]:
         (found, signs), milliseconds = tried()
         own = signs.get(functions[node], {})
-        return Clue(signs=own, runs=sandbox.runs, passes=found.passes), milliseconds
+        blind = not found.failing and not found.passes
+        return Clue(signs=own, runs=sandbox.runs, passes=found.passes, blind=blind), milliseconds
 
     said = "failing cases stay as they are with another implementation of it"
     _keep(workshop, scene, CheckKind.SWAP, "swapped", said, clue)
@@ -234,16 +236,17 @@ def _keep(
     clue: Callable[[NodeId], tuple[Clue, float]],
 ) -> None:
     """Put what was noticed on record under every node; what it cost, with the first of them."""
-    nodes = list(_in_order(workshop.recorder.ledger, scene.nodes.values()))
-    for node in nodes:
+    paid: list[NodeId] = []
+    for node in _in_order(workshop.recorder.ledger, scene.nodes.values()):
         check = Check(
             CheckId(f"{node}.{name}"), AtNode(node=node), kind, Trust.DERIVED, requirement
         )
 
         def run(node: NodeId = node) -> Seen:
             found, milliseconds = clue(node)
-            if node != nodes[0]:
+            if paid:
                 found, milliseconds = msgspec.structs.replace(found, runs=0), 0.0
+            paid.append(node)
             kinds = dict.fromkeys(kind_of(name) for name in sorted(found.signs))
             points = [kind.value for kind in kinds if kind.points]
             return Seen(

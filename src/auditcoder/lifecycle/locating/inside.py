@@ -31,6 +31,7 @@ _MOST_STEPS = 2000
 _MOST_FILES = 2000
 _MOST_FRAMES = 100
 _MOST_STATES = 3000
+_INVARIANTS = "invariants"
 _MOST_JUDGED = 300
 """Calls of one function whose promises are looked at."""
 _SLOW = 0.05
@@ -40,6 +41,10 @@ _REPEATED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENER
 _RETURNING = {opcode.opmap[n] for n in ("RETURN_VALUE", "RETURN_CONST") if n in opcode.opmap}
 _OFTEN = 0.005
 """Seconds between two looks at how much memory there is left."""
+_SAMPLED = 100
+"""Items of a collection that are weighed for all of them."""
+_A_WHILE = 4
+"""Looks until somebody is told again."""
 _ITEMS = 20
 """Items of a collection that are looked at to say what it holds."""
 
@@ -53,6 +58,8 @@ def brief(value: object, size: int = _SHORT) -> str:
     writer = reprlib.Repr()
     writer.maxlevel, writer.maxstring, writer.maxother, writer.maxlong = 5, size, size, size
     most = size // 10
+    if isinstance(value, bytes | bytearray):
+        value = value[:size]
     writer.maxlist = writer.maxtuple = writer.maxset = writer.maxfrozenset = most
     writer.maxdict = writer.maxdeque = writer.maxarray = most
     try:
@@ -135,10 +142,19 @@ class Promises:
             return None
         if any(hasattr(value, "__next__") for value in given.values()):
             return None
+        copied: dict[str, Any] | None = self._copied(node, given)
+        return copied
+
+    def _copied(self, whose: str, value: Any) -> Any:
+        """Copy something; nothing of this owner again if that takes long."""
+        began = time.perf_counter()
         try:
-            return copy.deepcopy(given)
+            return copy.deepcopy(value)
         except Exception:  # what cannot be copied is the candidate's own
             return None
+        finally:
+            if time.perf_counter() - began > _SLOW:
+                self._judged[whose] = _MOST_JUDGED
 
     def broken(self, node: str, which: str, names: dict[str, Any]) -> list[int]:
         """Return the promises that do not hold; one that cannot be told is none of them."""
@@ -150,14 +166,13 @@ class Promises:
         return found
 
     def unsettled(self, owner: object) -> bool:
-        """Whether an object is no longer as it must always be, and was until now."""
-        if not self._invariants or id(owner) in self._unsound:
+        """Whether an object is no longer as it must always be, and was when it was last seen."""
+        known = self._judged[_INVARIANTS] = self._judged.get(_INVARIANTS, 0) + 1
+        if not self._invariants or id(owner) in self._unsound or known > _MOST_JUDGED:
             return False
-        try:
-            copied = copy.deepcopy(owner)
-        except Exception:  # what cannot be copied is the candidate's own
+        names = {"self": self._copied(_INVARIANTS, owner)}
+        if names["self"] is None:
             return False
-        names = {"self": copied}
         broken = any(self._holds(promise, names) is False for promise in self._invariants)
         if broken:
             self._unsound[id(owner)] = owner
@@ -186,6 +201,16 @@ class Begun:
         self.at = time.perf_counter()
 
 
+def weight(value: object) -> int:
+    """Say about how many bytes a value takes: itself, and what it holds."""
+    if isinstance(value, list | tuple | set | frozenset | dict) and len(value):
+        inner = value.values() if isinstance(value, dict) else value
+        items = [item for item, _ in zip(inner, range(_SAMPLED), strict=False)]
+        sampled = sum(map(sys.getsizeof, items)) * len(value) // len(items)
+        return sys.getsizeof(value) + sampled
+    return sys.getsizeof(value)
+
+
 class TooMuch(MemoryError):
     """The candidate took more memory than it may."""
 
@@ -203,25 +228,50 @@ class Memory:
         """Whether the candidate is running."""
         self.innermost: Callable[[], dict[str, Any] | None] = lambda: None
         """Says which call is under way."""
+        self.on = bool(allowed)
         self._allowed = allowed
         self._before = 0
+        self._quiet = 0
         if allowed:
             tracemalloc.start(1)
             signal.signal(signal.SIGPROF, self._look)
             signal.setitimer(signal.ITIMER_PROF, _OFTEN, _OFTEN)
 
     def _look(self, *_: object) -> None:
-        if self.limited and tracemalloc.get_traced_memory()[1] > self._allowed:
-            self.limited = False
+        self._quiet = max(0, self._quiet - 1)
+        over = tracemalloc.get_traced_memory()[1] > self._allowed
+        if self.limited and over and not self._quiet:
+            self._quiet = _A_WHILE  # time to be told; who goes on all the same is told again
             # Whoever watches may be out of the way after this: it is put down now.
-            self.belongs_to(self.innermost())
+            self.put_down(self.innermost())
             raise TooMuch
 
-    def belongs_to(self, call: dict[str, Any] | None) -> None:
+    def began(self, call: dict[str, Any] | None) -> bool:
+        """Somebody takes notes: what was taken until now is the call's, what follows is not."""
+        if self.on:
+            self._look()
+            self.put_down(call)
+        limited, self.limited = self.limited, False
+        return limited
+
+    def ended(self, limited: bool) -> None:
+        """The notes are taken; nobody is blamed for what they took."""
+        if self.on:
+            self.put_down(None)
+        self.limited = limited
+
+    def handed_over(
+        self, call: dict[str, Any], above: dict[str, Any] | None, value: object
+    ) -> None:
+        """Let what a call returns be its caller's from now on."""
+        if self.on:
+            size = weight(value)
+            call["left"] = call.get("left", 0) - size
+            if above is not None:
+                above["left"] = above.get("left", 0) + size
+
+    def put_down(self, call: dict[str, Any] | None) -> None:
         """Put down to a call, or to nobody, what was taken since the last event."""
-        if not self._allowed:
-            return
-        self._look()
         now, most = tracemalloc.get_traced_memory()
         if call is not None:
             left = call.get("left", 0)
@@ -282,21 +332,19 @@ class Calls:
         return self.noted[self._open[-1].number] if self._open else None
 
     def _saw(self, frame: types.FrameType, event: str, value: object) -> None:
+        node = self._owned.get(frame.f_code) if event == "call" else None
+        ends = event == "return" and bool(self._open) and self._open[-1].frame is frame
+        if node is None and not ends:
+            return
+        limited = self.memory.began(self._innermost_note())
         try:  # what goes wrong here must not go wrong in the candidate
-            if event == "call":
-                node = self._owned.get(frame.f_code)
-                if node is not None and not self._goes_on(frame) and not self._full:
-                    self.memory.belongs_to(self._innermost_note())
-                    self._begun(frame, node)
-                    self.memory.belongs_to(None)  # what these notes took
-            elif event == "return" and self._open and self._open[-1].frame is frame:
-                self.memory.belongs_to(self._innermost_note())
+            if node is None:
                 self._ended(frame, value)
-                self.memory.belongs_to(None)
-        except TooMuch:
-            raise
+            elif not self._goes_on(frame) and not self._full:
+                self._begun(frame, node)
         except Exception:
             self.cut = True
+        self.memory.ended(limited)
 
     def _goes_on(self, frame: types.FrameType) -> bool:
         """Whether it is a generator or the like that was begun before."""
@@ -323,6 +371,8 @@ class Calls:
         begun.given = self._promises.kept_for(node, given)
         if begun.given is not None:
             note["refused"] = self._promises.broken(node, "requires", begun.given)
+        if note["parent"] is None and me is not None and not node.endswith("__init__"):
+            self._promises.unsettled(me)  # by whoever had it before: no call is to blame
         self.noted.append(note)
         self._open.append(begun)
         begun.at = time.perf_counter()
@@ -335,6 +385,7 @@ class Calls:
             return  # what it yields is not what it returns
         # An exception that leaves a function looks like None that is returned.
         if value is not None or frame.f_code.co_code[frame.f_lasti] in _RETURNING:
+            self.memory.handed_over(call, self._innermost_note(), value)
             self._returned(begun, call, value)
         if call["parent"] is None and "self" in frame.f_locals:
             call["unsettled"] = self._promises.unsettled(frame.f_locals["self"])
@@ -353,6 +404,8 @@ class Calls:
 
     def _keep(self, number: int, value: object) -> None:
         """Remember who made a value, and the parts of a tuple: it is likely to be taken apart."""
+        if self.memory.on:
+            return  # what is kept alive here would be put down to the candidate
         parts = value[:10] if isinstance(value, tuple) else ()
         for made in (value, *parts):
             if made is None:
@@ -589,8 +642,11 @@ def run_test(space: dict[str, Any], name: str) -> None:
 def timed(seconds: float, act: Callable[[], None]) -> str:
     """Act within a time, and say what went wrong, if something did."""
 
+    going = True
+
     def stop(*_: object) -> None:
-        raise OutOfTime
+        if going:
+            raise OutOfTime
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)  # again, where it was caught
@@ -601,6 +657,7 @@ def timed(seconds: float, act: Callable[[], None]) -> str:
     except BaseException as error:
         return f"{type(error).__name__}: {brief(error)}"
     finally:
+        going = False  # first: it may ring once more
         signal.setitimer(signal.ITIMER_REAL, 0)
         sys.setprofile(None)
     return ""
@@ -633,11 +690,14 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
         owned.update(owners(code, frozenset(plan["nodes"])))
         exec(code, space)  # noqa: S102 - what a sandbox is for
 
+    memory = Memory(plan["memory"])
+    memory.limited = True
     seen["loads"] = timed(plan["seconds"], load)
+    memory.limited = False
     if seen["loads"]:
         return
     promises = Promises(plan["promises"], plan["invariants"], space)
-    calls = Calls(owned, promises, Memory(plan["memory"]))
+    calls = Calls(owned, promises, memory)
     listener = Listener(calls, owned)
     files = Files(calls)
     seen |= {"steps": listener.steps, "calls": calls.noted, "files": files.noted}

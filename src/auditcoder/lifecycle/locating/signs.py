@@ -65,7 +65,7 @@ class Kind(Enum):
     OTHER_HEALS = "everything passes with another implementation of something else, not of it"
     OTHER_MENDS = "the first failing step passes with another implementation of something else"
     OTHERS_IN_VAIN = "no other implementation of anything else helps"
-    TRIED = "other implementations of it were tried"
+    TRIED = "another implementation of it does not help"
     UNTRIED = "there was no other implementation of it to try"
 
     @property

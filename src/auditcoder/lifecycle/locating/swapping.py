@@ -28,6 +28,7 @@ class Swapped(NamedTuple):
     """What came of putting other implementations in one function's place."""
 
     tried: int = 0
+    """Those that could be loaded."""
     healed: int = 0
     """How often everything passed."""
     first: int = 0
@@ -36,6 +37,7 @@ class Swapped(NamedTuple):
     """The failing lines that passed at least once."""
     harmed: int = 0
     """How often a line failed that had not."""
+    runs: int = 0
 
 
 def swap(
@@ -53,13 +55,17 @@ def swap(
         own = found.setdefault(alternative.node, Swapped())
         seen = watch(sandbox, alternative.program, (), trial)
         if seen.loads or not seen.steps:
+            found[alternative.node] = own._replace(runs=own.runs + 1)
             continue
+        # A line that was never reached is not mended.
+        fine = {step.line for step in seen.steps if step.fine} - seen.failing
         found[alternative.node] = Swapped(
             tried=own.tried + 1,
             healed=own.healed + seen.passes,
-            first=own.first + (first not in seen.failing),
-            mended=own.mended | (before.failing - seen.failing),
+            first=own.first + (first in fine),
+            mended=own.mended | (before.failing & fine),
             harmed=own.harmed + bool(seen.failing - before.failing),
+            runs=own.runs + 1,
         )
     return found
 

@@ -18,8 +18,8 @@ from auditcoder.lifecycle.ports import Sandbox
 
 _SECONDS = 3.0
 _MEMORY = 1 << 30
-_NOTES = 256 << 20
-"""Bytes that watching may take itself."""
+_NOTES, _PROBE = 256 << 20, 32 << 20
+"""Bytes that watching may take itself, and what the probe takes that only runs."""
 _MOST_STEPS, _MOST_CALLS, _MOST_FILES = 2001, 12000, 2000
 _MOST_BYTES = 1 << 50
 
@@ -173,7 +173,7 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
             source=_text(),
             action=RunFiles(inputs=files, artefacts=(inside.SEEN,)),
             bounds=Bounds(
-                seconds=rounds * trial.seconds + 2, memory_bytes=trial.memory_bytes + _NOTES
+                seconds=rounds * trial.seconds + 2, memory_bytes=_room(trial, bool(looked_at))
             ),
         )
     )
@@ -183,6 +183,14 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
     except msgspec.DecodeError:
         return NOTHING
     return seen if _sound(seen, trial) else NOTHING
+
+
+def _room(trial: Trial, looked_at: bool) -> int:
+    """Return the memory that a trial may take, with what watching takes itself."""
+    if not trial.memory_ran_out:
+        return trial.memory_bytes + _NOTES
+    # Whoever looks stops it in time, and needs as much again; nobody else must give it more.
+    return 2 * trial.memory_bytes + _NOTES if looked_at else trial.memory_bytes + _PROBE
 
 
 def _sound(seen: Observation, trial: Trial) -> bool:

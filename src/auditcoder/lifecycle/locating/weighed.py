@@ -85,13 +85,17 @@ class Weighed:
             return case.graph.order
         if case.graph.sole is not None or _flaky(case) or _blind(case):
             return ()
+        if any(clue.blind for _, clue in case.swapped.values()):
+            return ()  # nothing can be tried
         beliefs = self._beliefs(case)
         if settled(beliefs):
             return ()
         return tuple(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
 
     def _beliefs(self, case: Case) -> list[Belief]:
-        return weigh(signs_of(case), _signs(case.swapped) or None, self._weights(case))
+        tried = _signs(case.swapped)
+        some = any(Kind.TRIED.name in own for own in tried.values())
+        return weigh(signs_of(case), tried if some else None, self._weights(case))
 
     def _weights(self, case: Case) -> Fitted:
         has_root = case.graph.by_id[case.graph.root].contract is not None
