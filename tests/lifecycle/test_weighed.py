@@ -23,7 +23,7 @@ from auditcoder.lifecycle.locating.believing import FittedFor
 from auditcoder.lifecycle.locating.weighed import Weighed, fitted
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
-from auditcoder.methods.solving import Tools, start
+from auditcoder.methods.solving import Solution, Tools, start
 from auditcoder.metrics.records import Looks, looks
 from tests.support.records import take
 from tests.support.scripts import (
@@ -288,11 +288,25 @@ def test_two_methods_at_fault_are_named_and_repaired_together(
 
 
 def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox) -> None:
-    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+    silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
+    silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
+    said = script(
+        GOOD_READ.replace("text.split()", "text.split()[1:]"),
+        GOOD_ADD,
+        sketch=python(silent_read + silent_add + ROOT),
+        node=lambda asked: function(asked, GOOD_READ, GOOD_ADD.replace("sum(", "0 + sum(")),
+    )
+    told = weighed(sandbox, TASK, said)
+    assert len([e for e in told.all(ReplyRecorded) if e.role == "second opinion"]) == 2
     for entries in range(1, len(told.raw.bodies), 3):
         solution, _ = gone_on_with(told, entries, sandbox)
         assert solution.program == told.program
-        assert solution.trace.head == told.solution.trace.head or solution.passed
+        assert said_of(solution) == said_of(told.solution)
+
+
+def said_of(solution: Solution) -> list[tuple[object, float | None]]:
+    found = [answer.diagnosis for answer in solution.trace.diagnoses]
+    return [(d.target, d.probability) for d in found if isinstance(d, Localised)]
 
 
 class Breaking:
