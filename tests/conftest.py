@@ -1,5 +1,6 @@
 """What tests share: real stores, and a real PostgreSQL server started for them."""
 
+import signal
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ import pytest
 
 from auditcoder.adapters.stores.postgres import PostgresStore
 from auditcoder.adapters.stores.sqlite import SqliteStore
+
+# What a shell starts in the background ignores it, and so would everything that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

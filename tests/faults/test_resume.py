@@ -214,7 +214,6 @@ def hold(store: TraceStore, sandbox: Sandbox) -> None:
 def work(name: str, place: str, log: str, pace: float, ready: Connection) -> None:
     """Start the run or go on with it; leave quietly when interrupted."""
     os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts may ignore it
     life = LIVES[name]
     try:
         ready.send_bytes(b"ready")
