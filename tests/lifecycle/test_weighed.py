@@ -89,6 +89,15 @@ def function(request: Request, *known: str) -> str:
     return python(next(code for code in known if code.split("(")[0][4:] == asked.split("(")[0]))
 
 
+def class_task(name: str, skeleton: str, tests: str) -> Task:
+    return Task(
+        title=name,
+        statement=skeleton,
+        form=ClassForm(name=name, skeleton=skeleton),
+        examples=(CodeExample(code=tests),),
+    )
+
+
 def evidence(told: Told, kind: CheckKind) -> list[Evidence]:
     return [e.evidence for e in told.all(CheckRan) if e.evidence.kind is kind]
 
@@ -219,12 +228,7 @@ def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sa
         "        self.assertEqual(box.seen(), 0)\n        box.put(2)\n        box.put(3)\n"
         "        self.assertEqual(box.seen(), 5)\n"
     )
-    task = Task(
-        title="Box",
-        statement=skeleton,
-        form=ClassForm(name="Box", skeleton=skeleton),
-        examples=(CodeExample(code=tests),),
-    )
+    task = class_task("Box", skeleton, tests)
     written = (
         "class Box:\n    def put(self, n):\n        self.n = n\n"
         "    def seen(self):\n        return self.n\n"
@@ -260,12 +264,7 @@ def test_two_methods_at_fault_are_named_and_repaired_together(
         "    def test_most(self):\n        bag = Bag()\n        bag.all = [1, 3, 2]\n"
         "        self.assertEqual(bag.most(), 3)\n"
     )
-    task = Task(
-        title="Bag",
-        statement=skeleton,
-        form=ClassForm(name="Bag", skeleton=skeleton),
-        examples=(CodeExample(code=tests),),
-    )
+    task = class_task("Bag", skeleton, tests)
     written = (
         "class Bag:\n    def put(self, n):\n        self.all.push(n)\n"
         "    def most(self):\n        return self.all.max()\n"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 import msgspec
+from msgspec.structs import replace
 
 from auditcoder.bench.engine import Engine
 from auditcoder.bench.runner import Done, Job, jobs
@@ -64,18 +65,26 @@ def _report(options: Namespace) -> int:
     return Exit.OK
 
 
-def _run(options: Namespace) -> int:
-    experiment = Experiment(
-        suite=options.suite,
+def experiment_of(options: Namespace, suite: str) -> Experiment:
+    """Read which model is asked in many runs, how they go on, and where they are kept."""
+    return Experiment(
+        suite=suite,
         store=options.store,
         model=options.model,
-        data=options.data,
         max_repairs=options.max_repairs,
         locator=WhichLocator(options.locator),
         fallback=options.fallback,
-        budget_tokens=options.budget_tokens,
         seed=options.seed,
         recall=options.recall,
+        at_once=options.jobs,
+    )
+
+
+def _run(options: Namespace) -> int:
+    experiment = replace(
+        experiment_of(options, options.suite),
+        data=options.data,
+        budget_tokens=options.budget_tokens,
         at_once=options.jobs if options.engine == "local" else 1,
     )
     methods = _split(options.methods) or ("auditcoder",)

@@ -12,8 +12,8 @@ from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
 from auditcoder.bench.faultbench.studying import on_what_was_held_out, study
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.values import digest
-from auditcoder.interfaces.benching import Experiment
 from auditcoder.interfaces.cli.audit_command import deliver
+from auditcoder.interfaces.cli.bench_command import experiment_of
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.interfaces.cli.text import aside, emit_json, say
 from auditcoder.interfaces.faulting import Built, build, published
@@ -27,7 +27,6 @@ from auditcoder.interfaces.locating import (
 )
 from auditcoder.interfaces.mending import failures, repair
 from auditcoder.interfaces.reporting import FORMS
-from auditcoder.lifecycle.workshop import WhichLocator
 
 _EVERY = 10.0
 """Seconds between two words on how far it is."""
@@ -104,17 +103,7 @@ def _study(options: Namespace) -> int:
 
 
 def _repair(options: Namespace) -> int:
-    experiment = Experiment(
-        suite=SUITE,
-        store=options.store,
-        model=options.model,
-        max_repairs=options.max_repairs,
-        locator=WhichLocator(options.locator),
-        fallback=options.fallback,
-        seed=options.seed,
-        recall=options.recall,
-        at_once=options.jobs,
-    )
+    experiment = experiment_of(options, SUITE)
     chosen = failures(Path(options.faults), options.each, aside)
     told = _Progress("failures", every=0)
     outcomes: Counter[str] = Counter()
