@@ -307,6 +307,30 @@ class TestCutOff:
         assert run("replay", "sum").code == Exit.OK
         assert run("resume", "sum").code == Exit.OK, "a finished run only shows its result"
 
+    def test_another_model_for_second_opinions_is_the_same_after_it(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        silent = SKETCH.replace("    ensures: result == sum(values)\n", "").replace(
+            "    example: total([1, 2]) == 3\n", ""
+        )
+
+        def told(handler: Handler) -> None:
+            prompt = handler.server.asked[-1]["messages"][-1]["content"]
+            sketching = "# Your step: the sketch" in prompt
+            handler.say(completion(silent if sketching else answer(prompt)))
+
+        with serving(told, told, *[error(401)] * 3) as running:
+            monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
+            by = ("--model", "server:x", "--second-opinions-by", "server:y")
+            assert run("solve", TASK, *by, "--run-id", "sum").code == Exit.MODEL
+            assert [asked["model"] for asked in running.asked] == ["x", "x", "y"]
+        with serving(*[told] * 20) as running:
+            monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
+            said = run("resume", "sum")
+            assert said.code == Exit.OK, said.err
+            assert [asked["model"] for asked in running.asked][:2] == ["y", "x"]
+        assert run("replay", "sum").code == Exit.OK
+
     def test_interrupted_it_says_how_to_go_on(self, server: FaultServer, tmp_path: Path) -> None:
         server._behaviours[:] = [answering, lambda _: time.sleep(30)]
         env = {**os.environ, "AUDITCODER_STORE": str(tmp_path / "runs.db")}

@@ -9,15 +9,22 @@ from auditcoder.adapters.models.scripted import Line, ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.diagnosis import Abstained, Localised
 from auditcoder.domain.errors import SandboxError
-from auditcoder.domain.events import CheckRan, Located, ReplyRecorded, TransactionOpened
+from auditcoder.domain.events import (
+    CheckRan,
+    Located,
+    ReplyRecorded,
+    RunStarted,
+    TransactionOpened,
+)
 from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import Outcome as Seen
 from auditcoder.domain.places import AtInterface, AtNode, AtNodes
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import Request
+from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
 from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Limits, Task
-from auditcoder.domain.usage import Phase
+from auditcoder.domain.usage import Phase, Usage
+from auditcoder.domain.values import Digest
 from auditcoder.lifecycle.locating import LOCATORS, inside
 from auditcoder.lifecycle.locating.believing import FittedFor
 from auditcoder.lifecycle.locating.weighed import Weighed, fitted
@@ -33,6 +40,7 @@ from tests.support.scripts import (
     finding,
     gone_on_with,
     python,
+    retold,
     run,
     sandboxed,
     stub,
@@ -201,6 +209,52 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     assert told.solution.passed
     without = weighed(sandbox, TASK, said, second_opinions=False)
     assert not [e for e in without.all(ReplyRecorded) if e.role == "second opinion"]
+
+
+def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    said = script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT))
+    store = SqliteStore(":memory:")
+    opinion = Reply(text=python(GOOD_ADD), finish=Finish.STOP, usage=Usage(calls=1), model="other")
+    other = ScriptedModel([opinion] * 5, Traits(price=FREE, weights=Digest("f" * 64)))
+    other.name = "other"
+    tools = Tools(store, ScriptedModel([Script(said)] * 20), sandbox, consulted=other)
+    assert start(tools, TASK, Options(), RUN).passed
+    begun, *events = take(store, RUN).events()
+    assert isinstance(begun, RunStarted)
+    assert begun.manifest.settings["second_opinions_by"] == "other"
+    assert begun.manifest.settings["second_opinions_weights"] == "f" * 16
+    replies = [event for event in events if isinstance(event, ReplyRecorded)]
+    assert len(other.asked) >= 1
+    assert [r.role for r in replies if r.model == "other"] == ["second opinion"] * len(other.asked)
+    assert "second opinion" not in {r.role for r in replies if r.model != "other"}
+    retold(store, sandbox)
+
+
+def test_a_slow_reference_is_tried_in_the_place_of_what_it_was_written_for(
+    sandbox: Sandbox,
+) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    small = "def small_input(rng):\n    return ([],)\n"  # it shows nothing of the fault
+    said = script(
+        GOOD_READ,
+        BAD_ADD,
+        sketch=python(silent + ROOT),
+        brute_force=lambda request: python(
+            small + (GOOD_ADD if "`add(" in request.messages[-1].text else GOOD_READ)
+        ),
+    )
+    options = Options(differential=True, second_opinions=False)
+    told = run(sandbox, TASK, said, options, locator=WhichLocator.WEIGHED)
+    swaps = {e.check: e for e in evidence(told, CheckKind.SWAP)}
+    assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
+    assert isinstance(told.diagnoses[0], Localised)
+    assert told.diagnoses[0].target == AtNode(node=told.graph.promises["add"])
+    assert told.solution.passed
 
 
 def test_a_case_that_passes_when_it_is_watched_is_flaky_and_blames_nobody(

@@ -109,7 +109,7 @@ def refuse_another(tools: Tools, run: RunId, task: Task, options: Options, named
     """Refuse to take a run for the wanted one that was made in another way, or for another text."""
     begun = started(tools.store, run)
     chosen = method(named).settle(options)
-    now = manifest_for(chosen, tools.model, tools.sandbox, named)
+    now = manifest_for(tools, chosen, named)
     differing = [
         name
         for name in ("model", "weights", "decoding", "prompts", "settings", "seed")

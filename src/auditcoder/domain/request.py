@@ -132,9 +132,21 @@ class Price(Value):
 
     def of(self, prompt: int, completion: int, cached: int = 0) -> float:
         """Return what so many tokens cost."""
-        cheap = self.prompt if self.cached is None else self.cached
         fresh = prompt - cached
-        return (fresh * self.prompt + cached * cheap + completion * self.completion) / 1e6
+        return (fresh * self.prompt + cached * self.for_cached + completion * self.completion) / 1e6
+
+    def or_that(self, other: "Price") -> "Price":
+        """Return a price that neither exceeds."""
+        return Price(
+            prompt=max(self.prompt, other.prompt),
+            completion=max(self.completion, other.completion),
+            cached=max(self.for_cached, other.for_cached),
+        )
+
+    @property
+    def for_cached(self) -> float:
+        """What cached tokens cost, whether that was given or not."""
+        return self.prompt if self.cached is None else self.cached
 
 
 FREE = Price(prompt=0, completion=0)

@@ -1,7 +1,7 @@
 """The Python interface: `from auditcoder import solve`."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from auditcoder.domain.errors import TaskInvalid
@@ -36,6 +36,7 @@ def solve(
     review: bool = True,
     locator: str = "weighed",
     second_opinions: bool = True,
+    second_opinions_by: str | Model | None = None,
     budget_tokens: int | None = None,
     budget_usd: float | None = None,
     seed: int | None = None,
@@ -47,7 +48,8 @@ def solve(
 
     `task` is the text of a task, the path of a file that holds one, or a `Task`. `model` is an
     address as `--model` takes it, or anything with the shape of `auditcoder.lifecycle.ports.Model`;
-    by default it is the configured one, else the embedded one. The run is kept in `store`, by
+    by default it is the configured one, else the embedded one. `second_opinions_by` is another one,
+    for implementations to compare with; by default it is the same. The run is kept in `store`, by
     default where the command line keeps its runs. `watch` is called with every event.
 
     Raises an `AuditCoderError` for a task that cannot be understood, a model that cannot be
@@ -69,7 +71,8 @@ def solve(
         budget=Budget(tokens=budget_tokens, usd=budget_usd),
         seed=seed,
     )
-    with tools(model, str(store) if store is not None else None, _silent) as opened:
+    kept = str(store) if store is not None else None
+    with tools(model, kept, _silent, second_opinions_by) as opened:
         return start(opened, task, options, run_id(run, task), watch)
 
 
@@ -87,20 +90,25 @@ def run_id(named: str | None, task: Task) -> RunId:
 
 
 @contextmanager
-def tools(model: str | Model | None, store: str | None, say: Say) -> Iterator[Tools]:
+def tools(
+    model: str | Model | None, store: str | None, say: Say, consulted: str | Model | None = None
+) -> Iterator[Tools]:
     """Open everything that a run is made with, and close what was opened here."""
     settings = read_settings()
-    with closing(open_store(store, create=True)) as kept:
-        sandbox = open_sandbox(settings, say)
-        try:
-            if model is not None and not isinstance(model, str):
-                yield Tools(kept, model, sandbox)
-                return
-            address = model or settings.model
-            with closing(open_model(address, settings, say)) as opened:
-                yield Tools(kept, opened, sandbox, patience_for(address, settings))
-        finally:
-            sandbox.close()
+    with ExitStack() as held:
+        kept = held.enter_context(closing(open_store(store, create=True)))
+        sandbox = held.enter_context(closing(open_sandbox(settings, say)))
+
+        def opened(named: str | Model) -> Model:
+            if not isinstance(named, str):
+                return named
+            return held.enter_context(closing(open_model(named, settings, say)))
+
+        address = model or settings.model
+        patience = patience_for(address, settings) if isinstance(address, str) else Patience()
+        # The same model twice would only be read twice.
+        other = consulted if consulted != address else None
+        yield Tools(kept, opened(address), sandbox, patience, opened(other) if other else None)
 
 
 def patience_for(address: str, settings: Settings) -> Patience:

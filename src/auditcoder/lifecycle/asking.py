@@ -32,6 +32,8 @@ from auditcoder.lifecycle.shapes import Shape, Unfit
 
 T = TypeVar("T")
 
+SECOND_OPINION = "second opinion"
+"""The role that another model can have."""
 _QUOTED = 2000
 """How much of an unusable answer is shown to the model again."""
 _NAME = 200
@@ -66,7 +68,7 @@ def why(unusable: ReplyUnusable) -> str:
 
 
 class Asker:
-    """Asks one model on behalf of one run. Safe to share between threads."""
+    """Asks models on behalf of one run. Safe to share between threads."""
 
     def __init__(
         self,
@@ -75,8 +77,10 @@ class Asker:
         purse: Purse,
         patience: Patience | None = None,
         waiting: Waiting | None = None,
+        consulted: Model | None = None,
     ) -> None:
         self._model = model
+        self._consulted = consulted or model
         self._recorder = recorder
         self._purse = purse
         self._patience = patience or Patience()
@@ -98,18 +102,22 @@ class Asker:
                 self._record(question, request, reply, rejected=str(still))
                 raise ReplyUnusable(
                     "reply.unusable",
-                    f"{self._model.name} gave {question.role} no usable answer, twice: {still}",
+                    f"{self._of(question).name} gave {question.role} no usable answer, twice:"
+                    f" {still}",
                     "both answers are on record; try a stronger model, or a smaller task",
                 ) from still
         seq = self._record(question, request, reply)
         return Answer(value, reply, seq)
+
+    def _of(self, question: Question[T]) -> Model:
+        return self._consulted if question.role == SECOND_OPINION else self._model
 
     def _complete(self, question: Question[T], request: Request) -> Reply:
         """Ask until an answer comes or patience ends. Whatever ends it, the attempts are kept."""
         failed: list[Attempt] = []
         while True:
             try:
-                return _told(self._once(request), failed)
+                return _told(self._once(self._of(question), request), failed)
             except ModelUnavailable as error:
                 wait = self._patience.wait_after(error, len(failed) + 1, self._waiting.chance)
                 failed += error.attempts or (_attempt(error, wait),)
@@ -134,7 +142,7 @@ class Asker:
                 raise
             self._waiting.sleep(wait)
 
-    def _once(self, request: Request) -> Reply:
+    def _once(self, model: Model, request: Request) -> Reply:
         """Make one call, with its most set aside until it is known what it cost.
 
         An answer that is on record already is taken from there, and charged as it was then: the
@@ -144,7 +152,7 @@ class Asker:
         most = self._purse.reserve(request.at_most_tokens(), request.max_tokens)
         usage = charged_for([Attempt(problem="", billed=True)])
         try:
-            reply = self._recorder.recall_reply(request.digest) or self._model.complete(request)
+            reply = self._recorder.recall_reply(request.digest) or model.complete(request)
             usage = reply.usage
         except AuditCoderError as error:
             usage = charged_for([_attempt(error, None)])
@@ -173,7 +181,7 @@ class Asker:
                 request=self._recorder.put(encode(request)),
                 reply=self._recorder.put(reply.text),
                 prompt=question.prompt,
-                model=reply.model or self._model.name,
+                model=reply.model or self._of(question).name,
                 node=question.node,
                 usage=reply.usage,
                 finish=reply.finish.value,

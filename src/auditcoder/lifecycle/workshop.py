@@ -95,6 +95,8 @@ class Workshop:
     """Every code that was written for a node."""
     opinions: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
     """What somebody else would write for a node; empty if no answer could be used."""
+    references: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
+    """Slow references that nodes were compared with."""
     tried: dict[Digest, Outcome] = field(default_factory=dict)
     """How programs with other code in some node's place ended, by what was run."""
 

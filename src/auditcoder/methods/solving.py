@@ -36,6 +36,8 @@ from auditcoder.lifecycle.workshop import Build, Options, Planner, WhichLocator,
 from auditcoder.methods import method
 
 DEFAULT = "auditcoder"
+CONSULTED = "second_opinions_by"
+"""The setting under which a manifest names who is asked for second opinions."""
 
 
 class Tools(NamedTuple):
@@ -45,6 +47,15 @@ class Tools(NamedTuple):
     model: Model
     sandbox: Sandbox
     patience: Patience = Patience()
+    consulted: Model | None = None
+    """Who is asked for second opinions, if that is another model."""
+
+    @property
+    def price(self) -> Price | None:
+        """What tokens cost at most, whoever is asked; None if that is not known."""
+        first = self.model.traits.price
+        second = self.consulted.traits.price if self.consulted else first
+        return first.or_that(second) if first and second else None
 
 
 class Solution(NamedTuple):
@@ -90,11 +101,9 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def manifest_for(
-    options: Options, model: Model, sandbox: Sandbox, named: str = DEFAULT
-) -> Manifest:
+def manifest_for(tools: Tools, options: Options, named: str = DEFAULT) -> Manifest:
     """Say what a run is made with: what would have to be the same again."""
-    price = model.traits.price
+    model = tools.model
     versions = {"auditcoder": __version__, "python": platform.python_version()}
     for package in ("msgspec", "xllamacpp", "pydantic-ai-slim"):
         try:
@@ -111,9 +120,10 @@ def manifest_for(
         "locator": options.locator.value,
         "locator_weights": weights_digest()[:16] if options.locator is WhichLocator.WEIGHED else "",
         "second_opinions": str(options.second_opinions).lower(),
+        **_told_of(tools.consulted),
         "specialists": str(options.specialists).lower(),
         "budget": msgspec.json.encode(options.budget).decode(),
-        "price": msgspec.json.encode(price).decode(),
+        "price": msgspec.json.encode(tools.price).decode(),
         "parallel": str(model.traits.parallel),
     }
     return Manifest(
@@ -125,11 +135,18 @@ def manifest_for(
             "repair_temperature": options.repair_temperature,
         },
         prompts=prompts.digests(),
-        sandbox=sandbox.kind,
+        sandbox=tools.sandbox.kind,
         versions=versions,
         settings=settings,
         seed=options.seed,
     )
+
+
+def _told_of(consulted: Model | None) -> dict[str, str]:
+    if consulted is None:
+        return {}
+    weights = consulted.traits.weights or ""
+    return {CONSULTED: consulted.name, "second_opinions_weights": weights[:16]}
 
 
 def options_of(manifest: Manifest) -> Options:
@@ -182,13 +199,13 @@ def start(
             f"there is a run {run} already",
             f"choose another id, or go on with it: `auditcoder resume {run}`",
         )
-    purse = Purse(options.budget, tools.model.traits.price)
-    manifest = manifest_for(options, tools.model, tools.sandbox, named)
+    purse = Purse(options.budget, tools.price)
+    manifest = manifest_for(tools, options, named)
     recorder = Recorder.start(tools.store, run, task, _now, manifest)
     if watch is not None:
         watch(0, started(tools.store, run))
         recorder.watch = watch
-    asker = Asker(tools.model, recorder, purse, tools.patience)
+    asker = Asker(tools.model, recorder, purse, tools.patience, consulted=tools.consulted)
     parallel = tools.model.traits.parallel
     live(Workshop(task, options, recorder, asker, tools.sandbox, parallel), chosen.life)
     return solution(tools.store, run)
@@ -200,13 +217,13 @@ def resume(tools: Tools, run: RunId, watch: Watch | None = None) -> Solution:
     if finished(tools.store, run):
         return solution(tools.store, run)
     options = options_of(begun.manifest)
-    manifest = manifest_for(options, tools.model, tools.sandbox, begun.manifest.method)
+    manifest = manifest_for(tools, options, begun.manifest.method)
     purse = Purse(options.budget, _price_of(begun.manifest))
     recorder = Recorder.retrace(tools.store, run, _now, manifest, purse.charge)
     if watch is not None:
         watch(0, begun)
         recorder.watch = watch
-    asker = Asker(tools.model, recorder, purse, tools.patience)
+    asker = Asker(tools.model, recorder, purse, tools.patience, consulted=tools.consulted)
     life = method(begun.manifest.method).life
     live(_workshop(begun, options, recorder, asker, tools.sandbox), life)
     return solution(tools.store, run)

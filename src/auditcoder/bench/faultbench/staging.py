@@ -44,7 +44,7 @@ def put_together(
 ) -> Workshop:
     """Plan it, write the code, and assemble it, as a run does before anything is checked."""
     graph = _silenced(solved.plan.graph, silent)
-    manifest = manifest_for(_OPTIONS, tools.model, tools.sandbox)
+    manifest = manifest_for(tools, _OPTIONS)
     recorder = Recorder.start(tools.store, RunId("staged"), solved.task, _now, manifest)
     asker = Asker(tools.model, recorder, Purse(_OPTIONS.budget, None), tools.patience)
     workshop = Workshop(solved.task, _OPTIONS, recorder, asker, tools.sandbox)

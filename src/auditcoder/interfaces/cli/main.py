@@ -167,6 +167,11 @@ def _add_solve(solve: argparse.ArgumentParser) -> None:
         action="store_false",
         help="never ask for another implementation to see which part is at fault",
     )
+    how.add_argument(
+        "--second-opinions-by",
+        metavar="MODEL",
+        help="have another model write them: what one gets wrong, another may get right",
+    )
     how.add_argument("--budget-tokens", metavar="N", type=_positive, help="the most tokens")
     how.add_argument("--budget-usd", metavar="USD", type=_amount, help="the most US dollars")
     how.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")

@@ -7,7 +7,7 @@ from auditcoder.interfaces.api import tools
 from auditcoder.interfaces.cli.outcome import shown
 from auditcoder.interfaces.cli.text import aside
 from auditcoder.interfaces.sources import open_store, resolve
-from auditcoder.methods.solving import finished, resume, solution, started
+from auditcoder.methods.solving import CONSULTED, finished, resume, solution, started
 
 
 def run(options: Namespace) -> int:
@@ -17,6 +17,8 @@ def run(options: Namespace) -> int:
         if finished(store, name):
             aside(f"run {name} has ended; nothing is left to do")
             return shown(options, name, lambda _: solution(store, name), quiet=True)
-        model = options.model or started(store, name).manifest.model
-    with tools(model, options.store, aside) as opened:
+        manifest = started(store, name).manifest
+        model = options.model or manifest.model
+        other = manifest.settings.get(CONSULTED)
+    with tools(model, options.store, aside, other) as opened:
         return shown(options, name, lambda watch: resume(opened, name, watch))

@@ -38,5 +38,5 @@ def run(options: Namespace) -> int:
         seed=options.seed,
     )
     name = run_id(options.run_id, task)
-    with tools(options.model, options.store, aside) as opened:
+    with tools(options.model, options.store, aside, options.second_opinions_by) as opened:
         return shown(options, name, lambda watch: start(opened, task, how, name, watch))

@@ -21,6 +21,7 @@ from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId, digest_of
 from auditcoder.lifecycle import building
+from auditcoder.lifecycle.asking import SECOND_OPINION
 from auditcoder.lifecycle.locating import swapping
 from auditcoder.lifecycle.locating.blaming import spectrum
 from auditcoder.lifecycle.locating.case import Clue, case_of
@@ -61,7 +62,7 @@ def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> None:
 
 
 def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
-    """Put rejected versions and earlier opinions in the places of nodes in doubt: a run each."""
+    """Put rejected versions, references and opinions in places of nodes in doubt: a run each."""
     present, graph = workshop.recorder.ledger.working.code, workshop.recorder.ledger.graph
     before = (n for n, (_, c) in case_of(workshop).swapped.items() if Kind.TRIED.name in c.signs)
     others = []
@@ -69,7 +70,8 @@ def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
         contract = graph.by_id[node].contract
         earlier = [v for v in workshop.versions.get(node, ()) if v != present[node].digest]
         texts = [workshop.recorder.text(version) for version in dict.fromkeys(earlier)]
-        texts.append(workshop.opinions.get((node, contract), ""))
+        others_say = (workshop.references, workshop.opinions)
+        texts += [said.get((node, contract), "") for said in others_say]
         own = does(workshop.recorder.text(present[node].digest))
         # What was written for another interface says nothing, nor does the same once more.
         others += [
@@ -102,7 +104,7 @@ def _another(workshop: Workshop, node: NodeId) -> str:
             building.draft_shape(workshop, [node]),
             Phase.VERIFICATION,
             _TOKENS,
-            role="second opinion",
+            role=SECOND_OPINION,
             node=node,
             temperature=workshop.options.repair_temperature,
             statement=workshop.statement,

@@ -66,6 +66,7 @@ def validate_differential(workshop: Workshop, node: NodeId) -> list[Evidence]:
     except ReplyUnusable:
         return []  # both answers are on record
     reference = answer.value
+    workshop.references[node, contract] = reference
     check = Check(
         CheckId(f"{node}.differential-{digest(reference.encode())[:6]}"),
         AtNode(node=node),
