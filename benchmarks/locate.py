@@ -151,7 +151,7 @@ def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, fl
     counting, model = Counting(sandbox), Colleague(solved)
     tools = Tools(SqliteStore(":memory:"), model, counting)
     began = time.perf_counter()
-    staged = stage(tools, solved.with_examples(fault.more), fault.codes, frozenset(fault.silent))
+    staged = stage(tools, fault.into(solved))
     validated, runs = time.perf_counter(), counting.runs
     workshop = dataclasses.replace(staged, options=Options())
     found = diagnose(workshop, Weighed(), ())

@@ -13,7 +13,9 @@ from auditcoder.bench.faultbench.material import Solved, from_class, program, pr
 from auditcoder.bench.faultbench.noticing import notice, notice_more
 from auditcoder.bench.faultbench.published import Subject
 from auditcoder.bench.faultbench.staging import stage
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT
+from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import CallExample, FunctionForm
 from auditcoder.lifecycle.loop import passes
 from auditcoder.lifecycle.ports import Sandbox
@@ -41,6 +43,7 @@ def keep(numbers: list[int], limit: int) -> list[int]:
 
     kind: general
     ensures: all(n < limit for n in result)
+    example: keep([1, 5], 5) == [1]
     """
     kept = []
     for number in numbers:
@@ -139,23 +142,21 @@ class TestMaterial:
         other = code.replace("+= n", "= self.n + n")
         solved = from_class("m|h|ClassEval_7", subject, code, [other, "not python ("])
         assert solved is not None
-        assert passes(stage(tools(sandbox), solved, {}, frozenset()))
+        assert passes(stage(tools(sandbox), solved))
         assert [len(own) for own in solved.others.values()] == [1]
         assert from_class("x", subject, "class Box:\n    pass\n", []) is None
 
 
 class TestInjecting:
     def test_solved_work_passes_as_it_is(self, sandbox: Sandbox, solved: Solved) -> None:
-        assert passes(stage(tools(sandbox), solved, {}, frozenset()))
+        assert passes(stage(tools(sandbox), solved))
 
     def test_every_fault_makes_it_fail(
         self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
     ) -> None:
         assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH, CHECK}
         for fault in faults:
-            checked = solved.with_examples(fault.more)
-            workshop = stage(tools(sandbox), checked, fault.codes, frozenset(fault.silent))
-            assert not passes(workshop), fault
+            assert not passes(stage(tools(sandbox), fault.into(solved))), fault
 
     def test_it_is_labelled_by_whose_code_was_changed(
         self, solved: Solved, faults: list[Injected]
@@ -174,11 +175,26 @@ class TestInjecting:
     def test_where_the_plan_is_silent_no_check_of_the_node_tells(
         self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
     ) -> None:
-        fault = next(f for f in faults if f.where == GRAPH)
-        workshop = stage(tools(sandbox), solved, fault.codes, frozenset(fault.silent))
+        fault = next(f for f in faults if f.id.endswith(".unsaid"))
+        workshop = stage(tools(sandbox), fault.into(solved))
         contract = workshop.recorder.ledger.graph.by_id[fault.nodes[0]].contract
         assert contract is not None
         assert (contract.ensures, contract.examples) == ((), ())
+
+    def test_where_the_plan_is_wrong_it_promises_what_the_faulty_code_does(
+        self, sandbox: Sandbox, solved: Solved, faults: list[Injected]
+    ) -> None:
+        fault = next(f for f in faults if f.id.endswith(".missaid"))
+        workshop = stage(tools(sandbox), fault.into(solved))
+        (node,) = fault.nodes
+        told = workshop.recorder.ledger.graph.by_id[node].contract
+        right = solved.plan.graph.by_id[node].contract
+        assert told is not None
+        assert right is not None
+        assert told.examples
+        assert told.examples != right.examples
+        own = [e for e in workshop.witnessed.values() if e.subject == AtNode(node=node)]
+        assert {e.verdict for e in own} == {Verdict.PASSED}
 
     def test_work_that_does_not_pass_is_not_used(self, sandbox: Sandbox) -> None:
         wrong = program("wrong", TEXT.replace('"12"', '"13"'))

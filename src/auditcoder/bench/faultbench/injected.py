@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from auditcoder.bench.faultbench.misjudging import with_another_answer
 from auditcoder.bench.faultbench.staging import put_together
 from auditcoder.domain.execution import Returned
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.task import CodeExample, Example
+from auditcoder.domain.task import CallExample, CodeExample, Example
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.clues import scene_of, with_code
 from auditcoder.lifecycle.locating.collecting import Failing
@@ -31,7 +31,7 @@ _TRIES = 4
 _PAIRS = 4
 _GRAPHS = 4
 _CHECKS = 4
-"""Of two faults at once, of faults that the plan is silent on, and of wrong checks in one work."""
+"""Of two faults at once, of faults in the plan in either way, and of wrong checks in one work."""
 
 Open: TypeAlias = Callable[[], Tools]
 """Opens what a run is made with, with a store of its own."""
@@ -52,10 +52,15 @@ class Injected(Value):
     """The changed code."""
     said: str
     """What was changed, in words."""
-    silent: tuple[NodeId, ...] = ()
-    """Nodes whose contracts say nothing: the fault is in the plan already."""
+    promises: dict[NodeId, tuple[CallExample, ...]] = {}
+    """All that contracts say beyond their interfaces, where the fault is in the plan already."""
     more: tuple[Example, ...] = ()
     """What it is checked by beside the task's examples, or in place of one."""
+
+    def into(self, solved: Solved) -> Solved:
+        """Put it into the work that it was made for."""
+        checked = solved.with_examples(self.more).with_promises(self.promises)
+        return checked._replace(codes={**solved.codes, **self.codes})
 
 
 def inject(
@@ -65,7 +70,7 @@ def inject(
 
     Of faults in one part there are `most` at most.
     """
-    workshop = put_together(open_tools(), solved, {}, frozenset())
+    workshop = put_together(open_tools(), solved)
     scene = scene_of(workshop)
     assert scene is not None, f"{solved.name} has nothing to fail at"
     if not watch(workshop.sandbox, scene.failing.program, (), scene.failing.trial).passes:
@@ -73,7 +78,7 @@ def inject(
     quick = [kind for kind in kinds if kind is not Fault.SLOW_LOOP]
     single = list(_single(workshop, scene.failing, solved, quick, most))
     if Fault.SLOW_LOOP in kinds and (large := _large(workshop, solved)):
-        slow = put_together(open_tools(), solved.with_examples((large,)), {}, frozenset())
+        slow = put_together(open_tools(), solved.with_examples((large,)))
         scene = scene_of(slow)
         assert scene is not None
         found = _single(slow, scene.failing, solved, [Fault.SLOW_LOOP], most)
@@ -81,7 +86,7 @@ def inject(
     return [
         *single,
         *_two(solved, single),
-        *_in_the_plan(solved, single),
+        *_in_the_plan(workshop, solved, single),
         *_wrong_checks(solved),
     ]
 
@@ -169,8 +174,8 @@ def _two(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
             )
 
 
-def _in_the_plan(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
-    """Let the plan be silent on what the code gets wrong: no contract tells."""
+def _in_the_plan(workshop: Workshop, solved: Solved, single: list[Injected]) -> Iterator[Injected]:
+    """Let the plan be silent on what the code gets wrong, or be wrong itself: no contract tells."""
     promising = [
         one
         for one in single
@@ -181,16 +186,32 @@ def _in_the_plan(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
     ]
     _shuffle(promising, f"{solved.name} plan")
     for one in promising[:_GRAPHS]:
-        yield Injected(
-            id=f"{one.id}.unsaid",
-            solved=solved.name,
-            where=GRAPH,
-            faults=one.faults,
-            nodes=one.nodes,
-            codes=one.codes,
-            said=one.said,
-            silent=one.nodes,
-        )
+        (node,) = one.nodes
+        yield replace(one, id=f"{one.id}.unsaid", where=GRAPH, promises={node: ()})
+    wrong = ((one, _as_it_does(workshop, solved, one)) for one in promising)
+    for one, examples in islice(((one, said) for one, said in wrong if said), _GRAPHS):
+        (node,) = one.nodes
+        yield replace(one, id=f"{one.id}.missaid", where=GRAPH, promises={node: examples})
+
+
+def _as_it_does(workshop: Workshop, solved: Solved, fault: Injected) -> tuple[CallExample, ...]:
+    """Return what faulty code makes of its contract's examples; nothing if that is all right."""
+    ((node, code),) = fault.codes.items()
+    contract = solved.plan.graph.by_id[node].contract
+    assert contract is not None
+    known = [example for example in contract.examples if isinstance(example, CallExample)]
+    calls = tuple(f"{contract.name}({example.arguments})" for example in known)
+    program = with_code(workshop, node, code)
+    made = run_calls(workshop, program, calls, bounds(solved.task)).calls
+    said = tuple(
+        replace(example, result=shown(value_of(call.value)))
+        for example, call in zip(known, made, strict=False)
+        if isinstance(call, Returned)
+    )
+    same = all(
+        value_of(new.result) == value_of(old.result) for new, old in zip(said, known, strict=False)
+    )
+    return () if same else said
 
 
 def _wrong_checks(solved: Solved) -> Iterator[Injected]:

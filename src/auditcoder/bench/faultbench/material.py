@@ -56,6 +56,20 @@ class Solved(NamedTuple):
         kept = (example for example in self.task.examples if _asked(example) not in asked)
         return self._replace(task=replace(self.task, examples=(*kept, *more)))
 
+    def with_promises(self, promises: Mapping[NodeId, tuple[CallExample, ...]]) -> "Solved":
+        """Return it with contracts that promise these examples, and nothing else."""
+        nodes = tuple(
+            replace(node, contract=_promising(node.contract, promises[node.id]))
+            if node.id in promises and node.contract
+            else node
+            for node in self.plan.graph.nodes
+        )
+        return self._replace(plan=self.plan._replace(graph=replace(self.plan.graph, nodes=nodes)))
+
+
+def _promising(contract: Contract, examples: tuple[CallExample, ...]) -> Contract:
+    return replace(contract, requires=(), ensures=(), examples=examples)
+
 
 def _asked(example: Example) -> str:
     match example:

@@ -29,9 +29,7 @@ _KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
     """Stage a failure and watch it; None if it does not fail any more."""
     began = time.monotonic()
-    workshop = stage(
-        open_tools(), solved.with_examples(fault.more), fault.codes, frozenset(fault.silent)
-    )
+    workshop = stage(open_tools(), fault.into(solved))
     watch_it_fail(workshop, solved.plan.graph.order)
     case = case_of(workshop)
     if not case.looked or any(clue.passes for _, clue in case.looked.values()):
@@ -63,7 +61,7 @@ def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
 
 def by_rules(open_tools: Open, solved: Solved) -> tuple[str, ...] | None:
     """Say which methods of a class that fails the paper's rules name; None if it does not fail."""
-    workshop = stage(open_tools(), solved, {}, frozenset())
+    workshop = stage(open_tools(), solved)
     if passes(workshop):
         return None
     case = case_of(workshop)
@@ -85,9 +83,7 @@ def notice_more(
     A share of them is `spoiled` with a fault of its own: not everybody who is asked is right.
     """
     began = time.monotonic()
-    workshop = put_together(
-        open_tools(), solved.with_examples(fault.more), fault.codes, frozenset(fault.silent)
-    )
+    workshop = put_together(open_tools(), fault.into(solved))
     known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
     tries = [(node, _opinion(solved, fault, node, source, spoiled)) for node, source in known]
     scene = scene_of(workshop)
