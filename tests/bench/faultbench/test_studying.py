@@ -36,6 +36,18 @@ def test_every_locator_stands_in_one_table_with_its_interval() -> None:
     assert " to " in str(cell(compared, "weighed", "Top-1, 95 %"))
 
 
+def test_what_was_looked_at_otherwise_is_never_pooled() -> None:
+    some = cases(90, told=1.0)
+    drawn = [replace(case, opinions=1) for case in some[30:60]]
+    seen = [replace(case, view="all") for case in some[60:]]
+    names = [name for name in tables([*some[:30], *drawn, *seen]) if name.startswith("located-")]
+    assert names == [
+        "located-real-failures",
+        "located-real-failures-1-drawn-at-a-time",
+        "located-real-failures-all-tests-seen",
+    ]
+
+
 def test_shuffled_labels_give_chance() -> None:
     controls = tables(cases(300, told=1.0))["controls"]
     shuffled = cell(controls, "Top-1 with shuffled labels", "share")

@@ -8,7 +8,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.fitting import Judged, cross_validated, judge
-from auditcoder.bench.faultbench.gathering import Noticed
+from auditcoder.bench.faultbench.gathering import Noticed, View
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
@@ -82,7 +82,8 @@ def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
         solved = "classes" if case.task.startswith("ClassEval") else "programs"
         spoiled = f", {case.spoiled:.0%} of opinions spoiled" if case.spoiled else ""
         asked = f", {case.opinions} drawn at a time" if case.opinions else ""
-        name = f"faults put into {solved}{spoiled}" if case.fault else f"{_REAL}{asked}"
+        seen = ", all tests seen" if case.view == View.ALL.value else ""
+        name = f"faults put into {solved}{spoiled}" if case.fault else f"{_REAL}{seen}{asked}"
         parts.setdefault(name, []).append(number)
     return parts
 
