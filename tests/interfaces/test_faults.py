@@ -37,6 +37,7 @@ def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> No
     assert set(made["where"]) == {"node", "two nodes", "interface", "graph", "check"}
     again = json.loads(run("faults", "inject", str(tmp_path / "g.jsonl"), "--json").out)
     assert again == made
+    assert made["not as pinned"] == ["totals"]
     looked = json.loads(run("faults", "look", str(faults), str(seen), "--json").out)
     assert looked["failures"] == made["failures"]
     before = seen.read_bytes()

@@ -474,3 +474,13 @@ class TestPython:
     def test_a_bad_task_raises(self, tmp_path: Path) -> None:
         with pytest.raises(TaskInvalid):
             auditcoder.solve("  ", store=tmp_path / "runs.db")
+
+    @pytest.mark.parametrize("argument", ["planner", "build", "locator"])
+    def test_an_argument_that_it_cannot_be_is_named_with_what_it_can(
+        self, tmp_path: Path, argument: str
+    ) -> None:
+        wrong: dict[str, Any] = {argument: "best"}
+        with pytest.raises(TaskInvalid, match="'best' is none of .*, ") as told:
+            auditcoder.solve(DOUBLE, store=tmp_path / "runs.db", **wrong)
+        assert told.value.code == "option.unknown"
+        assert not (tmp_path / "runs.db").exists()

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from auditcoder.domain.errors import TaskInvalid
 from auditcoder.domain.task import Task
@@ -18,6 +20,8 @@ from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.recorder import Watch
 from auditcoder.lifecycle.workshop import Build, Options, Planner, WhichLocator
 from auditcoder.methods.solving import Solution, Tools, new_run_id, start
+
+Choice = TypeVar("Choice", bound=Enum)
 
 
 def solve(
@@ -60,13 +64,13 @@ def solve(
         asked = TaskOptions(form=form, entry=entry, signature=signature)
         task = read_task_source(task, asked, Path(tests) if tests is not None else None)
     options = Options(
-        planner=Planner(planner),
-        build=Build(build),
+        planner=_one_of(Planner, planner),
+        build=_one_of(Build, build),
         max_repairs=max_repairs,
         fallback=fallback,
         differential=differential,
         review=review,
-        locator=WhichLocator(locator),
+        locator=_one_of(WhichLocator, locator),
         second_opinions=second_opinions,
         budget=Budget(tokens=budget_tokens, usd=budget_usd),
         seed=seed,
@@ -74,6 +78,16 @@ def solve(
     kept = str(store) if store is not None else None
     with tools(model, kept, _silent, second_opinions_by) as opened:
         return start(opened, task, options, run_id(run, task), watch)
+
+
+def _one_of(choices: type[Choice], named: str) -> Choice:
+    try:
+        return choices(named)
+    except ValueError as error:
+        known = ", ".join(str(choice.value) for choice in choices)
+        raise TaskInvalid(
+            "option.unknown", f"{named!r} is none of {known}", "choose one of them"
+        ) from error
 
 
 def run_id(named: str | None, task: Task) -> RunId:

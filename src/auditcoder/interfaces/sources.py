@@ -101,4 +101,7 @@ def resolve(named: str, store: SqlStore) -> RunId:
             f"{named} could be {', '.join(matching[:5])}{' …' if matching[5:] else ''}",
             "give more of the id",
         )
-    raise NotFound("run.unknown", f"there is no run {named} here", "`auditcoder runs` lists them")
+    advice = "`auditcoder runs` lists them"
+    if named.endswith(SUFFIX):
+        advice = "a bundle has to be in the store for this: `auditcoder import` takes it there"
+    raise NotFound("run.unknown", f"there is no run {named} here", advice)

@@ -8,6 +8,7 @@ from pathlib import Path
 from auditcoder.bench.faultbench.building import PASSES, UNUSABLE
 from auditcoder.bench.faultbench.gathering import View
 from auditcoder.bench.faultbench.mending import SUITE
+from auditcoder.bench.faultbench.pins import pinned, pins_of, written
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
 from auditcoder.bench.faultbench.studying import on_what_was_held_out, study
 from auditcoder.domain.errors import NotFound
@@ -52,13 +53,19 @@ def _inject(options: Namespace) -> int:
     )
     places = dict(Counter(fault.where for fault in made).most_common())
     kinds = dict(Counter(kind for fault in made for kind in fault.faults).most_common())
-    name = digest(out.read_bytes())
+    name, known, pins = digest(out.read_bytes()), pinned(), pins_of(made)
+    others = [work for work, pin in pins.items() if known.get(work) != pin]
+    if options.pins:
+        Path(options.pins).write_bytes(written(pins))
     if options.json:
-        emit_json({"failures": len(made), "digest": name, "where": places, "kinds": kinds})
+        told = {"failures": len(made), "digest": name, "where": places, "kinds": kinds}
+        emit_json({**told, "not as pinned": others})
         return Exit.OK
     say(f"{len(made)} failures, {name}")
-    for told in (places, kinds):
-        say("  " + ", ".join(f"{many} {what}" for what, many in told.items()))
+    for counts in (places, kinds):
+        say("  " + ", ".join(f"{many} {what}" for what, many in counts.items()))
+    if others:
+        say(f"  published figures are about other failures of {', '.join(others)}")
     return Exit.OK
 
 

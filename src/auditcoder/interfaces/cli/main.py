@@ -24,7 +24,8 @@ _MODEL_HELP = (
 )
 
 _EPILOG = """\
-RUN is a run's id, the beginning of one, or the path of a bundle.
+RUN is a run's id or the beginning of one; but for resume and audit, also the path
+of a bundle.
 Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
 5 store trouble, 6 refused, 7 model trouble, 8 sandbox trouble, 9 over budget,
 10 the task cannot be understood, 11 the program does not pass its checks,
@@ -236,7 +237,10 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     bench.add_argument("--json", action="store_true", help="write JSON instead of text")
     actions = bench.add_subparsers(dest="action", metavar="ACTION")
-    actions.add_parser("list", help="say which suites and methods there are (the default)")
+    listed = actions.add_parser("list", help="say which suites and methods there are (the default)")
+    listed.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="write JSON instead of text"
+    )
     report = actions.add_parser("report", help="compare everything that was run and judged")
     _add_form(report)
     report.add_argument("--store", metavar="STORE", help=_STORE_HELP)
@@ -335,6 +339,9 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     inject.add_argument("out", metavar="OUT", help="the file to write, a line of JSON a failure")
     inject.add_argument(
         "--classes", action="store_true", help="into published classes that pass, too"
+    )
+    inject.add_argument(
+        "--pins", metavar="FILE", help="also write by which digests these failures are known"
     )
     _add_data(inject)
     inject.add_argument("--json", action="store_true", help="write JSON instead of text")
