@@ -480,7 +480,7 @@ class TestPython:
         self, tmp_path: Path, argument: str
     ) -> None:
         wrong: dict[str, Any] = {argument: "best"}
-        with pytest.raises(TaskInvalid, match="'best' is none of .*, ") as told:
+        with pytest.raises(TaskInvalid, match=r"'best' is none of .*, ") as told:
             auditcoder.solve(DOUBLE, store=tmp_path / "runs.db", **wrong)
         assert told.value.code == "option.unknown"
         assert not (tmp_path / "runs.db").exists()
