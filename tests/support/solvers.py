@@ -224,9 +224,11 @@ def headers(request: Request) -> list[str]:
     step = step_of(request)
     if step in {"joint", "methods"}:
         named = re.search(r"(?:in full|gives them): (.*)", text)
-        names = re.findall(r"`([^`]+)`", named[1].split(". ")[0]) if named else []
-        return [_header(text, name) for name in names]
-    one = re.search(r"[Ww]rite (?:the method )?`([^`]+)`", text.split("# Your step")[-1])
+        if named:
+            names = re.findall(r"`([^`]+)`", named[1].split(". ")[0])
+            return [_header(text, name) for name in names]
+    last = text.split("# Your step")[-1]
+    one = re.search(r"[Ww]rite (?:the (?:method|function) )?`([^`]+)`", last)
     return [one[1]] if one else []
 
 

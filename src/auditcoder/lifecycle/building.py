@@ -86,21 +86,35 @@ def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[D
     """Ask for all of `nodes` in one call; None if no usable answer came."""
     graph = workshop.recorder.ledger.graph
     hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
+    prompt, told = _whole(workshop, nodes)
     try:
         return workshop.ask(
-            "methods" if isinstance(workshop.task.form, ClassForm) else "joint",
+            prompt,
             draft_shape(workshop, nodes),
             Phase.GENERATION,
             min(_FIRST + _EACH * len(nodes), _MOST),
             role="joint builder",
             node=None,
             statement=workshop.statement,
-            functions=", ".join(f"`{c.name}`" for c in contracts(graph, nodes).values()),
             advice=(f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
-            **around(workshop, nodes),
+            **told,
         )
     except ReplyUnusable:
         return None
+
+
+def _whole(workshop: Workshop, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
+    """Return the prompt that asks for all of `nodes`, with what it shows of them."""
+    wanted = contracts(workshop.recorder.ledger.graph, nodes).values()
+    if isinstance(workshop.task.form, ClassForm):
+        prompt = "methods"
+    elif len(workshop.recorder.ledger.graph.promises) == 1:
+        # A sketch of one function has nothing to say to who writes it.
+        return "sole", {"header": next(iter(wanted)).header()}
+    else:
+        prompt = "joint"
+    functions = ", ".join(f"`{contract.name}`" for contract in wanted)
+    return prompt, {"functions": functions, **around(workshop, nodes)}
 
 
 def alone(workshop: Workshop, node: NodeId, lesson: str = "") -> Answer[Draft] | None:

@@ -1,0 +1,35 @@
+"""Pins: what is put into a program here is what published figures are about."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+import pytest
+
+from auditcoder.bench.faultbench.injected import inject
+from auditcoder.bench.faultbench.material import programs
+from auditcoder.bench.faultbench.pins import Pin, pinned, pins_of, written
+from auditcoder.lifecycle.ports import Sandbox
+from tests.bench.faultbench.test_injected import tools
+from tests.support.scripts import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+@pytest.mark.parametrize("name", ["library_fines", "rational_sums"])
+def test_the_failures_of_a_program_are_the_pinned_ones(sandbox: Sandbox, name: str) -> None:
+    (solved,) = (each for each in programs() if each.name == name)
+    assert pins_of(inject(partial(tools, sandbox), solved)) == {name: pinned()[name]}
+
+
+def test_there_are_a_thousand_of_them_and_more() -> None:
+    pins = pinned()
+    assert {solved.name for solved in programs()} <= set(pins)
+    assert sum(pin.failures for pin in pins.values()) >= 1000
+
+
+def test_pins_are_written_as_they_are_read() -> None:
+    assert msgspec.json.decode(written(pinned()), type=dict[str, Pin]) == pinned()
