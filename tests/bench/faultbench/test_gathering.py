@@ -64,6 +64,13 @@ def test_what_chance_decides_is_not_looked_at(built: Run) -> None:
     assert {noticed.kind for noticed in look(built).values()} == {"unseen"}
 
 
+def test_a_skeleton_that_was_published_broken_only_promises_nothing(built: Run) -> None:
+    rows = [json.loads(line) for line in Path("out.jsonl").read_bytes().splitlines()]
+    broken = "".join(json.dumps({**row, "skeleton": "class ("}) + "\n" for row in rows)
+    Path("out.jsonl").write_text(broken)
+    assert look(built)[HOPELESS].truth == ("add",)
+
+
 def test_what_others_wrote_is_tried_one_method_at_a_time(built: Run) -> None:
     failing = record(HOPELESS)
     others = [REFERENCE, REFERENCE.replace("len(self.seen)\n", "self.seen.index(number) + 1\n", 1)]

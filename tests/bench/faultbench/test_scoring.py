@@ -70,6 +70,7 @@ def test_what_answers_say_of_themselves_by_hand() -> None:
     found = calibration_of_answers(cases, answers, beliefs)
     assert found is not None
     assert found.error == pytest.approx((0.85 + 0.25) / 2)
+    assert found is not None
     assert found.brier == pytest.approx((0.85**2 + 0.25**2) / 2)
     assert calibration_of_answers(cases, [(), ()], beliefs) is None
 

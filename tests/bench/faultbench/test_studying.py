@@ -48,6 +48,15 @@ def test_what_was_looked_at_otherwise_is_never_pooled() -> None:
     ]
 
 
+def test_what_could_not_be_watched_is_answered_by_rules_and_never_with_confidence() -> None:
+    seen = cases(60, told=1.0)
+    unseen = [replace(case, blind=True, rules=case.truth, id=f"b{case.id}") for case in seen]
+    compared = tables(unseen)["located-real-failures"]
+    assert cell(compared, "weighed", "Top-1") == 1.0
+    assert cell(compared, "weighed", "confident") == 0.0
+    assert cell(tables([*seen, *unseen])["located-real-failures"], "weighed", "Top-1") == 1.0
+
+
 def test_shuffled_labels_give_chance() -> None:
     controls = tables(cases(300, told=1.0))["controls"]
     shuffled = cell(controls, "Top-1 with shuffled labels", "share")

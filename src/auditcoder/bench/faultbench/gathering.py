@@ -182,7 +182,9 @@ def _failing(record: FaultRecord, tests: str, view: View) -> tuple[Failing, dict
     names = tuple(f"{t.test_class}.{t.test_name}" for t in (*failing, *passing))
     nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
     form = ClassForm(name=record.class_name, skeleton=record.skeleton)
-    contracts = {f"{record.class_name}.{c.name}": c for c in skeleton.contracts(form)}
+    readable = class_in(record.skeleton, record.class_name)  # some were published broken
+    told = skeleton.contracts(form) if readable else []
+    contracts = {f"{record.class_name}.{contract.name}": contract for contract in told}
     return Failing(record.generated_code, tuple(nodes), Trial(tests, names), contracts), nodes
 
 

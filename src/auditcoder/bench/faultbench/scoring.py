@@ -93,7 +93,9 @@ class Calibration(NamedTuple):
     """How far belief and frequency lie apart, on average over ten bins."""
 
 
-def calibration(cases: Sequence[Noticed], beliefs: Sequence[Mapping[str, float]]) -> Calibration:
+def calibration(
+    cases: Sequence[Noticed], beliefs: Sequence[Mapping[str, float]]
+) -> Calibration | None:
     """Compare beliefs about single methods with the truth."""
     return _calibrated(
         [
@@ -111,12 +113,14 @@ def calibration_of_answers(
     pairs = [
         (min(own[method] for method in answer), set(answer) <= set(case.truth))
         for case, answer, own in zip(cases, answers, beliefs, strict=True)
-        if answer
+        if answer and own  # what rules answer has no probability
     ]
-    return _calibrated(pairs) if pairs else None
+    return _calibrated(pairs)
 
 
-def _calibrated(pairs: Sequence[tuple[float, bool]]) -> Calibration:
+def _calibrated(pairs: Sequence[tuple[float, bool]]) -> Calibration | None:
+    if not pairs:
+        return None
     bins: dict[int, list[tuple[float, bool]]] = {}
     for probability, holds in pairs:
         place = min(int(probability * _BINS), _BINS - 1)

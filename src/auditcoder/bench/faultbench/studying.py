@@ -120,8 +120,9 @@ def _row(
     if beliefs:
         confident = score(cases, [_confident(*pair) for pair in zip(answers, beliefs, strict=True)])
         sure = confident.coverage, confident.precision
+        of_parts = calibration(cases, beliefs)
         of_answers = calibration_of_answers(cases, answers, beliefs)
-        well = *calibration(cases, beliefs), of_answers.error if of_answers else None
+        well = *(of_parts or (None, None)), of_answers.error if of_answers else None
     return Row(
         cells=(
             *(name, found.singles, _round(found.top1), between),
@@ -136,7 +137,8 @@ def _row(
 
 def _confident(answer: Answer, believed: dict[str, float]) -> Answer:
     """Return an answer if a reviewer may rely on it."""
-    return answer if answer and believed[answer[0]] >= CONFIDENT else ()
+    # What could not be watched is judged by rules, which have no probability.
+    return answer if answer and believed.get(answer[0], 0.0) >= CONFIDENT else ()
 
 
 def _intervals(name: str, cases: Sequence[Noticed], answers: Sequence[Answer]) -> Table:
