@@ -70,7 +70,6 @@ def test_what_answers_say_of_themselves_by_hand() -> None:
     found = calibration_of_answers(cases, answers, beliefs)
     assert found is not None
     assert found.error == pytest.approx((0.85 + 0.25) / 2)
-    assert found is not None
     assert found.brier == pytest.approx((0.85**2 + 0.25**2) / 2)
     assert calibration_of_answers(cases, [(), ()], beliefs) is None
 
@@ -85,6 +84,7 @@ def test_nothing_to_count_is_not_nought() -> None:
 def test_calibration_by_hand() -> None:
     beliefs = [{"f": 0.9, "g": 0.1}, {"f": 0.1, "g": 0.3}]
     found = calibration(CASES[:2], beliefs)
+    assert found is not None
     assert found.brier == pytest.approx((0.01 + 0.01 + 0.01 + 0.49) / 4)
     assert found.error == pytest.approx((0.1 + 0.2 + 0.7) / 4)
 
