@@ -51,9 +51,11 @@ def test_what_was_looked_at_otherwise_is_never_pooled() -> None:
 def test_what_could_not_be_watched_is_answered_by_rules_and_never_with_confidence() -> None:
     seen = cases(60, told=1.0)
     unseen = [replace(case, blind=True, rules=case.truth, id=f"b{case.id}") for case in seen]
-    compared = tables(unseen)["located-real-failures"]
-    assert cell(compared, "weighed", "Top-1") == 1.0
-    assert cell(compared, "weighed", "confident") == 0.0
+    compared = tables(unseen)
+    assert cell(compared["located-real-failures"], "weighed", "Top-1") == 1.0
+    by_confidence = compared["by-confidence-real-failures"]
+    assert cell(by_confidence, "high or medium", "coverage") == 0.0
+    assert cell(by_confidence, "any", "coverage") == 1.0
     assert cell(tables([*seen, *unseen])["located-real-failures"], "weighed", "Top-1") == 1.0
 
 

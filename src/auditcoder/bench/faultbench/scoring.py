@@ -34,6 +34,8 @@ class Scores(NamedTuple):
     remote: float | None
     """Top-1 where the fault is not in the method that was called last."""
     several: int
+    named: float | None
+    """How often there is an answer to failures of several methods."""
     inside: float | None
     """Of answers to failures of several methods: how often all that is named is at fault."""
     covered: float | None
@@ -62,6 +64,7 @@ def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
         remotes=len(remote),
         remote=_mean(_first_right(c, a) for c, a in remote),
         several=len(multi),
+        named=_mean(bool(a) for _, a in multi),
         inside=_mean(answer <= truth for truth, answer in named),
         covered=_mean(len(set(c.truth) & set(a)) / len(c.truth) for c, a in multi),
         exact=_mean(set(c.truth) == set(a) for c, a in multi),

@@ -21,20 +21,20 @@ from auditcoder.bench.faultbench.scoring import (
     score,
 )
 from auditcoder.domain.tables import Cell, Row, Table
-from auditcoder.lifecycle.locating.believing import CONFIDENT, FittedFor
+from auditcoder.lifecycle.locating.believing import CONFIDENT, SURE, FittedFor
 
 WEIGHED, LOOKED, RULES = "weighed", "weighed, nothing tried", "paper-rules"
 _REAL = "real failures"
+_LEVELS = {"high": SURE, "high or medium": CONFIDENT, "any": 0.0}
 _COLUMNS = (
     *("locator", "single", "Top-1", "Top-1, 95 %", "coverage", "precision"),
-    *("confident", "precision then", "remote", "Top-1 there"),
+    *("remote", "Top-1 there"),
     *("several", "inside", "covered", "exact", "beyond", "abstained"),
     *("Brier", "calibration error", "of answers"),
 )
 
 _NOTES = (
     "Top-1: of failures of one part; an abstention is wrong.",
-    f"Confident: how often there is an answer with a probability of {CONFIDENT} or more.",
     "Remote: the fault is not in what the failing test called last.",
     "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
     "Covered: how much of what is at fault is named.",
@@ -56,7 +56,10 @@ def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     ]
     for name, numbers in _parts(cases).items():
         part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
-        tables.append(_intervals(name, part, [j.answer for j in own]))
+        tables += [
+            _intervals(name, part, [j.answer for j in own]),
+            _by_confidence(name, part, own),
+        ]
         if not name.startswith(_REAL):
             tables += _by_kind(name, part, own)
     return [*tables, _cost(cases, judged), _controls(cases, seed)]
@@ -115,18 +118,15 @@ def _row(
     found = score(cases, answers)
     apart = interval(cases, answers, lambda scores: scores.top1)
     between: Cell = f"{apart[0]:.3f} to {apart[1]:.3f}" if apart else None
-    sure: Sequence[float | None] = (None, None)
     well: Sequence[float | None] = (None, None, None)
     if beliefs:
-        confident = score(cases, [_confident(*pair) for pair in zip(answers, beliefs, strict=True)])
-        sure = confident.coverage, confident.precision
         of_parts = calibration(cases, beliefs)
         of_answers = calibration_of_answers(cases, answers, beliefs)
         well = *(of_parts or (None, None)), of_answers.error if of_answers else None
     return Row(
         cells=(
             *(name, found.singles, _round(found.top1), between),
-            *map(_round, (found.coverage, found.precision, *sure)),
+            *map(_round, (found.coverage, found.precision)),
             *(found.remotes, _round(found.remote), found.several),
             *map(_round, (found.inside, found.covered, found.exact)),
             *(found.beyond, _round(found.abstained)),
@@ -135,10 +135,26 @@ def _row(
     )
 
 
-def _confident(answer: Answer, believed: dict[str, float]) -> Answer:
-    """Return an answer if a reviewer may rely on it."""
-    # What could not be watched is judged by rules, which have no probability.
-    return answer if answer and believed.get(answer[0], 0.0) >= CONFIDENT else ()
+def _by_confidence(name: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> Table:
+    """Say how far an answer can be relied on, by how likely it says itself to be right."""
+    rows = []
+    for level, least in _LEVELS.items():
+        found = score(cases, [_if_likely(one, least) for one in judged])
+        shares = (found.coverage, found.precision, found.named, found.inside)
+        rows.append(Row(cells=(level, least, *map(_round, shares))))
+    return Table(
+        name=f"by-confidence-{_slug(name)}",
+        title=f"Answers by their confidence: {WEIGHED} on {name}",
+        columns=("confidence", "from", "coverage", "precision", "several: coverage", "inside"),
+        rows=tuple(rows),
+        notes=("Coverage and precision are of failures of one part.",),
+    )
+
+
+def _if_likely(judged: Judged, least: float) -> Answer:
+    """Return an answer that is so likely; what rules answer has no probability."""
+    likely = judged.answer and judged.believed.get(judged.answer[0], 0.0) >= least
+    return judged.answer if likely else ()
 
 
 def _intervals(name: str, cases: Sequence[Noticed], answers: Sequence[Answer]) -> Table:
