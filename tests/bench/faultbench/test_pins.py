@@ -5,8 +5,10 @@ from functools import partial
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.injected import inject
+from auditcoder.bench.faultbench.injecting import Fault
 from auditcoder.bench.faultbench.material import programs
 from auditcoder.bench.faultbench.pins import Pin, pinned, pins_of, written
 from auditcoder.lifecycle.ports import Sandbox
@@ -23,6 +25,13 @@ def _sandbox() -> Iterator[Sandbox]:
 def test_the_failures_of_a_program_are_the_pinned_ones(sandbox: Sandbox, name: str) -> None:
     (solved,) = (each for each in programs() if each.name == name)
     assert pins_of(inject(partial(tools, sandbox), solved)) == {name: pinned()[name]}
+
+
+def test_what_is_merely_slow_is_not_pinned(sandbox: Sandbox) -> None:
+    (solved,) = (each for each in programs() if each.name == "library_fines")
+    made = inject(partial(tools, sandbox), solved, [Fault.OFF_BY_ONE])
+    slow = replace(made[0], id="another", faults=(Fault.SLOW_LOOP.value,))
+    assert pins_of([*made, slow]) == pins_of(made)
 
 
 def test_there_are_a_thousand_of_them_and_more() -> None:
