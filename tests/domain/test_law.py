@@ -829,6 +829,22 @@ class TestWhatAttackersFound:
         event = written(recorder, S2, code("S2"), reply=answer)
         assert_illegal(recorder, event, Law.MISDECLARED)
 
+    def test_what_was_said_to_verify_a_node_may_become_its_code_and_no_other(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = failing(store)
+        said = reply(recorder, phase=Phase.VERIFICATION)
+        older = recorder.record(replace(said, node=S1_1))
+        newer = recorder.record(replace(said, node=S1_1))
+        other = recorder.record(replace(said, node=S2))
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        another = f"{code('S1_1')}\n# another\n"
+        for seq, law in ((older, Law.MISDECLARED), (other, Law.BOUNDARY_CROSSED)):
+            assert_illegal(recorder, written(recorder, S1_1, another, reply=seq), law)
+        recorder.record(written(recorder, S1_1, another, reply=newer))
+        assert recorder.ledger.working.code[S1_1].digest == recorder.put(another)
+
     @pytest.mark.parametrize(("parent", "child"), [(S2, S1), (S1_1, S1_1), (S2, S2)])
     def test_an_exception_leads_from_the_region_outwards(
         self, store: SqliteStore, parent: NodeId, child: NodeId

@@ -11,6 +11,7 @@ from auditcoder.domain.diagnosis import Abstained, Localised
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.events import (
     CheckRan,
+    CodeWritten,
     Located,
     ReplyRecorded,
     RunStarted,
@@ -209,6 +210,22 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     assert told.solution.passed
     without = weighed(sandbox, TASK, said, second_opinions=False)
     assert not [e for e in without.all(ReplyRecorded) if e.role == "second opinion"]
+
+
+def test_a_second_opinion_with_which_everything_passes_is_the_repair(sandbox: Sandbox) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT)))
+    (opinion,) = [e for e in told.all(ReplyRecorded) if e.role == "second opinion"]
+    (repair,) = told.history
+    assert repair.decision is Decision.ACCEPTED
+    written = told.all(CodeWritten)[-1]
+    assert (written.node, written.agent) == (opinion.node, "second opinion")
+    assert told.raw.events()[written.reply or 0] == opinion
+    assert "everything passed with it" in written.note
+    assert told.prompts == ["sketch", "joint", "node"]  # nobody was asked to repair anything
+    assert told.solution.passed
 
 
 def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:

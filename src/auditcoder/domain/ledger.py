@@ -129,6 +129,8 @@ class Ledger(Value):
     """Whether a program was ever assembled: from then on code changes only in transactions."""
     replies: dict[int, NodeId | None] = {}
     """Replies, since the last transaction began or ended, that code may come from: for whom."""
+    opinions: dict[NodeId, int] = {}
+    """The newest reply that says, to verify a node, how it could be written: code may be that."""
     checks: dict[CheckId, Registered] = {}
     """Every check there ever was, but for the dropped ones. No rollback forgets one."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()

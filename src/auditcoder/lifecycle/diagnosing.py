@@ -5,10 +5,11 @@ from auditcoder.domain.events import Located
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.places import AtBranch, AtNode, Target
 from auditcoder.domain.task import ClassForm
-from auditcoder.lifecycle.considering import Cause, Finding, consider
+from auditcoder.lifecycle.considering import HEALED, Cause, Finding, consider, top_of
 from auditcoder.lifecycle.locating.case import Locator, case_of, retargeted, weightiest
+from auditcoder.lifecycle.locating.signs import Kind
 from auditcoder.lifecycle.repairing import Repair
-from auditcoder.lifecycle.workshop import Workshop
+from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
 
 def choose(
@@ -20,12 +21,14 @@ def choose(
     """Diagnose, ask what was wrong, and settle what will be repaired, or that nothing will.
 
     What was wrong is asked once for the same evidence: a rejected repair restores the state, and
-    with it the question.
+    with it the question. Nothing is asked where another implementation was seen to pass already.
     """
     diagnosis = diagnose(workshop, locator, tried)
     if isinstance(diagnosis, Abstained):
         return diagnosis
     failing = weightiest(workshop)
+    if known_to_pass := _healing(workshop, diagnosis.target):
+        return Repair(diagnosis.target, failing, HEALED, known_to_pass)
     finding = known.get(diagnosis.evidence) or consider(workshop, diagnosis.target, failing)
     known[diagnosis.evidence] = finding
     graph = workshop.recorder.ledger.graph
@@ -48,6 +51,16 @@ def choose(
         case _:
             pass
     return Repair(diagnosis.target, failing, finding)
+
+
+def _healing(workshop: Workshop, target: Target) -> SecondOpinion | None:
+    """Return the second opinion with which everything passes in the place of what is named."""
+    node = top_of(target)
+    contract = workshop.recorder.ledger.graph.by_id[node].contract
+    opinion = workshop.opinions.get((node, contract), SecondOpinion())
+    _, clue = case_of(workshop).swapped.get(node, (0, None))
+    heals = clue is not None and Kind.HEALS.name in clue.signs
+    return opinion if heals and opinion.source and not isinstance(target, AtBranch) else None
 
 
 def diagnose(workshop: Workshop, locator: Locator, tried: tuple[Target, ...]) -> Diagnosis:

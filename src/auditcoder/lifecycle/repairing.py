@@ -1,10 +1,11 @@
 """Repairing: the region is written again inside a transaction, and the ranks decide.
 
 The responses to the paper's six failure modes (appendix G): an implementation or an algorithm is
-written again in its node (`_revise`); an interface widens the region to its callers first
-(`_widen`); a wrong cut lifts the repair to the branch, and what is global is not repaired within
-bounds (`diagnosing.choose`); ambiguous evidence was an abstention already; and whether a repair
-made something worse is decided by rank, when the candidate has been measured (`measure`).
+written again in its node (`_revise`), unless what passes in its place is known already (`_take`);
+an interface widens the region to its callers first (`_widen`); a wrong cut lifts the repair to the
+branch, and what is global is not repaired within bounds (`diagnosing.choose`); ambiguous evidence
+was an abstention already; and whether a repair made something worse is decided by rank, when the
+candidate has been measured (`measure`).
 """
 
 import ast
@@ -25,6 +26,7 @@ from auditcoder.domain.repair import Decision, IntegrationException, Transaction
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import building
+from auditcoder.lifecycle.asking import SECOND_OPINION
 from auditcoder.lifecycle.considering import Cause, Finding, top_of
 from auditcoder.lifecycle.drafts import Piece
 from auditcoder.lifecycle.failures import failure_text, lesson
@@ -32,7 +34,7 @@ from auditcoder.lifecycle.forms import contract_of
 from auditcoder.lifecycle.planning.grafting import graft_shape
 from auditcoder.lifecycle.planning.rendering import described, sketch_text
 from auditcoder.lifecycle.validating import validate_program, validate_region
-from auditcoder.lifecycle.workshop import Workshop
+from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
 _CODE_TOKENS = 500
 _SKETCH_TOKENS = 500
@@ -44,6 +46,8 @@ class Repair(NamedTuple):
     target: Target
     failing: Evidence
     finding: Finding
+    known: SecondOpinion | None = None
+    """What passes every check in the first node's place, if that was seen already."""
 
 
 def repair(workshop: Workshop, chosen: Repair) -> Decision:
@@ -78,10 +82,20 @@ def measure(workshop: Workshop, reason: str) -> Decision:
 def _nodes(workshop: Workshop, chosen: Repair) -> None:
     """Revise what the first node is told, widen where its interface is at stake, ask again."""
     nodes = named_in(chosen.target)
+    if chosen.known and _take(workshop, nodes[0], chosen.known):
+        return
     callers = _widen(workshop, nodes[0], chosen.finding)
     _revise(workshop, nodes[0], chosen.finding, may_change_interface=bool(callers))
     for node in (*nodes, *callers):
         _write_again(workshop, node, chosen)
+
+
+def _take(workshop: Workshop, node: NodeId, known: SecondOpinion) -> bool:
+    """Write what was seen to pass in a node's place; False if the laws refuse it."""
+    note = "written to see which part is at fault, and everything passed with it"
+    return building.write_piece(
+        workshop, node, Piece(known.source, note), known.seq, SECOND_OPINION
+    )
 
 
 def _widen(workshop: Workshop, node: NodeId, finding: Finding) -> list[NodeId]:

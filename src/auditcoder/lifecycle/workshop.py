@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.evidence import Evidence
@@ -76,6 +77,15 @@ class Options(Value):
     """Of code that is written again: what failed must not simply be said once more."""
 
 
+class SecondOpinion(NamedTuple):
+    """How somebody who did not see a node's code would write it."""
+
+    source: str = ""
+    """Empty if no answer could be used."""
+    seq: int | None = None
+    """Where the reply stands in the record."""
+
+
 @dataclass(frozen=True)
 class Workshop:
     """Everything that a run needs, in one place."""
@@ -93,8 +103,8 @@ class Workshop:
     """All evidence so far, by where it stands in the record."""
     versions: dict[NodeId, list[Digest]] = field(default_factory=dict)
     """Every code that was written for a node."""
-    opinions: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
-    """What somebody else would write for a node; empty if no answer could be used."""
+    opinions: dict[tuple[NodeId, Contract | None], SecondOpinion] = field(default_factory=dict)
+    """What somebody else would write for a node."""
     references: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
     """Slow references that nodes were compared with."""
     tried: dict[Digest, Outcome] = field(default_factory=dict)

@@ -26,8 +26,11 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
         refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node} was asked for before it had an id")
     if event.phase is Phase.GENERATION and ledger.working.graph is None:
         refuse(Law.CODE_BEFORE_ID, ledger, "code was asked for before any id was committed")
-    if event.rejected or event.phase is Phase.VERIFICATION:
+    if event.rejected:
         return ledger
+    if event.phase is Phase.VERIFICATION:
+        spoken = {} if event.node is None else {event.node: ledger.seq}
+        return change(ledger, opinions=ledger.opinions | spoken)
     return change(ledger, replies=ledger.replies | {ledger.seq: event.node})
 
 
@@ -80,11 +83,12 @@ def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
 
 
 def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
-    if reply not in ledger.replies:
+    if reply not in ledger.replies and reply not in ledger.opinions.values():
         refuse(Law.MISDECLARED, ledger, f"event {reply} is no reply to take code from")
     if reply <= ledger.allocated[event.node]:
         refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node}'s code was sampled before its id")
-    asked_for = ledger.replies[reply]
+    spoken_for = {seq: node for node, seq in ledger.opinions.items()}
+    asked_for = ledger.replies.get(reply, spoken_for.get(reply))
     if asked_for is not None and asked_for not in {event.node, event.cause}:
         refuse(Law.BOUNDARY_CROSSED, ledger, f"the reply was for {asked_for}, not {event.node}")
 

@@ -32,7 +32,7 @@ from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.trials import trial_of
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
 from auditcoder.lifecycle.validating.program import checks
-from auditcoder.lifecycle.workshop import Workshop
+from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
 Result = TypeVar("Result")
 _TOKENS = 500
@@ -70,8 +70,8 @@ def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
         contract = graph.by_id[node].contract
         earlier = [v for v in workshop.versions.get(node, ()) if v != present[node].digest]
         texts = [workshop.recorder.text(version) for version in dict.fromkeys(earlier)]
-        others_say = (workshop.references, workshop.opinions)
-        texts += [said.get((node, contract), "") for said in others_say]
+        opinion = workshop.opinions.get((node, contract), SecondOpinion())
+        texts += [workshop.references.get((node, contract), ""), opinion.source]
         own = does(workshop.recorder.text(present[node].digest))
         # What was written for another interface says nothing, nor does the same once more.
         others += [
@@ -94,7 +94,7 @@ def ask_for_another(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
     try_what_is_known(workshop, nodes)
 
 
-def _another(workshop: Workshop, node: NodeId) -> str:
+def _another(workshop: Workshop, node: NodeId) -> SecondOpinion:
     """Ask, without showing it, how a node could be written; empty if no answer can be used."""
     chosen = workshop.recorder.ledger.graph.by_id[node]
     assert chosen.contract is not None
@@ -114,9 +114,11 @@ def _another(workshop: Workshop, node: NodeId) -> str:
             **building.around(workshop, [node]),
         )
     except ReplyUnusable:
-        return ""  # both answers are on record
+        return SecondOpinion()  # both answers are on record
     piece = answer.value.pieces.get(node)
-    return piece.source if piece and not answer.value.shared else ""  # it must stand alone
+    if piece is None or answer.value.shared:
+        return SecondOpinion()  # it must stand alone
+    return SecondOpinion(piece.source, answer.seq)
 
 
 def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> None:
