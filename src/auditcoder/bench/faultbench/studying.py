@@ -140,14 +140,20 @@ def _by_confidence(name: str, cases: Sequence[Noticed], judged: Sequence[Judged]
     rows = []
     for level, least in _LEVELS.items():
         found = score(cases, [_if_likely(one, least) for one in judged])
-        shares = (found.coverage, found.precision, found.named, found.inside)
+        shares = (found.coverage, found.precision, found.named, found.inside, found.abstained)
         rows.append(Row(cells=(level, least, *map(_round, shares))))
     return Table(
         name=f"by-confidence-{_slug(name)}",
         title=f"Answers by their confidence: {WEIGHED} on {name}",
-        columns=("confidence", "from", "coverage", "precision", "several: coverage", "inside"),
+        columns=(
+            *("confidence", "from", "coverage", "precision", "several: coverage", "inside"),
+            "beyond: abstained",
+        ),
         rows=tuple(rows),
-        notes=("Coverage and precision are of failures of one part.",),
+        notes=(
+            "Coverage and precision are of failures of one part.",
+            "Beyond: where no part is to blame, how often none is named so confidently.",
+        ),
     )
 
 
