@@ -144,7 +144,7 @@ def test_the_weights_in_the_package_are_of_known_signs() -> None:
     known = {kind.name for kind in Kind} | {f"{kind.name}_FIRST" for kind in Kind} | {"ALWAYS"}
     for part in (fitted().classes, fitted().programs):
         assert part.looked.cases >= 500
-        assert part.tried.cases >= 500
+        assert part.tried.cases >= 400
         assert set(part.looked.signs) | set(part.tried.signs) <= known
         weighed = {name.removesuffix("_FIRST") for name in part.tried.signs}
         assert {kind.name for kind in Kind} - weighed <= NEVER_SEEN
