@@ -98,6 +98,8 @@ def test_a_root_that_is_another_plan_is_no_fault_of_this_one() -> None:
     other = solved.codes[ROOT].replace("keep(", "list(", 1)
     assert other != solved.codes[ROOT]
     assert some_of([fault({ROOT: other})], {"sums": solved}, 1) == ([], 1)
+    none = "def other():\n    return 1\n"  # a plan without its root is refused
+    assert some_of([fault({ROOT: none})], {"sums": solved}, 1) == ([], 1)
 
 
 def test_every_fault_names_a_run() -> None:

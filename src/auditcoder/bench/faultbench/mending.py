@@ -11,6 +11,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.forms import root_of
 from auditcoder.lifecycle.planning import sketch
+from auditcoder.lifecycle.planning.plan import PlanRefused
 
 SUITE = "faultbench"
 
@@ -51,7 +52,10 @@ def keeps_the_plan(solved: Solved, fault: Injected) -> bool:
     """Whether every part is still the same one where the run plans it itself."""
     if ROOT not in fault.codes:
         return True
-    plan = sketch.plan_of(_sketch(solved, fault), solved.task, root_of(solved.task))
+    try:
+        plan = sketch.plan_of(_sketch(solved, fault), solved.task, root_of(solved.task))
+    except PlanRefused:
+        return False
     return _parts(plan.graph) == _parts(solved.plan.graph)
 
 
