@@ -1,6 +1,7 @@
 """What it costs to watch a program fail, and how that grows with its parts and its cases.
 
-    python benchmarks/locate.py [--rounds 5] [--out FILE]
+    auditcoder faults inject programs.jsonl
+    python benchmarks/locate.py programs.jsonl [--rounds 5] [--out FILE]
 
 A chain of functions, the last of them wrong, is put through failing cases: once as they are
 checked, once watched, and once with another implementation in one part's place. All three take
@@ -23,10 +24,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from auditcoder import __version__
-from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.faultbench.injected import BETWEEN, NODE, Injected, inject
+from auditcoder.bench.faultbench.injected import BETWEEN, NODE, Injected
 from auditcoder.bench.faultbench.material import Solved, programs
+from auditcoder.bench.faultbench.mending import some_of
+from auditcoder.bench.faultbench.records import read_lines
 from auditcoder.bench.faultbench.staging import stage
 from auditcoder.domain.contract import Clause, Contract, Param
 from auditcoder.domain.diagnosis import Localised
@@ -167,17 +169,14 @@ def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, fl
     }
 
 
-def all_diagnosed(sandbox: Sandbox, each: int) -> list[dict[str, float]]:
-    """Put so many faults into each program, and diagnose them."""
-
-    def opened() -> Tools:
-        return Tools(SqliteStore(":memory:"), ScriptedModel(()), sandbox)
-
+def all_diagnosed(sandbox: Sandbox, path: Path, each: int) -> list[dict[str, float]]:
+    """Diagnose so many of the faults that were put into each program."""
+    known = {solved.name: solved for solved in programs()}
+    chosen, _ = some_of(read_lines(path, Injected), known, each)
     found = []
-    for solved in programs():
-        faults = [f for f in inject(opened, solved, most=each) if f.where in {NODE, BETWEEN}]
-        found += [diagnosed(sandbox, solved, fault) for fault in faults]
-        print(f"  {solved.name}", flush=True)
+    for fault in (fault for fault in chosen if fault.where in {NODE, BETWEEN}):
+        found.append(diagnosed(sandbox, known[fault.solved], fault))
+        print(f"  {fault.id}", flush=True)
     return found
 
 
@@ -198,10 +197,13 @@ def summed_up(found: list[dict[str, float]]) -> list[dict[str, float]]:
 def main() -> None:
     """Measure every size, print the ratios, and keep them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("faults", type=Path, help="what `auditcoder faults inject` wrote")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--each", type=int, default=4, help="faults in each program")
+    parser.add_argument("--each", type=int, default=4, help="faults of each program")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
+    if not options.faults.exists():
+        parser.error(f"there is no {options.faults}; `auditcoder faults inject` makes one")
     sandbox = open_sandbox(read_settings(), print)
     rows = []
     print(f"{'parts':>6}{'cases':>6}{'checked':>10}{'watched':>10}{'tried':>10}{'ratio':>8}")
@@ -211,7 +213,7 @@ def main() -> None:
         rows.append({"parts": parts, "cases": cases, **found, "ratio": ratio})
         shown = "".join(f"{found[name]:>10.1f}" for name in ("checked", "watched", "tried"))
         print(f"{parts:>6}{cases:>6}{shown}{ratio:>8.1f}")
-    diagnoses = all_diagnosed(sandbox, options.each)
+    diagnoses = all_diagnosed(sandbox, options.faults, options.each)
     by_parts = summed_up(diagnoses)
     (whole,) = summed_up([{**one, "parts": 0} for one in diagnoses])
     print(

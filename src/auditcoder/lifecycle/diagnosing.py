@@ -5,9 +5,10 @@ from auditcoder.domain.events import Located
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.places import AtBranch, AtNode, Target
 from auditcoder.domain.task import ClassForm
+from auditcoder.domain.values import digest
 from auditcoder.lifecycle.considering import HEALED, Cause, Finding, consider, top_of
 from auditcoder.lifecycle.locating.case import Locator, case_of, retargeted, weightiest
-from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.clues import with_code
 from auditcoder.lifecycle.repairing import Repair
 from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
@@ -59,8 +60,11 @@ def _healing(workshop: Workshop, target: Target) -> SecondOpinion | None:
     contract = workshop.recorder.ledger.graph.by_id[node].contract
     opinion = workshop.opinions.get((node, contract), SecondOpinion())
     _, clue = case_of(workshop).swapped.get(node, (0, None))
-    heals = clue is not None and Kind.HEALS.name in clue.signs
-    return opinion if heals and opinion.source and not isinstance(target, AtBranch) else None
+    if clue is None or not opinion.source or isinstance(target, AtBranch):
+        return None
+    # What healed may also have been a slow reference, and that is no candidate.
+    healed = digest(with_code(workshop, node, opinion.source).encode()) in clue.healers
+    return opinion if healed else None
 
 
 def diagnose(workshop: Workshop, locator: Locator, tried: tuple[Target, ...]) -> Diagnosis:

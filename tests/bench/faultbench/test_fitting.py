@@ -14,13 +14,14 @@ from auditcoder.bench.faultbench.fitting import (
 )
 from auditcoder.bench.faultbench.gathering import Noticed
 from auditcoder.bench.faultbench.scoring import score
+from auditcoder.domain.values import Digest
 from auditcoder.lifecycle.locating.believing import believe
 from auditcoder.lifecycle.locating.swapping import Swapped
 
 pytest.importorskip("numpy")
 
 
-HEALED = Swapped(tried=1, healed=1, first=1, mended=frozenset({1}), runs=1)
+HEALED = Swapped(1, (Digest("healed"),), first=1, mended=frozenset({1}), runs=1)
 IN_VAIN = Swapped(tried=1, runs=1)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from auditcoder.domain.values import digest
 from auditcoder.lifecycle.locating.signs import Kind, gathered
 from auditcoder.lifecycle.locating.swapping import Alternative, Swapped, signs, swap
 from auditcoder.lifecycle.locating.watching import Trial, watch
@@ -39,7 +40,9 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
         ],
     )
     assert swapped == {
-        "double": Swapped(2, healed=1, first=1, mended=frozenset({2, 3}), harmed=1, runs=3),
+        "double": Swapped(
+            2, (digest((RIGHT + SHOW).encode()),), 1, mended=frozenset({2, 3}), harmed=1, runs=3
+        ),
         "show": Swapped(tried=2, runs=2),
     }
     told = gathered(signs(swapped, ["double", "show", "solve"], len(before.failing)))

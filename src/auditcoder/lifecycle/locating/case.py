@@ -11,7 +11,7 @@ from auditcoder.domain.graph import TaskGraph, region_of
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtNode, AtProgram, Target
 from auditcoder.domain.task import ClassForm
-from auditcoder.domain.values import Value
+from auditcoder.domain.values import Digest, Value
 from auditcoder.lifecycle.locating.spectra import Counts
 from auditcoder.lifecycle.workshop import Workshop
 
@@ -45,6 +45,8 @@ class Clue(Value):
     """Whether what had failed passed when it was run again."""
     blind: bool = False
     """Whether the program was gone before any of its checks could be run, or none failed then."""
+    healers: tuple[Digest, ...] = ()
+    """The programs, with other code in its place, that passed every check."""
 
 
 class Case(NamedTuple):

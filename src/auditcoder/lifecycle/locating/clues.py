@@ -28,7 +28,7 @@ from auditcoder.lifecycle.locating.case import Clue, case_of
 from auditcoder.lifecycle.locating.collecting import Failing, Look, Tried, intervene, look
 from auditcoder.lifecycle.locating.outline import does
 from auditcoder.lifecycle.locating.signs import Kind, gathered, kind_of
-from auditcoder.lifecycle.locating.swapping import Alternative
+from auditcoder.lifecycle.locating.swapping import Alternative, Swapped
 from auditcoder.lifecycle.locating.trials import trial_of
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
 from auditcoder.lifecycle.validating.program import checks
@@ -139,9 +139,14 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> No
 
     def clue(node: NodeId) -> tuple[Clue, float]:
         (found, signs), milliseconds = tried()
-        own = signs.get(functions[node], {})
-        blind = not found.failing and not found.passes
-        return Clue(signs=own, runs=sandbox.runs, passes=found.passes, blind=blind), milliseconds
+        told = Clue(
+            signs=signs.get(functions[node], {}),
+            runs=sandbox.runs,
+            passes=found.passes,
+            blind=not found.failing and not found.passes,
+            healers=found.swapped.get(functions[node], Swapped()).healers,
+        )
+        return told, milliseconds
 
     said = "failing cases stay as they are with another implementation of it"
     _keep(workshop, scene, CheckKind.SWAP, "swapped", said, clue)

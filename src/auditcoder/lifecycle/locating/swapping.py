@@ -8,6 +8,7 @@ makes other steps fail.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.locating.signs import Kind, Sign
 from auditcoder.lifecycle.locating.watching import Observation, Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
@@ -29,8 +30,8 @@ class Swapped(NamedTuple):
 
     tried: int = 0
     """Those that could be loaded."""
-    healed: int = 0
-    """How often everything passed."""
+    healers: tuple[Digest, ...] = ()
+    """The programs with which everything passed."""
     first: int = 0
     """How often the first failing step passed."""
     mended: frozenset[int] = frozenset()
@@ -38,6 +39,11 @@ class Swapped(NamedTuple):
     harmed: int = 0
     """How often a line failed that had not."""
     runs: int = 0
+
+    @property
+    def healed(self) -> int:
+        """How often everything passed."""
+        return len(self.healers)
 
 
 def swap(
@@ -57,11 +63,12 @@ def swap(
         if seen.loads or not seen.steps:
             found[alternative.node] = own._replace(runs=own.runs + 1)
             continue
+        heals = (digest(alternative.program.encode()),) if seen.passes else ()
         # A line that was never reached is not mended.
         fine = {step.line for step in seen.steps if step.fine} - seen.failing
         found[alternative.node] = Swapped(
             tried=own.tried + 1,
-            healed=own.healed + seen.passes,
+            healers=own.healers + heals,
             first=own.first + (first in fine),
             mended=own.mended | (before.failing & fine),
             harmed=own.harmed + bool(seen.failing - before.failing),
