@@ -41,7 +41,6 @@ from auditcoder.metrics.statistics import discordant, mcnemar
 
 _ONE = 2
 """Nodes of a plan with one part: the root, and it."""
-RESULTS = Path(__file__).parent / "results" / "repair.json"
 COLUMNS = (
     *("runs of", "locator", "runs", "located", "rightly", "then pass", "repaired where located"),
     *("pass their checks", "resolved", "region", "changed code", "tokens a run for repair"),
@@ -203,7 +202,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("stores", type=Path, nargs="+")
     parser.add_argument("--faults", type=Path)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, help="also write it as JSON")
     options = parser.parse_args()
     try:
         arms = [arm(path) for path in options.stores]
@@ -217,7 +216,8 @@ def main() -> int:
     truth = {str(run_of(fault)): {str(node) for node in fault.nodes} for fault in faults}
     tables = list(compared(dict(arms), truth))
     print(written.as_text(tables))
-    options.out.write_text(written.as_json(tables), encoding="utf-8")
+    if options.out:
+        options.out.write_text(written.as_json(tables), encoding="utf-8")
     return 0
 
 

@@ -228,6 +228,18 @@ def test_a_second_opinion_with_which_everything_passes_is_the_repair(sandbox: Sa
     assert told.solution.passed
 
 
+def test_what_a_failure_showed_of_a_part_does_not_count_against_it_later(
+    sandbox: Sandbox,
+) -> None:
+    told = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+    trace = told.solution.trace
+    filed = [w for node in told.graph.ids for w in trace.evidence_of(node) if trace.stands(w)]
+    assert any(w.evidence.kind is CheckKind.CLUE for w in filed)
+    judging = [w.evidence for w in filed if trace.judges(w)]
+    assert {e.kind for e in judging}.isdisjoint({CheckKind.CLUE, CheckKind.SWAP})
+    assert {e.verdict for e in judging} == {Verdict.PASSED}
+
+
 def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
     silent = stub("read(text: str) -> list[int]", "R.") + stub(
         "add(numbers: list[int]) -> int", "A."

@@ -57,6 +57,11 @@ class CheckKind(Enum):
     TEST = "test"
     """A test that is itself code."""
 
+    @property
+    def judges(self) -> bool:
+        """Whether it says if its subject is right, and not merely what a failure showed of it."""
+        return self not in {CheckKind.CLUE, CheckKind.SWAP}
+
 
 class Frame(Value):
     """One line of a traceback, innermost last."""

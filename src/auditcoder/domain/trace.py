@@ -165,6 +165,10 @@ class Trace(Value):
         standing = self.working.evidence.get(witness.evidence.check)
         return standing is not None and standing.seq == witness.when.seq
 
+    def judges(self, witness: Witness) -> bool:
+        """Whether it says of the present code if that is right; what a failure showed does not."""
+        return witness.evidence.kind.judges and self.stands(witness)
+
 
 def _subject(evidence: Evidence) -> NodeId | None:
     match evidence.subject:

@@ -13,7 +13,7 @@ import msgspec
 
 from auditcoder.domain.contract import sig_match
 from auditcoder.domain.diagnosis import Level, Localised
-from auditcoder.domain.evidence import CheckKind, Trust, Verdict
+from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.graph import Node, TaskGraph, graph_faults
 from auditcoder.domain.ids import NodeId, allocated_under
 from auditcoder.domain.law import ReadBlob
@@ -258,9 +258,6 @@ def localisation(trace: Trace) -> Localisation:
     )
 
 
-_LOOKS = frozenset({CheckKind.CLUE, CheckKind.SWAP})
-
-
 class Looks(Value):
     """What diagnoses cost beyond the checks that had failed."""
 
@@ -271,7 +268,7 @@ class Looks(Value):
 
 def looks(trace: Trace, read: ReadBlob) -> Looks:
     """Add up what was run to watch failures, and to try other code in a node's place."""
-    seen = [w.evidence for w in trace.evidence if w.evidence.kind in _LOOKS]
+    seen = [w.evidence for w in trace.evidence if not w.evidence.kind.judges]
     return Looks(
         runs=sum(_runs_told(read(e.observed)) for e in seen if e.observed),
         milliseconds=sum(e.milliseconds or 0.0 for e in seen),

@@ -96,7 +96,7 @@ def _found(trace: Trace, line: int, text: str, segment: Segment) -> dict[str, An
                 "trust": w.evidence.trust.value,
             }
             for w in trace.evidence_of(segment.node)
-            if trace.stands(w)
+            if trace.judges(w)
         ],
         "interventions": [
             {

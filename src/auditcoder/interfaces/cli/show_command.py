@@ -122,7 +122,7 @@ def _tree(
 def _standing(trace: Trace, node: NodeId) -> str:
     code = trace.working.code.get(node)
     parts = [f"code from event {code.written}" if code else "no code"]
-    standing = [w for w in trace.evidence_of(node) if trace.stands(w)]
+    standing = [w for w in trace.evidence_of(node) if trace.judges(w)]
     failing = sum(w.evidence.verdict is not Verdict.PASSED for w in standing)
     if not standing:
         parts.append("no evidence of its own")

@@ -152,7 +152,7 @@ def sign_of(standing: Standing) -> Kind | None:
     evidence = standing.evidence
     passed = evidence.verdict is Verdict.PASSED
     match evidence.kind:
-        case CheckKind.CLUE | CheckKind.SWAP:
+        case kind if not kind.judges:
             return None
         case CheckKind.REVIEW:
             return Kind.ACCEPTED_BY_OPINION if passed else Kind.REJECTED_BY_OPINION

@@ -108,7 +108,7 @@ def _keep(workshop: Workshop, evidence: Evidence) -> Evidence:
 
 def _difference(was: Evidence, now: Evidence) -> str:
     """Say how a check that ran again saw something else; time and memory are never the same."""
-    if was.kind in {CheckKind.PROBE, CheckKind.CLUE, CheckKind.SWAP}:
+    if was.kind is CheckKind.PROBE or not was.kind.judges:
         return ""
     if was.verdict is not now.verdict:
         return f"{was.check}: {was.verdict.value} on record, {now.verdict.value} now"
