@@ -174,7 +174,7 @@ def test_what_a_repair_lost_with_is_tried_in_its_place_before_anybody_is_asked(
     sandbox: Sandbox,
 ) -> None:
     checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
-    worse = python("def add(numbers):\n    return 0\n")
+    worse = python("def add(numbers):\n    return 3 if len(numbers) == 2 else 0\n")
     said = script(GOOD_READ, BAD_ADD, sketch=python(READ + checked + ROOT), repair_node=worse)
     told = weighed(sandbox, TASK, said, second_opinions=False)
     assert [t.decision for t in told.history][:1] == [Decision.REJECTED]

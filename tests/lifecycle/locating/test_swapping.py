@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.task import CallExample
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.locating.signs import Kind, gathered
 from auditcoder.lifecycle.locating.swapping import Alternative, Swapped, signs, swap
+from auditcoder.lifecycle.locating.trials import own_examples
 from auditcoder.lifecycle.locating.watching import Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripts import sandboxed
@@ -53,6 +56,22 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
     assert told["show"][Kind.NO_MATTER.name] == 1.0
     assert told["show"][Kind.OTHER_HEALS.name] == 1.0
     assert set(told["solve"]) == {"UNTRIED", "OTHER_HEALS", "OTHER_MENDS"}
+
+
+def test_what_its_own_examples_reject_counts_only_where_it_mends(sandbox: Sandbox) -> None:
+    before = watch(sandbox, WRONG + SHOW, (), TRIAL)
+    examples = (CallExample(arguments="0", result="0"), CallExample(arguments="5", result="10"))
+    contract = Contract(name="double", params=(Param(name="x", type="int"),), examples=examples)
+    own = own_examples(contract)
+    assert own is not None
+    lopsided = "def double(x):\n    return 2 * x if x > 1 else None\n"  # mends, and is wrong
+    tries = [Alternative("double", code + SHOW, own) for code in (WORSE, lopsided, RIGHT)]
+    found = swap(sandbox, TRIAL, before, tries)["double"]
+    assert (found.tried, found.unfit, found.healed) == (2, 1, 1)
+    assert found.harmed == 1  # the lopsided one
+    silent = swap(sandbox, TRIAL, before, tries[:1])
+    assert set(gathered(signs(silent, ["double"], 2))["double"]) == {Kind.UNTRIED.name}
+    assert own_examples(Contract(name="double", params=())) is None
 
 
 def test_a_line_that_is_never_reached_is_not_mended(sandbox: Sandbox) -> None:

@@ -94,7 +94,7 @@ def notice_more(
         before,
         swaps={str(scene.nodes[function]): own for function, own in found.swapped.items()},
         failing=found.failing,
-        runs=before.runs + 1 + len(others),
+        runs=before.runs + 1 + sum(own.runs for own in found.swapped.values()),
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 

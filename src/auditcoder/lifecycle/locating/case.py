@@ -47,6 +47,8 @@ class Clue(Value):
     """Whether the program was gone before any of its checks could be run, or none failed then."""
     healers: tuple[Digest, ...] = ()
     """The programs, with other code in its place, that passed every check."""
+    unfit: int = 0
+    """Other code that was tried in its place and says nothing: its own examples reject it."""
 
 
 class Case(NamedTuple):

@@ -29,7 +29,7 @@ from auditcoder.lifecycle.locating.collecting import Failing, Look, Tried, inter
 from auditcoder.lifecycle.locating.outline import does
 from auditcoder.lifecycle.locating.signs import Kind, gathered, kind_of
 from auditcoder.lifecycle.locating.swapping import Alternative, Swapped
-from auditcoder.lifecycle.locating.trials import trial_of
+from auditcoder.lifecycle.locating.trials import own_examples, trial_of
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
 from auditcoder.lifecycle.validating.program import checks
 from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
@@ -139,12 +139,14 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> No
 
     def clue(node: NodeId) -> tuple[Clue, float]:
         (found, signs), milliseconds = tried()
+        own = found.swapped.get(functions[node], Swapped())
         told = Clue(
             signs=signs.get(functions[node], {}),
             runs=sandbox.runs,
             passes=found.passes,
             blind=not found.failing and not found.passes,
-            healers=found.swapped.get(functions[node], Swapped()).healers,
+            healers=own.healers,
+            unfit=own.unfit,
         )
         return told, milliseconds
 
@@ -159,7 +161,9 @@ def alternatives(
     functions = {node: function for function, node in scene.nodes.items()}
     for node, source in versions:
         if node in functions and (program := with_code(workshop, node, source)):
-            yield Alternative(functions[node], program)
+            contract = scene.failing.contracts[functions[node]]
+            own = None if isinstance(workshop.task.form, ClassForm) else own_examples(contract)
+            yield Alternative(functions[node], program, own)
 
 
 class _Remembering:

@@ -2,7 +2,7 @@
 
 That a failing step passes with another implementation of one function is evidence of cause, not
 of company. The other implementation need not be right: where it is not, it changes nothing, or
-makes other steps fail.
+makes other steps fail. One that helps nothing and that its own examples reject says nothing at all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +23,8 @@ class Alternative(NamedTuple):
 
     node: str
     program: str
+    own: Trial | None = None
+    """What the function's own contract gives as examples, if it does."""
 
 
 class Swapped(NamedTuple):
@@ -39,6 +41,8 @@ class Swapped(NamedTuple):
     harmed: int = 0
     """How often a line failed that had not."""
     runs: int = 0
+    unfit: int = 0
+    """Those that do not count: they mend nothing, and their own examples reject them."""
 
     @property
     def healed(self) -> int:
@@ -58,21 +62,27 @@ def swap(
     if first is None:
         return found  # no step fails, so none can be mended
     for alternative in alternatives:
-        own = found.setdefault(alternative.node, Swapped())
         seen = watch(sandbox, alternative.program, (), trial)
+        own = found.get(alternative.node, Swapped())
+        own = found[alternative.node] = own._replace(runs=own.runs + 1)
         if seen.loads or not seen.steps:
-            found[alternative.node] = own._replace(runs=own.runs + 1)
             continue
         heals = (digest(alternative.program.encode()),) if seen.passes else ()
         # A line that was never reached is not mended.
         fine = {step.line for step in seen.steps if step.fine} - seen.failing
-        found[alternative.node] = Swapped(
+        mended = before.failing & fine
+        if not mended and alternative.own:
+            fit = watch(sandbox, alternative.program, (), alternative.own).passes
+            own = own._replace(runs=own.runs + 1, unfit=own.unfit + (not fit))
+            found[alternative.node] = own
+            if not fit:
+                continue
+        found[alternative.node] = own._replace(
             tried=own.tried + 1,
             healers=own.healers + heals,
             first=own.first + (first in fine),
-            mended=own.mended | (before.failing & fine),
+            mended=own.mended | mended,
             harmed=own.harmed + bool(seen.failing - before.failing),
-            runs=own.runs + 1,
         )
     return found
 

@@ -62,6 +62,15 @@ def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial
     )
 
 
+def own_examples(contract: Contract) -> Trial | None:
+    """Return one trial of the examples that a function's contract gives; None if it gives none."""
+    bodies = [_called(contract.name, e) for e in contract.examples if isinstance(e, CallExample)]
+    if not bodies:
+        return None
+    tests = tuple(f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1))
+    return Trial(driver="\n\n".join([_comparing(), _grouped(bodies)]), tests=tests)
+
+
 def unittests(code: str) -> list[str]:
     """Return the tests of the unittest classes in a piece of code, as `Class.method`."""
     tree = parsed(code)
@@ -108,11 +117,9 @@ def _promised(contract: Contract) -> Promised:
 def _body(task: Task, example: Example) -> str:
     """Write one example as statements."""
     match example:
-        case CallExample(arguments=arguments, result=expected):
+        case CallExample():
             entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
-            return (
-                f"result = {entry}({arguments})\nassert {_COMPARING}.same_value({expected}, result)"
-            )
+            return _called(entry, example)
         case StdioExample(input=given, output=expected):
             text = given.removesuffix("\n")
             return f"result = solve({text!r})\n{_same('output', f'{expected!r}, str(result)')}"
@@ -129,6 +136,13 @@ def _body(task: Task, example: Example) -> str:
             )
         case CodeExample(code=code):
             return code
+
+
+def _called(function: str, example: CallExample) -> str:
+    return (
+        f"result = {function}({example.arguments})\n"
+        f"assert {_COMPARING}.same_value({example.result}, result)"
+    )
 
 
 def _same(what: str, given: str) -> str:
