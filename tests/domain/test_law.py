@@ -845,6 +845,28 @@ class TestWhatAttackersFound:
         recorder.record(written(recorder, S1_1, another, reply=newer))
         assert recorder.ledger.working.code[S1_1].digest == recorder.put(another)
 
+    def test_what_was_said_of_several_nodes_may_become_the_code_of_each_of_them(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = failing(store)
+        said = reply(recorder, phase=Phase.VERIFICATION)
+        older = recorder.record(replace(said, nodes=(S1_1, S2)))
+        newer = recorder.record(replace(said, nodes=(S1_1,)))
+        other = recorder.record(replace(said, nodes=(S2,)))
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        another = f"{code('S1_1')}\n# another\n"
+        for seq, law in ((older, Law.MISDECLARED), (other, Law.BOUNDARY_CROSSED)):
+            assert_illegal(recorder, written(recorder, S1_1, another, reply=seq), law)
+        recorder.record(written(recorder, S1_1, another, reply=newer))
+        assert recorder.ledger.working.code[S1_1].digest == recorder.put(another)
+
+    def test_nobody_is_asked_about_a_node_that_has_no_id(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        said = reply(recorder, phase=Phase.VERIFICATION)
+        event = replace(said, nodes=(S2, NodeId("S9")))
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
     @pytest.mark.parametrize(("parent", "child"), [(S2, S1), (S1_1, S1_1), (S2, S2)])
     def test_an_exception_leads_from_the_region_outwards(
         self, store: SqliteStore, parent: NodeId, child: NodeId

@@ -120,7 +120,7 @@ class Scribe:
 
     def _said(self, request: Request) -> str:
         step = solvers.step_of(request)
-        if step not in {"joint", "node", "methods", "method", "again"}:
+        if step not in solvers.CODES:
             return solvers.right(request)
         wrong = self._life.wrong if step != "again" or self._life.stubborn else {}
         if "inner_part" in solvers.asked(request):

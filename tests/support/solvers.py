@@ -197,9 +197,10 @@ STEPS = {
     "# Your step: the function again": "again",
     "# Your step: a new sketch for this part alone": "branch",
     "# Your step: a slow reference": "reference",
+    "# Your step: a second opinion": "opinion",
 }
 SKETCHES = frozenset({"sketch", "redo", "branch"})
-CODES = frozenset({"joint", "node", "methods", "method", "again"})
+CODES = frozenset({"joint", "node", "methods", "method", "again", "opinion"})
 
 
 def asked(request: Request) -> str:
@@ -228,6 +229,8 @@ def headers(request: Request) -> list[str]:
             names = re.findall(r"`([^`]+)`", named[1].split(". ")[0])
             return [_header(text, name) for name in names]
     last = text.split("# Your step")[-1]
+    if step == "opinion":
+        return re.findall(r"`([^`]+)`", last.partition("may be wrong: ")[2].split(". You")[0])
     one = re.search(r"[Ww]rite (?:the (?:method|function) )?`([^`]+)`", last)
     return [one[1]] if one else []
 

@@ -102,6 +102,8 @@ class ReplyRecorded(Recordable, tag="reply_recorded"):
     model: str = ""
     node: NodeId | None = None
     """The responsibility it was asked for."""
+    nodes: tuple[NodeId, ...] = ()
+    """Where it was asked for several to verify them, all of these."""
     usage: Usage = Usage()
     finish: str = ""
     milliseconds: float | None = None

@@ -49,6 +49,7 @@ class Question(NamedTuple, Generic[T]):
     max_tokens: int
     scope: Scope = Scope.INITIAL
     node: NodeId | None = None
+    nodes: tuple[NodeId, ...] = ()
     prompt: Digest | None = None
     temperature: float = 0.0
     seed: int | None = None
@@ -183,6 +184,7 @@ class Asker:
                 prompt=question.prompt,
                 model=reply.model or self._of(question).name,
                 node=question.node,
+                nodes=question.nodes,
                 usage=reply.usage,
                 finish=reply.finish.value,
                 milliseconds=reply.seconds * 1000,

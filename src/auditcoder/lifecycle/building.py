@@ -1,6 +1,6 @@
 """Building: code for every node, one owner each. Asked for jointly, or node by node."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -92,7 +92,7 @@ def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[D
             prompt,
             draft_shape(workshop, nodes),
             Phase.GENERATION,
-            min(_FIRST + _EACH * len(nodes), _MOST),
+            room_for(nodes),
             role="joint builder",
             node=None,
             statement=workshop.statement,
@@ -101,6 +101,11 @@ def joint(workshop: Workshop, nodes: list[NodeId], lesson: str = "") -> Answer[D
         )
     except ReplyUnusable:
         return None
+
+
+def room_for(nodes: Sized) -> int:
+    """Return how many tokens the code of so many nodes may take."""
+    return min(_FIRST + _EACH * len(nodes), _MOST)
 
 
 def _whole(workshop: Workshop, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
@@ -149,11 +154,15 @@ def around(workshop: Workshop, nodes: list[NodeId]) -> dict[str, str]:
     return {"sketch": sketch_text(graph, root_code(workshop, nodes))}
 
 
-def draft_shape(workshop: Workshop, nodes: list[NodeId]) -> DraftShape:
+def draft_shape(workshop: Workshop, nodes: list[NodeId], *, strict: bool = True) -> DraftShape:
     """Ask for the code of `nodes`, beside what is there already."""
     graph = workshop.recorder.ledger.graph
     return DraftShape(
-        contracts(graph, nodes), _others(graph, nodes), _scope(workshop), _present(workshop)
+        contracts(graph, nodes),
+        _others(graph, nodes),
+        _scope(workshop),
+        _present(workshop),
+        strict=strict,
     )
 
 

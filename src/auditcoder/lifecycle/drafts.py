@@ -53,8 +53,8 @@ class Draft(NamedTuple):
 class DraftShape:
     """A block of code in which every function asked for is found.
 
-    The first reading is strict, so that the model is told what is wrong; the second takes what
-    can be used. A run is never lost to a reply's format.
+    The first reading is strict unless part of an answer will do, so that the model is told what
+    is wrong; the second takes what can be used. A run is never lost to a reply's format.
     """
 
     schema = ""
@@ -65,12 +65,14 @@ class DraftShape:
         others: Mapping[str, NodeId],
         scope: str = "",
         present: Mapping[NodeId, str] | None = None,
+        *,
+        strict: bool = True,
     ) -> None:
         self._present = dict(present or {})
         self._wanted = dict(wanted)
         self._others = dict(others)
         self._scope = scope
-        self._strict = True
+        self._strict = strict
         self._code = Code(self._split)
 
     def instruction(self) -> str:

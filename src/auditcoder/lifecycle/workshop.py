@@ -104,7 +104,9 @@ class Workshop:
     versions: dict[NodeId, list[Digest]] = field(default_factory=dict)
     """Every code that was written for a node."""
     opinions: dict[tuple[NodeId, Contract | None], SecondOpinion] = field(default_factory=dict)
-    """What somebody else would write for a node."""
+    """What somebody else would write for a node, where that was tried in its place."""
+    heard: dict[tuple[NodeId, Contract | None], SecondOpinion] = field(default_factory=dict)
+    """All that was said when second opinions were asked for, tried or not."""
     references: dict[tuple[NodeId, Contract | None], str] = field(default_factory=dict)
     """Slow references that nodes were compared with."""
     tried: dict[Digest, Outcome] = field(default_factory=dict)
@@ -136,6 +138,7 @@ class Workshop:
         *,
         role: str,
         node: NodeId | None = None,
+        nodes: tuple[NodeId, ...] = (),
         temperature: str = "",
         **values: str,
     ) -> Answer[T]:
@@ -153,6 +156,7 @@ class Workshop:
                 max_tokens=max_tokens,
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,
                 node=node,
+                nodes=nodes,
                 prompt=chosen.digest,
                 temperature=float(temperature or usual),
                 seed=self.options.seed,

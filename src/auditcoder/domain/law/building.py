@@ -22,14 +22,15 @@ from auditcoder.domain.values import Digest
 
 def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
     """Code is asked for only once the id that will own it is committed."""
-    if event.node not in {None, ROOT} and event.node not in committed_graph(ledger).ids:
-        refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node} was asked for before it had an id")
+    for node in {event.node, *event.nodes} - {None, ROOT}:
+        if node not in committed_graph(ledger).ids:
+            refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was asked for before it had an id")
     if event.phase is Phase.GENERATION and ledger.working.graph is None:
         refuse(Law.CODE_BEFORE_ID, ledger, "code was asked for before any id was committed")
     if event.rejected:
         return ledger
     if event.phase is Phase.VERIFICATION:
-        spoken = {} if event.node is None else {event.node: ledger.seq}
+        spoken = {n: ledger.seq for n in (event.node, *event.nodes) if n is not None}
         return change(ledger, opinions=ledger.opinions | spoken)
     return change(ledger, replies=ledger.replies | {ledger.seq: event.node})
 
@@ -83,14 +84,16 @@ def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
 
 
 def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
-    if reply not in ledger.replies and reply not in ledger.opinions.values():
+    spoken_for = {node for node, seq in ledger.opinions.items() if seq == reply}
+    if reply not in ledger.replies and not spoken_for:
         refuse(Law.MISDECLARED, ledger, f"event {reply} is no reply to take code from")
     if reply <= ledger.allocated[event.node]:
         refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node}'s code was sampled before its id")
-    spoken_for = {seq: node for node, seq in ledger.opinions.items()}
-    asked_for = ledger.replies.get(reply, spoken_for.get(reply))
-    if asked_for is not None and asked_for not in {event.node, event.cause}:
-        refuse(Law.BOUNDARY_CROSSED, ledger, f"the reply was for {asked_for}, not {event.node}")
+    asked_for = spoken_for or {ledger.replies[reply]} - {None}
+    if asked_for and asked_for.isdisjoint({event.node, event.cause}):
+        refuse(
+            Law.BOUNDARY_CROSSED, ledger, f"the reply was for {listed(asked_for)}, not {event.node}"
+        )
 
 
 def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:

@@ -21,7 +21,7 @@ LEAST = 0.2
 """What is less likely is not named. A boundary that is wrong costs a repair that is undone; none
 at all ends the run: it is worth trying one that is right in one of five."""
 ASKED = 5
-"""So many nodes may be asked another implementation for, one after another, while it is open."""
+"""Of so many nodes other implementations may be tried, one after another, while it is open."""
 PLAUSIBLE = 0.02
 """What is less likely is not worth a try."""
 _MENTIONED = 0.2

@@ -23,6 +23,7 @@ from auditcoder.domain.values import CheckId, digest_of
 from auditcoder.lifecycle import building
 from auditcoder.lifecycle.asking import SECOND_OPINION
 from auditcoder.lifecycle.locating import swapping
+from auditcoder.lifecycle.locating.believing import ASKED
 from auditcoder.lifecycle.locating.blaming import spectrum
 from auditcoder.lifecycle.locating.case import Clue, case_of
 from auditcoder.lifecycle.locating.collecting import Failing, Look, Tried, intervene, look
@@ -35,7 +36,6 @@ from auditcoder.lifecycle.validating.program import checks
 from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
 Result = TypeVar("Result")
-_TOKENS = 500
 
 
 class Scene(NamedTuple):
@@ -82,43 +82,43 @@ def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
     try_others(workshop, others)
 
 
-def ask_for_another(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
-    """Ask once for another implementation of the likeliest node in doubt; try it in its place."""
-    graph = workshop.recorder.ledger.graph
-    askable = [n for n in nodes if graph.by_id[n].contract and n != ROOT]
-    wanted = [n for n in askable if (n, graph.by_id[n].contract) not in workshop.opinions]
+def try_another(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
+    """Try a second opinion on the likeliest node in doubt; ask for those on all of them at once."""
+    contracts = building.contracts(workshop.recorder.ledger.graph, nodes)
+    wanted = [(n, c) for n, c in contracts.items() if n != ROOT and (n, c) not in workshop.opinions]
     if not workshop.options.second_opinions or not wanted or scene_of(workshop) is None:
         return
-    node = wanted[0]
-    workshop.opinions[node, graph.by_id[node].contract] = _another(workshop, node)
+    likeliest = wanted[0]
+    if likeliest not in workshop.heard:
+        asked = [each for each in wanted if each not in workshop.heard][:ASKED]
+        said = _opinions(workshop, [node for node, _ in asked])
+        workshop.heard.update({each: said.get(each[0], SecondOpinion()) for each in asked})
+    workshop.opinions[likeliest] = workshop.heard[likeliest]
     try_what_is_known(workshop, nodes)
 
 
-def _another(workshop: Workshop, node: NodeId) -> SecondOpinion:
-    """Ask, without showing it, how a node could be written; empty if no answer can be used."""
-    chosen = workshop.recorder.ledger.graph.by_id[node]
-    assert chosen.contract is not None
+def _opinions(workshop: Workshop, nodes: list[NodeId]) -> dict[NodeId, SecondOpinion]:
+    """Ask, without showing them, how nodes could be written; return what can be used."""
+    of_class = isinstance(workshop.task.form, ClassForm)
+    wanted = building.contracts(workshop.recorder.ledger.graph, nodes).values()
     try:
         answer = workshop.ask(
-            "method" if isinstance(workshop.task.form, ClassForm) else "node",
-            building.draft_shape(workshop, [node]),
+            "second_opinion_methods" if of_class else "second_opinion",
+            building.draft_shape(workshop, nodes, strict=False),
             Phase.VERIFICATION,
-            _TOKENS,
+            building.room_for(nodes),
             role=SECOND_OPINION,
-            node=node,
+            nodes=tuple(nodes),
             temperature=workshop.options.repair_temperature,
             statement=workshop.statement,
-            header=chosen.contract.header(),
-            hints="",
-            advice=building.advice_for(workshop, chosen),
-            **building.around(workshop, [node]),
+            functions=", ".join(f"`{contract.header()}`" for contract in wanted),
+            **building.around(workshop, nodes),
         )
     except ReplyUnusable:
-        return SecondOpinion()  # both answers are on record
-    piece = answer.value.pieces.get(node)
-    if piece is None or answer.value.shared:
-        return SecondOpinion()  # it must stand alone
-    return SecondOpinion(piece.source, answer.seq)
+        return {}  # both answers are on record
+    if answer.value.shared:
+        return {}  # each must stand alone
+    return {n: SecondOpinion(p.source, answer.seq) for n, p in answer.value.pieces.items()}
 
 
 def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> None:

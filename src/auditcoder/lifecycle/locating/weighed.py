@@ -25,7 +25,7 @@ from auditcoder.lifecycle.locating.believing import (
 )
 from auditcoder.lifecycle.locating.case import Case, Clue, Collector, Standing, localised
 from auditcoder.lifecycle.locating.clues import (
-    ask_for_another,
+    try_another,
     try_what_is_known,
     watch_it_fail,
 )
@@ -58,7 +58,7 @@ class Weighed:
     collectors: tuple[Collector, ...] = (
         watch_it_fail,
         try_what_is_known,
-        *[ask_for_another] * ASKED,
+        *[try_another] * ASKED,
     )
 
     def __init__(self, weights: FittedFor | None = None) -> None:
