@@ -126,7 +126,7 @@ class Counting:
 
 
 class Colleague:
-    """Answers with what somebody else wrote for the function that is asked for."""
+    """Answers with what somebody else wrote for the functions that are asked for."""
 
     name = "colleague"
     traits = Traits(price=FREE)
@@ -137,11 +137,11 @@ class Colleague:
         self.asked = 0
 
     def complete(self, request: Request) -> Reply:
-        """Find the function whose header stands last, and write it."""
+        """Find the functions whose headers the last step names, and write them."""
         self.asked += 1
-        text = request.messages[-1].text
-        name = max(self._known, key=lambda name: text.rfind(f"`{name}("))
-        said = f"```python\n{self._known[name]}```\n"
+        step = request.messages[-1].text.rpartition("# Your step")[2]
+        wanted = [code for name, code in self._known.items() if f"`{name}(" in step]
+        said = "```python\n{}\n```\n".format("\n\n".join(wanted))
         return Reply(text=said, finish=Finish.STOP, usage=Usage(calls=1), model=self.name)
 
     def close(self) -> None:
