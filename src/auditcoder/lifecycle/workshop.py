@@ -137,12 +137,14 @@ class Workshop:
         max_tokens: int,
         *,
         role: str,
-        node: NodeId | None = None,
-        nodes: tuple[NodeId, ...] = (),
+        node: NodeId | tuple[NodeId, ...] | None = None,
         temperature: str = "",
         **values: str,
     ) -> Answer[T]:
-        """Ask what a role's prompt asks, on behalf of a node, in the scope that the run is in."""
+        """Ask what a role's prompt asks, on behalf of a node, in the scope that the run is in.
+
+        Several nodes can be asked about at once, to verify them.
+        """
         chosen: Prompt = load(prompt)
         repairing = self.recorder.ledger.assembled
         again = repairing and phase is Phase.GENERATION
@@ -155,8 +157,8 @@ class Workshop:
                 phase=phase,
                 max_tokens=max_tokens,
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,
-                node=node,
-                nodes=nodes,
+                node=None if isinstance(node, tuple) else node,
+                nodes=node if isinstance(node, tuple) else (),
                 prompt=chosen.digest,
                 temperature=float(temperature or usual),
                 seed=self.options.seed,

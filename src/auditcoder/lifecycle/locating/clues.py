@@ -108,7 +108,7 @@ def _opinions(workshop: Workshop, nodes: list[NodeId]) -> dict[NodeId, SecondOpi
             Phase.VERIFICATION,
             building.room_for(nodes),
             role=SECOND_OPINION,
-            nodes=tuple(nodes),
+            node=tuple(nodes),
             temperature=workshop.options.repair_temperature,
             statement=workshop.statement,
             functions=", ".join(f"`{contract.header()}`" for contract in wanted),
