@@ -829,30 +829,19 @@ class TestWhatAttackersFound:
         event = written(recorder, S2, code("S2"), reply=answer)
         assert_illegal(recorder, event, Law.MISDECLARED)
 
+    @pytest.mark.parametrize("alone", [True, False], ids=["alone", "with others"])
     def test_what_was_said_to_verify_a_node_may_become_its_code_and_no_other(
-        self, store: SqliteStore
+        self, store: SqliteStore, alone: bool
     ) -> None:
         recorder = failing(store)
         said = reply(recorder, phase=Phase.VERIFICATION)
-        older = recorder.record(replace(said, node=S1_1))
-        newer = recorder.record(replace(said, node=S1_1))
-        other = recorder.record(replace(said, node=S2))
-        locate(recorder, AtNode(node=S1_1))
-        recorder.open_transaction()
-        another = f"{code('S1_1')}\n# another\n"
-        for seq, law in ((older, Law.MISDECLARED), (other, Law.BOUNDARY_CROSSED)):
-            assert_illegal(recorder, written(recorder, S1_1, another, reply=seq), law)
-        recorder.record(written(recorder, S1_1, another, reply=newer))
-        assert recorder.ledger.working.code[S1_1].digest == recorder.put(another)
 
-    def test_what_was_said_of_several_nodes_may_become_the_code_of_each_of_them(
-        self, store: SqliteStore
-    ) -> None:
-        recorder = failing(store)
-        said = reply(recorder, phase=Phase.VERIFICATION)
-        older = recorder.record(replace(said, nodes=(S1_1, S2)))
-        newer = recorder.record(replace(said, nodes=(S1_1,)))
-        other = recorder.record(replace(said, nodes=(S2,)))
+        def about(*nodes: NodeId) -> int:
+            return recorder.record(
+                replace(said, **{"node": nodes[0]} if alone else {"nodes": nodes})
+            )
+
+        older, newer, other = about(S1_1, S2), about(S1_1, S1), about(S2)
         locate(recorder, AtNode(node=S1_1))
         recorder.open_transaction()
         another = f"{code('S1_1')}\n# another\n"
