@@ -8,9 +8,9 @@ import pytest
 from auditcoder import prompts
 from auditcoder.domain.graph import Kind
 from auditcoder.domain.request import Speaker
-from auditcoder.prompts import advice, digests, load, roles
+from auditcoder.prompts import SHARED, advice, digests, load, roles
 
-ROLES = [role for role in roles() if role != "handbook"]
+ROLES = [role for role in roles() if role not in SHARED]
 SOURCE = Path(prompts.__file__).parent
 
 
@@ -30,11 +30,11 @@ def test_what_most_requests_share_comes_first(role: str) -> None:
 
 def test_roles_that_work_together_share_their_beginning() -> None:
     methods = [role for role in ROLES if role.startswith("methods/")]
-    mending = [role for role in ROLES if "handbook" in _text(role)]
-    alone = ["sole"]  # no other step of a run goes on from it
-    planning = [role for role in ROLES if role not in {*methods, *mending, *alone}]
+    sketching = [role for role in ROLES if "{{handbook}}" in _text(role)]
+    writing = [role for role in ROLES if "{{coder}}" in _text(role)]
+    planning = [role for role in ROLES if role not in {*methods, *sketching, *writing}]
     assert len(planning) == 8
-    for together in (methods, mending, planning):
+    for together in (methods, sketching, writing, planning):
         assert len({load(role).system for role in together}) == 1
 
 
@@ -56,10 +56,17 @@ def test_what_is_put_in_is_not_searched_for_variables() -> None:
     assert user.text.count("SECRET") == 1
 
 
-def test_the_digest_names_the_text_and_the_handbook_it_holds() -> None:
+def test_only_who_sketches_is_told_how() -> None:
+    """A thousand tokens on sketches are nothing to who looks at one function, or at a class."""
+    sketching = {role for role in ROLES if "{{handbook}}" in _text(role)}
+    assert sketching == {"sketch", "redo", "replan_branch", "joint", "node"}
+
+
+def test_the_digest_names_the_text_and_the_shared_one_it_holds() -> None:
     known = digests()
     assert set(ROLES) <= set(known)
     assert load("joint").digest != known["joint"], "the handbook is part of it"
+    assert load("sole").digest != known["sole"], "so is what coders are told"
     assert load("parser").digest == known["parser"]
 
 

@@ -195,6 +195,7 @@ STEPS = {
     "# Your step: a verdict on each function": "verdict",
     "# Your step: what was wrong": "finding",
     "# Your step: the function again": "again",
+    "# Your step: the method again": "again",
     "# Your step: a new sketch for this part alone": "branch",
     "# Your step: a slow reference": "reference",
     "# Your step: a second opinion": "opinion",

@@ -32,7 +32,7 @@ from auditcoder.lifecycle.drafts import Piece
 from auditcoder.lifecycle.failures import failure_text, lesson
 from auditcoder.lifecycle.forms import contract_of
 from auditcoder.lifecycle.planning.grafting import graft_shape
-from auditcoder.lifecycle.planning.rendering import described, sketch_text
+from auditcoder.lifecycle.planning.rendering import described
 from auditcoder.lifecycle.validating import validate_program, validate_region
 from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
@@ -176,33 +176,26 @@ def _write_again(workshop: Workshop, node: NodeId, chosen: Repair) -> None:
     if contract is None or code is None:
         return
     hints = "".join(f"\n- {hint}" for hint in described_node.hints)
+    of_class = isinstance(workshop.task.form, ClassForm)
     try:
         answer = workshop.ask(
-            "repair_node",
+            "repair_method" if of_class else "repair_node",
             building.draft_shape(workshop, [node]),
             Phase.GENERATION,
             _CODE_TOKENS,
             role=building.specialist(workshop, described_node),
             node=node,
             statement=workshop.statement,
-            sketch=_around(workshop, node),
             code=recorder.text(code.digest).strip(),
             failure=failure_text(workshop, chosen.failing),
             reason=f"{chosen.finding.explanation}{hints}",
             header=contract.header(),
             advice=building.advice_for(workshop, described_node),
+            **building.around(workshop, [node]),
         )
     except ReplyUnusable:
         return  # both answers are on record; without a candidate the state is restored
     building.write(workshop, [node], answer, building.specialist(workshop, described_node))
-
-
-def _around(workshop: Workshop, node: NodeId) -> str:
-    """Show what stands around a node: a sketch, or for a class what was given."""
-    if isinstance(workshop.task.form, ClassForm):
-        return workshop.task.form.skeleton.strip()
-    graph = workshop.recorder.ledger.graph
-    return sketch_text(graph, building.root_code(workshop, [node]))
 
 
 def _branch(workshop: Workshop, chosen: Repair) -> None:

@@ -14,7 +14,8 @@ from auditcoder.domain.values import Digest, digest
 
 _PARTS = re.compile(r"# system\n(?P<system>.*?)\n# user\n(?P<user>.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
-_HANDBOOK = "handbook"
+SHARED = ("handbook", "coder")
+"""What several roles are told: those who plan or write for a sketch, and those who only write."""
 
 
 class Prompt(NamedTuple):
@@ -44,17 +45,18 @@ class Prompt(NamedTuple):
 
 @lru_cache(maxsize=64)
 def load(role: str) -> Prompt:
-    """Return a role's prompt. `{{handbook}}` in a system part is the rules that roles share."""
+    """Return a role's prompt, with the texts that its system part shares with other roles."""
     text = _text(role)
     parts = _PARTS.fullmatch(text)
     if parts is None:
         raise ValueError(f"prompt {role} has no system and user part")
     system, user = parts["system"].strip(), parts["user"].strip()
-    shared = _text(_HANDBOOK) if "{{handbook}}" in system else ""
-    system = system.replace("{{handbook}}", shared.strip())
+    used = {name: _text(name) for name in SHARED if f"{{{{{name}}}}}" in system}
+    for name, shared in used.items():
+        system = system.replace(f"{{{{{name}}}}}", shared.strip())
     if _VARIABLE.search(system):
         raise ValueError(f"prompt {role} has variables in its system part")
-    return Prompt(role, system, user, digest((text + shared).encode()))
+    return Prompt(role, system, user, digest("".join((text, *used.values())).encode()))
 
 
 @lru_cache(maxsize=64)
