@@ -164,8 +164,10 @@ class Script:
 
     def __init__(self, said: Said) -> None:
         self._by_prompt = {load(name).digest: name for name in said}
-        # Who writes all of it says the same, whether that is one function or several.
+        # Who writes all of it says the same, whether that is one function or several; who mends
+        # it, whether that is a function or a method.
         self._by_prompt.setdefault(load("sole").digest, "joint")
+        self._by_prompt.setdefault(load("repair_method").digest, "repair_node")
         self._said = dict(said)
         self._turns = dict.fromkeys(said, 0)
         self.asked: list[tuple[str, Request]] = []
