@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.fitting import Judged, cross_validated, judge
 from auditcoder.bench.faultbench.gathering import Noticed, View
+from auditcoder.bench.faultbench.goals import against_goals
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
@@ -62,7 +63,7 @@ def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
         ]
         if not name.startswith(_REAL):
             tables += _by_kind(name, part, own)
-    return [*tables, _cost(cases, judged), _controls(cases, seed)]
+    return [*tables, against_goals(tables), _cost(cases, judged), _controls(cases, seed)]
 
 
 def on_what_was_held_out(cases: Sequence[Noticed], fitted: FittedFor) -> Table:
@@ -168,10 +169,13 @@ def _intervals(name: str, cases: Sequence[Noticed], answers: Sequence[Answer]) -
     found = score(cases, answers)
     measures: dict[str, Callable[[Scores], float | None]] = {
         "Top-1": lambda scores: scores.top1,
+        "coverage": lambda scores: scores.coverage,
         "precision": lambda scores: scores.precision,
         "Top-1 where remote": lambda scores: scores.remote,
         "several: inside": lambda scores: scores.inside,
         "several: covered": lambda scores: scores.covered,
+        "several: exact": lambda scores: scores.exact,
+        "beyond: abstained": lambda scores: scores.abstained,
     }
     rows = []
     for measure, take in measures.items():
@@ -198,7 +202,7 @@ def _round(value: float | None) -> float | None:
 def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> list[Table]:
     """Say for each kind of fault, and where it is, how often it is found."""
     pairs = list(zip(cases, judged, strict=True))
-    kinds = sorted({case.fault for case in cases if case.where in {NODE, GRAPH}})
+    kinds = sorted({case.fault for case in cases if case.where in {NODE, GRAPH, BETWEEN}})
     rows = [_found(kind, [(c, j) for c, j in pairs if c.fault == kind]) for kind in kinds]
     places = [
         _found(where, [(c, j) for c, j in pairs if c.where == where])

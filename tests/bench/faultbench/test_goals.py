@@ -1,0 +1,59 @@
+"""What was wanted stands beside what was found, and by how much it is missed."""
+
+import pytest
+
+from auditcoder.bench.faultbench.goals import GOALS, against_goals
+from auditcoder.bench.faultbench.studying import study
+from auditcoder.domain.tables import Cell, Row, Table
+from tests.bench.faultbench.test_fitting import cases
+
+
+def located(**cells: Cell) -> Table:
+    return Table(
+        name="located-real-failures",
+        title="",
+        columns=("locator", *cells),
+        rows=(
+            Row(cells=("traceback", *[0.0] * len(cells))),
+            Row(cells=("weighed", *cells.values())),
+        ),
+    )
+
+
+GIVEN = {
+    "Top-1": 0.958,
+    "precision": 0.958,
+    "Top-1 there": 0.79,
+    "inside": None,
+    "covered": 0.7,
+    "calibration error": 0.02,
+    "abstained": 0.0,
+}
+
+
+def test_a_goal_that_is_missed_says_by_how_much() -> None:
+    found = {row.cells[1]: row.cells[2:] for row in against_goals([located(**GIVEN)]).rows}
+    assert found["Top-1"] == (0.95, 0.958, 0.008)
+    assert found["precision of all answers"] == (0.97, 0.958, -0.012)
+    assert found["Top-1 of remote faults"] == (0.8, 0.79, -0.01)
+    assert found["several: how much is named"] == (0.7, 0.7, 0.0)
+
+
+def test_of_an_error_less_is_better() -> None:
+    found = {row.cells[1]: row.cells[2:] for row in against_goals([located(**GIVEN)]).rows}
+    assert found["calibration error"] == (0.05, 0.02, 0.03)
+
+
+def test_what_was_not_looked_at_is_not_missed() -> None:
+    found = {row.cells[:2] for row in against_goals([located(**GIVEN)]).rows}
+    assert ("real failures", "several: nothing else is named") not in found, "there was none"
+    assert not any(of == "faults put into programs" for of, _ in found)
+
+
+def test_every_goal_stands_where_the_study_writes_it() -> None:
+    pytest.importorskip("numpy")
+    known = {table.name: table for table in study(cases(60, told=1.0))}
+    real = [goal for goal in GOALS if goal.of == "real failures"]
+    assert {goal.table for goal in real} <= set(known)
+    assert all(goal.column in known[goal.table].columns for goal in real)
+    assert "goals" in known
