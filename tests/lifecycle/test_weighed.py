@@ -28,6 +28,7 @@ from auditcoder.domain.usage import Phase, Usage
 from auditcoder.domain.values import Digest
 from auditcoder.lifecycle.locating import LOCATORS, inside
 from auditcoder.lifecycle.locating.believing import FittedFor
+from auditcoder.lifecycle.locating.case import Clue
 from auditcoder.lifecycle.locating.weighed import Weighed, fitted
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
@@ -204,7 +205,8 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     assert [set(e.nodes) for e in asked] == [{"S1", "S2"}]  # all that is in doubt, in one call
     swaps = {e.check: e for e in evidence(told, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
-    assert looks(told.solution.trace, told.raw.blob).runs == 3  # watched, run again, and one try
+    # Watched, run again, one try and, as that heals, run once more: it may fail by chance.
+    assert looks(told.solution.trace, told.raw.blob).runs == 4
     assert isinstance(told.diagnoses[0], Localised)
     assert told.diagnoses[0].target == AtNode(node=told.graph.promises["add"])
     assert told.solution.passed
@@ -291,17 +293,77 @@ def test_a_slow_reference_is_tried_in_the_place_of_what_it_was_written_for(
     assert told.solution.passed
 
 
-def test_a_case_that_passes_when_it_is_watched_is_flaky_and_blames_nobody(
-    sandbox: Sandbox,
+class Moody:
+    """The real sandbox, where programs are in a bad mood until somebody watches one."""
+
+    def __init__(self, real: Sandbox) -> None:
+        self._real, self._bad = real, True
+        self.kind = real.kind
+
+    def run(self, execution: Execution) -> Seen:
+        if inside.DRIVER in getattr(execution.action, "inputs", {}):
+            self._bad = False
+        if self._bad:
+            source = execution.source.replace("MOOD = 0", "MOOD = 1")
+            execution = msgspec.structs.replace(execution, source=source)
+        return self._real.run(execution)
+
+    def close(self) -> None:
+        """Leave the real one to its owner."""
+
+
+MOODY_ADD = "MOOD = 0\n" + GOOD_ADD.replace("sum(numbers)", "sum(numbers) + MOOD")
+ONE_PART = "def total(text: str) -> int:\n    ...\n"
+MOODY_TOTAL = "MOOD = 0\ndef total(text):\n    return sum(map(int, text.split())) + MOOD\n"
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize(
+    "said",
+    [
+        script(GOOD_READ, MOODY_ADD),
+        script(MOODY_TOTAL, sketch=python(ONE_PART)),
+    ],
+    ids=["several parts", "one part"],
+)
+def test_what_passes_when_it_is_run_again_is_flaky_and_blames_nobody(
+    sandbox: Sandbox, said: Said, fallback: bool
 ) -> None:
-    flaky = (
-        "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
+    tools = Tools(SqliteStore(":memory:"), ScriptedModel([Script(said)] * 20), Moody(sandbox))
+    solution = start(tools, TASK, Options(fallback=fallback), RUN)
+    (answer,) = solution.trace.diagnoses
+    assert isinstance(answer.diagnosis, Abstained)
+    assert answer.diagnosis.flaky
+    assert "flaky" in answer.diagnosis.reason
+    assert solution.trace.history == (), "nor is all of it planned anew"
+
+
+def test_what_passes_only_while_it_is_watched_is_not_flaky(sandbox: Sandbox) -> None:
+    sly = "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
+    told = weighed(sandbox, TASK, script(GOOD_READ, sly))
+    first = told.diagnoses[0]
+    assert isinstance(first, Abstained) or first.explanation.startswith("nobody could watch it")
+    assert "flaky" not in (first.reason if isinstance(first, Abstained) else first.explanation)
+
+
+def test_the_same_once_more_is_no_second_try(sandbox: Sandbox) -> None:
+    """What a repair was rejected with and what somebody else says can be the same code."""
+    checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
+    worse = "def add(numbers):\n    return 3 if len(numbers) == 2 else 0\n"
+    said = script(
+        GOOD_READ,
+        BAD_ADD,
+        sketch=python(READ + checked + ROOT),
+        repair_node=python(worse),
+        second_opinion=python(GOOD_READ + worse.replace("return", '"""Add."""\n    return')),
     )
-    told = weighed(sandbox, TASK, script(GOOD_READ, flaky))
-    (diagnosis,) = told.diagnoses
-    assert isinstance(diagnosis, Abstained)
-    assert "flaky" in diagnosis.reason
-    assert told.history == ()
+    told = weighed(sandbox, TASK, said)
+    tried = [
+        msgspec.json.decode(told.raw.blob(e.observed), type=Clue).signs.get("TRIED", 0.0)
+        for e in evidence(told, CheckKind.SWAP)
+        if e.check == "S2.swapped" and e.observed
+    ]
+    assert max(tried) == 0.25, "one of four that say as much as more would"
 
 
 def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sandbox) -> None:

@@ -36,6 +36,8 @@ class Abstained(Value, tag="abstained"):
     reason: str
     evidence: tuple[int, ...] = ()
     """What was looked at."""
+    flaky: bool = False
+    """Whether what failed passes when it is run again: then there is nothing to plan anew."""
 
 
 Diagnosis: TypeAlias = Localised | Abstained

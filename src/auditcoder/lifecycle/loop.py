@@ -77,7 +77,7 @@ def _mend(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:
         if isinstance(chosen, Repair):
             repairs += 1
             decision = repair(workshop, chosen)
-        elif may_fall_back:
+        elif may_fall_back and not chosen.flaky:
             may_fall_back = False  # once, and counted apart
             decision = fall_back(workshop, weightiest(workshop))
         else:

@@ -1,10 +1,12 @@
 """Collecting: contracts at run time, whom they blame, where the time went, and who ran when."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+import msgspec
 import pytest
 
 from auditcoder.domain.contract import Clause, Contract, Param
+from auditcoder.domain.execution import Execution, Outcome, RunFiles
 from auditcoder.domain.graph import Kind as Routing
 from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
@@ -22,10 +24,12 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.locating.collecting import Failing, Look, look
+from auditcoder.lifecycle.locating import inside
+from auditcoder.lifecycle.locating.collecting import Failing, Look, intervene, look
 from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.swapping import Alternative
 from auditcoder.lifecycle.locating.trials import trial_of, unittests
-from auditcoder.lifecycle.locating.watching import Trial
+from auditcoder.lifecycle.locating.watching import Promised, Trial
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripts import sandboxed
 
@@ -121,6 +125,41 @@ class TestContractsAtRunTime:
         found = looked(sandbox, wrong, task(*CASES))
         assert Kind.HANDED_BADLY in kinds(found, "main")
         assert Kind.HANDED_BADLY not in kinds(found, "read")
+
+    def test_the_value_that_a_requirement_names_is_meant_and_no_other(
+        self, sandbox: Sandbox
+    ) -> None:
+        fill = Contract(
+            name="fill",
+            params=(Param(name="n", type="int"), Param(name="items", type="list[int]")),
+            returns="list[int]",
+            requires=(Clause(expression="len(items) > 0"),),
+        )
+        program = (
+            "def count():\n    return 7\n\ndef items():\n    return []\n\n"
+            "def fill(n, items):\n    return items * n\n\ndef main():\n"
+            "    return fill(count(), items())\n"
+        )
+        promised = {"fill": Promised(requires=("len(items) > 0",))}
+        trial = Trial("assert main() == [1]\n", promises=promised)
+        functions = ("count", "items", "fill", "main")
+        found = look(sandbox, Failing(program, functions, trial, {"fill": fill}, "main"))
+        assert [(b.provider, b.kind) for b in found.breaches] == [("items", Kind.HANDED_BADLY)]
+
+    def test_what_sets_a_failing_test_up_is_not_a_case_that_comes_out_right(
+        self, sandbox: Sandbox
+    ) -> None:
+        driver = (
+            "import unittest\nclass T(unittest.TestCase):\n"
+            "    def setUp(self):\n        self.first = read('1 2 3')\n"
+            "    def test_it(self):\n        assert read('4 5') == [4, 5]\n"
+        )
+        promised = {"read": Promised(ensures=("len(result) == len(text.split())",))}
+        trial = Trial(driver, ("T.test_it",), promises=promised)
+        wrong = GOOD.replace("text.split()]", "text.split()[1:]]")
+        found = look(sandbox, Failing(wrong, ("read", "total"), trial, {"read": READ}))
+        assert Kind.BROKE_PROMISE in kinds(found, "read")
+        assert Kind.RAN_AND_FAILED not in kinds(found, "read"), "no case passes"
 
     def test_another_type_is_a_breach_with_two_sides(self, sandbox: Sandbox) -> None:
         wrong = GOOD.replace("return [int(word)", "return [word").replace("= 0", "= ''")
@@ -303,6 +342,83 @@ def test_who_runs_in_failing_cases_only_is_more_suspicious(sandbox: Sandbox) -> 
     found = looked(sandbox, wrong.replace("result = 0", "result = 1"), task(*CASES))
     ran = {s.node: s.strength for s in found.signs if s.kind is Kind.RAN_AND_FAILED}
     assert ran["total"] > ran["main"]
+
+
+REMEMBERS = """
+SEEN = []
+
+def main(text):
+    SEEN.append(text)
+    return 0 if text == "bad" else len(SEEN)
+"""
+CASE_BY_CASE = (
+    CallExample(arguments="'a'", result="1"),
+    CallExample(arguments="'b'", result="1"),
+    CallExample(arguments="'bad'", result="1"),
+)
+
+
+class TestCasesThatAreKnownToPass:
+    """Each was checked in a process of its own, where nothing is left of the others."""
+
+    def failing(self, *passed: int) -> Failing:
+        asked = task(*CASE_BY_CASE)
+        trial = trial_of(asked, asked.examples, GRAPH, passed)
+        assert trial is not None
+        return Failing(REMEMBERS, ("main",), trial)
+
+    def test_are_not_taken_for_failing_where_they_are_driven_together(
+        self, sandbox: Sandbox
+    ) -> None:
+        unknown = look(sandbox, self.failing())
+        assert unknown.seen.failed_tests == {"Examples.test_2", "Examples.test_3"}
+        known = look(sandbox, self.failing(0, 1))
+        assert known.seen.failed_tests == {"Examples.test_3"}
+
+    def test_do_not_keep_another_implementation_from_healing(self, sandbox: Sandbox) -> None:
+        mended = Alternative("main", REMEMBERS.replace('0 if text == "bad"', '1 if text == "bad"'))
+        assert not intervene(sandbox, self.failing(), [mended]).swapped["main"].healed
+        found = intervene(sandbox, self.failing(0, 1), [mended])
+        assert (found.swapped["main"].healed, found.swapped["main"].harmed) == (1, 0)
+
+
+class Moody:
+    """A sandbox in which a program is in a bad mood for so many runs of some kind."""
+
+    def __init__(self, sandbox: Sandbox, moods: Iterable[bool]) -> None:
+        self._sandbox, self._moods = sandbox, iter(moods)
+        self.kind = sandbox.kind
+
+    def run(self, execution: Execution) -> Outcome:
+        action = execution.action
+        assert isinstance(action, RunFiles)
+        program = action.inputs[inside.PROGRAM]
+        if next(self._moods, False):
+            program = program.replace(b"MOOD = 0", b"MOOD = 1")
+        inputs = {**action.inputs, inside.PROGRAM: program}
+        return self._sandbox.run(
+            msgspec.structs.replace(
+                execution, action=msgspec.structs.replace(action, inputs=inputs)
+            )
+        )
+
+    def close(self) -> None:
+        """Leave the sandbox to its owner."""
+
+
+@pytest.mark.parametrize("bad_again", [False, True])
+def test_what_heals_is_believed_only_if_the_program_itself_still_fails(
+    sandbox: Sandbox, bad_again: bool
+) -> None:
+    """Both pass in a good mood: the first run fails, the try passes, and once more is decisive."""
+    moody = "MOOD = 0\n" + GOOD.replace("return result", "return result + MOOD")
+    trial = trial_of(task(*CASES), CASES, GRAPH)
+    assert trial is not None
+    other = Alternative("read", moody.replace("int(word)", "int(word) + 0"))
+    failing = Failing(moody, ("read", "total", "main"), trial)
+    found = intervene(Moody(sandbox, [True, False, bad_again]), failing, [other])
+    assert found.passes == (not bad_again)
+    assert bool(found.swapped) == bad_again
 
 
 class TestTrials:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from auditcoder.lifecycle.locating.blaming import cost_signs
 from auditcoder.lifecycle.locating.collecting import Failing, look
+from auditcoder.lifecycle.locating.signs import Kind
 from auditcoder.lifecycle.locating.watching import NOTHING, Observation, Promised, Trial, watch
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripts import sandboxed
@@ -78,12 +80,21 @@ class TestSteps:
         assert seen.failing == {9, 10, 11, 14}
         assert not seen.passes
 
+    def test_what_sets_a_test_up_is_part_of_it(self, seen: Observation) -> None:
+        assert {step.test for step in seen.steps} == {"ShopTest.test_main"}
+        assert seen.failed_tests == {"ShopTest.test_main"}
+
     def test_an_exception_has_its_way_through_the_program(self, seen: Observation) -> None:
         step = seen.steps[3]
         assert [name for name, _ in step.frames] == ["Shop.broken", "Shop.inner"]
 
     def test_what_was_not_there_is_named(self, seen: Observation) -> None:
         assert seen.steps[4].lacks == "nowhere"
+
+    @pytest.mark.parametrize("wrong", ["[1].add(2)", "None.total()", "''.bonus"])
+    def test_what_others_lack_is_no_part_of_the_program(self, sandbox: Sandbox, wrong: str) -> None:
+        seen = watch(sandbox, SHOP, NODES, Trial(f"Shop()\n{wrong}\n"))
+        assert [(step.fine, step.lacks) for step in seen.steps] == [(True, ""), (False, "")]
 
     def test_values_are_traced_to_the_calls_that_made_them(self, seen: Observation) -> None:
         (source,) = (s for s in seen.steps[7].sources if s.text == "result")
@@ -233,6 +244,44 @@ class TestGenerators:
         seen = watch(sandbox, self.PROGRAM, ("numbers", "total"), trial)
         assert seen.passes
         assert not any(call.broke or call.refused for call in seen.calls)
+
+
+MANY = """\
+def helper():
+    return sum(range(200))
+
+def outer(most):
+    for _ in range(most):
+        helper()
+"""
+
+
+def test_time_is_put_down_to_who_took_it_also_in_calls_beyond_those_noted(
+    sandbox: Sandbox,
+) -> None:
+    driver = "outer(40_000)\nassert False\n"
+    seen = watch(sandbox, MANY, ("helper", "outer"), Trial(driver, seconds=20))
+    assert seen.cut
+    spent = {s.node: s.strength for s in cost_signs(seen) if s.kind is Kind.TOOK_TIME}
+    assert set(spent) <= {"helper"}, "who only calls it took less"
+    assert seen.unnoted[""]["helper"] > sum(c.own for c in seen.calls if c.node == "outer") / 2
+
+
+def test_who_is_cut_off_while_notes_are_taken_is_still_told_of(sandbox: Sandbox) -> None:
+    endless = MANY.replace("for _ in range(most):", "while True:")
+    for _ in range(3):
+        trial = Trial("outer(1)\n", seconds=0.8)
+        seen = watch(sandbox, endless, ("helper", "outer"), trial)
+        assert seen.tests == {"": "out of time"}
+        took = sum(call.own for call in seen.calls) + sum(seen.unnoted[""].values())
+        assert took > 0.2
+        assert [step.frames[0][0] for step in seen.steps] == ["outer"]
+
+
+def test_where_nobody_is_looked_at_nothing_is_made_slower(sandbox: Sandbox) -> None:
+    program = "import sys\ndef f():\n    return sys.getprofile() is None\n"
+    assert watch(sandbox, program, (), Trial("assert f()\n")).passes
+    assert not watch(sandbox, program, ("f",), Trial("assert f()\n")).passes
 
 
 def test_a_test_with_many_calls_leaves_the_next_its_own(sandbox: Sandbox) -> None:

@@ -180,12 +180,14 @@ def _failing(record: FaultRecord, tests: str, view: View) -> tuple[Failing, dict
     """Return what fails, and how records name its methods."""
     failing, passing = _tests(record, view)
     names = tuple(f"{t.test_class}.{t.test_name}" for t in (*failing, *passing))
+    fine = frozenset(f"{t.test_class}.{t.test_name}" for t in passing)
     nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
     form = ClassForm(name=record.class_name, skeleton=record.skeleton)
     readable = class_in(record.skeleton, record.class_name)  # some were published broken
     told = skeleton.contracts(form) if readable else []
     contracts = {f"{record.class_name}.{contract.name}": contract for contract in told}
-    return Failing(record.generated_code, tuple(nodes), Trial(tests, names), contracts), nodes
+    trial = Trial(tests, names, passing=fine)
+    return Failing(record.generated_code, tuple(nodes), trial, contracts), nodes
 
 
 def _tests(record: FaultRecord, view: View) -> tuple[list[FailingTest], list[PassingTest]]:

@@ -28,8 +28,8 @@ _KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 
 def notice(open_tools: Open, solved: Solved, fault: Injected) -> Noticed | None:
     """Stage a failure and watch it; None if it does not fail any more."""
-    began = time.monotonic()
     workshop = stage(open_tools(), fault.into(solved))
+    began = time.monotonic()  # what it took to see that it fails is no part of diagnosing it
     watch_it_fail(workshop, solved.plan.graph.order)
     case = case_of(workshop)
     if not case.looked or any(clue.passes for _, clue in case.looked.values()):
@@ -82,8 +82,8 @@ def notice_more(
 
     A share of them is `spoiled` with a fault of its own: not everybody who is asked is right.
     """
-    began = time.monotonic()
     workshop = put_together(open_tools(), fault.into(solved))
+    began = time.monotonic()
     known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
     tries = [(node, _opinion(solved, fault, node, source, spoiled)) for node, source in known]
     scene = scene_of(workshop)

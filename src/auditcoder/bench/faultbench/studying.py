@@ -41,6 +41,7 @@ _NOTES = (
     "Covered: how much of what is at fault is named.",
     "Beyond: failures that no set of parts repairs: the check is wrong, for one.",
     "Abstained: how often nothing is named for those.",
+    "The paper's rules are asked without a model's verdicts on single parts.",
     "Weights and limits are those of all tasks but the one that they are judged on.",
     "The interval is of 1,000 draws of whole tasks.",
 )

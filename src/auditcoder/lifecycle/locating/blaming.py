@@ -5,9 +5,11 @@ provided the value: the call that made it, or else whoever passed it on. A promi
 in a case that comes out right is itself wrong, and blames nobody.
 """
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from auditcoder.domain.binding import parsed
 from auditcoder.domain.contract import Contract
 from auditcoder.lifecycle.locating.annotations import fits
 from auditcoder.lifecycle.locating.signs import Kind, Sign
@@ -97,7 +99,8 @@ class Blaming:
                 found.append(Breach(number, f"type of {name} of {call.node}", kind, who, call.node))
         for clause in call.refused:
             text = contract.requires[clause].expression if clause < len(contract.requires) else ""
-            who = self._provider(call, tuple(n for n in annotations if n in text))
+            named = _names_in(text)
+            who = self._provider(call, tuple(n for n in annotations if n in named))
             what = f"requires {clause} of {call.node}"
             found.append(Breach(number, what, Kind.HANDED_BADLY, who, call.node))
         return found
@@ -108,6 +111,11 @@ class Blaming:
 
     def _caller(self, call: Call) -> str:
         return "" if call.parent is None else self._seen.calls[call.parent].node
+
+
+def _names_in(expression: str) -> set[str]:
+    tree = parsed(expression.strip())
+    return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} if tree else set()
 
 
 def signs(breaches: list[Breach]) -> Iterator[Sign]:
@@ -134,13 +142,12 @@ def cost_signs(seen: Observation) -> Iterator[Sign]:
 
 
 def _seconds(seen: Observation, calls: Iterable[Call]) -> dict[str, float]:
-    """Return how long each function took, without what it called."""
+    """Return how long each function took, without what it called; also in calls not noted."""
     own: dict[str, float] = {}
-    for call in calls:
-        own[call.node] = own.get(call.node, 0.0) + (call.seconds or 0.0)
-        if call.parent is not None:
-            above = seen.calls[call.parent].node
-            own[above] = own.get(above, 0.0) - (call.seconds or 0.0)
+    beyond = (spent for test, spent in seen.unnoted.items() if test in seen.failed_tests)
+    noted = ((call.node, call.own) for call in calls)
+    for node, seconds in (*noted, *(pair for spent in beyond for pair in spent.items())):
+        own[node] = own.get(node, 0.0) + max(0.0, seconds)
     return own
 
 

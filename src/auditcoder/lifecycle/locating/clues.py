@@ -1,5 +1,6 @@
 """Clues: what collectors notice about a failing program, on record under the nodes it is about."""
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -19,7 +20,7 @@ from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.places import AtNode
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
-from auditcoder.domain.values import CheckId, digest_of
+from auditcoder.domain.values import CheckId, Digest, digest_of
 from auditcoder.lifecycle import building
 from auditcoder.lifecycle.asking import SECOND_OPINION
 from auditcoder.lifecycle.locating import swapping
@@ -31,8 +32,9 @@ from auditcoder.lifecycle.locating.outline import does
 from auditcoder.lifecycle.locating.signs import Kind, gathered, kind_of
 from auditcoder.lifecycle.locating.swapping import Alternative, Swapped
 from auditcoder.lifecycle.locating.trials import own_examples, trial_of
+from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.validating.evidence import Check, Seen, record
-from auditcoder.lifecycle.validating.program import checks
+from auditcoder.lifecycle.validating.program import checks, run_example
 from auditcoder.lifecycle.workshop import SecondOpinion, Workshop
 
 Result = TypeVar("Result")
@@ -50,13 +52,21 @@ def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> None:
     scene = scene_of(workshop)
     if scene is None or case_of(workshop).looked:
         return  # there is nothing to drive, or it was done with this very program
-    looked = cache(lambda: _timed(lambda: look(workshop.sandbox, scene.failing)))
+
+    sandbox = _Remembering(workshop, {})
+
+    def run() -> tuple[Look, bool]:
+        found = look(sandbox, scene.failing)
+        return found, found.seen.passes and _passes_again(workshop, sandbox)
+
+    looked = cache(lambda: _timed(run))
 
     def clue(node: NodeId) -> tuple[Clue, float]:
-        found, milliseconds = looked()
+        (found, flaky), milliseconds = looked()
         signs = gathered(sign for sign in found.signs if scene.nodes.get(sign.node) == node)
         own = {name: strength for each in signs.values() for name, strength in each.items()}
-        return _clue_of(scene, found, node, own), milliseconds
+        told = _clue_of(scene, found, node, own, flaky=flaky)
+        return msgspec.structs.replace(told, runs=sandbox.runs), milliseconds
 
     _keep(workshop, scene, CheckKind.CLUE, "watched", "failing cases do not point to it", clue)
 
@@ -72,13 +82,10 @@ def try_what_is_known(workshop: Workshop, nodes: tuple[NodeId, ...]) -> None:
         texts = [workshop.recorder.text(version) for version in dict.fromkeys(earlier)]
         opinion = workshop.opinions.get((node, contract), SecondOpinion())
         texts += [workshop.references.get((node, contract), ""), opinion.source]
-        own = does(workshop.recorder.text(present[node].digest))
         # What was written for another interface says nothing, nor does the same once more.
-        others += [
-            (node, text)
-            for text in texts
-            if contract and sig_match(contract, text) and does(text) != own
-        ]
+        fitting = {does(t): t for t in texts if contract and sig_match(contract, t)}
+        fitting.pop(does(workshop.recorder.text(present[node].digest)), None)
+        others += [(node, text) for text in fitting.values()]
     try_others(workshop, others)
 
 
@@ -127,24 +134,24 @@ def try_others(workshop: Workshop, versions: Iterable[tuple[NodeId, str]]) -> No
     others = list(alternatives(workshop, scene, versions)) if scene else []
     if scene is None or not others:
         return
-    sandbox = _Remembering(workshop)
+    sandbox, afresh = _Remembering(workshop, workshop.tried), _Remembering(workshop, {})
 
-    def run() -> tuple[Tried, dict[str, dict[str, float]]]:
-        found = intervene(sandbox, scene.failing, others)
+    def run() -> tuple[Tried, dict[str, dict[str, float]], bool]:
+        found = intervene(sandbox, scene.failing, others, afresh)
         signs = swapping.signs(found.swapped, scene.nodes, found.failing)
-        return found, gathered(signs)
+        return found, gathered(signs), found.passes and _passes_again(workshop, afresh)
 
     tried = cache(lambda: _timed(run))
     functions = {node: function for function, node in scene.nodes.items()}
 
     def clue(node: NodeId) -> tuple[Clue, float]:
-        (found, signs), milliseconds = tried()
+        (found, signs, flaky), milliseconds = tried()
         own = found.swapped.get(functions[node], Swapped())
         told = Clue(
             signs=signs.get(functions[node], {}),
-            runs=sandbox.runs,
-            passes=found.passes,
-            blind=not found.failing and not found.passes,
+            runs=sandbox.runs + afresh.runs,
+            passes=flaky,
+            blind=not found.failing and not flaky,
             healers=own.healers,
             unfit=own.unfit,
         )
@@ -167,11 +174,11 @@ def alternatives(
 
 
 class _Remembering:
-    """The sandbox, for runs that were made for this diagnosis before: they are not made again."""
+    """The sandbox, for runs that are known already: they are not made again."""
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: Workshop, known: dict[Digest, Outcome]) -> None:
         self._sandbox = workshop.sandbox
-        self._known = workshop.tried
+        self._known = known
         self.kind = workshop.sandbox.kind
         self.runs = 0
         """Those that were made."""
@@ -188,18 +195,36 @@ class _Remembering:
         """Leave the sandbox to its owner."""
 
 
+def _passes_again(workshop: Workshop, sandbox: Sandbox) -> bool:
+    """Whether all that failed passes if it is checked once more, as it was: then it is flaky.
+
+    That it passes when it is driven does not say so: what it prints besides, for one, is not seen.
+    """
+    known = case_of(workshop).program
+    failed = {s.evidence.check for s in known if s.evidence.verdict is not Verdict.PASSED}
+    again = {check.id: example for check, example in checks(workshop) if check.id in failed}
+    there = dataclasses.replace(workshop, sandbox=sandbox)
+    return set(again) == failed and all(
+        run_example(there, workshop.program, example).verdict is Verdict.PASSED
+        for example in again.values()
+    )
+
+
 def scene_of(workshop: Workshop) -> Scene | None:
     """Return the program with everything it is checked by; None if there is nothing to drive."""
     graph, form = workshop.recorder.ledger.graph, workshop.task.form
-    examples = [example for _, example in checks(workshop)]
-    trial = trial_of(workshop.task, examples, graph)
+    known = case_of(workshop).program
+    passed = {s.evidence.check for s in known if s.evidence.verdict is Verdict.PASSED}
+    put = list(checks(workshop))
+    fine = [place for place, (check, _) in enumerate(put) if check.id in passed]
+    trial = trial_of(workshop.task, [example for _, example in put], graph, fine)
     if trial is None:
         return None
     prefix = f"{form.name}." if isinstance(form, ClassForm) else ""
     contracts = {f"{prefix}{n.contract.name}": n.contract for n in graph.nodes if n.contract}
     nodes = {f"{prefix}{n.contract.name}": n.id for n in graph.nodes if n.contract}
     root = graph.by_id[ROOT].contract
-    verdicts = (standing.evidence.verdict for standing in case_of(workshop).program)
+    verdicts = (standing.evidence.verdict for standing in known)
     trial = trial._replace(memory_ran_out=Verdict.MEMORY in verdicts)
     failing = Failing(
         workshop.program, tuple(nodes), trial, contracts, f"{prefix}{root.name}" if root else ""
@@ -220,7 +245,9 @@ def with_code(workshop: Workshop, node: NodeId, source: str) -> str:
         return ""
 
 
-def _clue_of(scene: Scene, found: Look, node: NodeId, signs: dict[str, float]) -> Clue:
+def _clue_of(
+    scene: Scene, found: Look, node: NodeId, signs: dict[str, float], *, flaky: bool
+) -> Clue:
     takers = (
         scene.nodes[breach.consumer]
         for breach in found.breaches
@@ -234,9 +261,8 @@ def _clue_of(scene: Scene, found: Look, node: NodeId, signs: dict[str, float]) -
         ran=spectrum(found.seen).get(function),
         calls=len(calls),
         place=calls[0] if calls else None,
-        runs=1,
-        passes=found.seen.passes,
-        blind=bool(found.seen.loads),
+        passes=flaky,
+        blind=bool(found.seen.loads) or (found.seen.passes and not flaky),
     )
 
 

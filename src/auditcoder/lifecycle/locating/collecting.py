@@ -36,7 +36,8 @@ class Look(NamedTuple):
 def look(sandbox: Sandbox, failing: Failing) -> Look:
     """Drive a program through what it fails at, once, and read everything that this shows."""
     seen = watch(sandbox, failing.program, failing.functions, failing.trial)
-    if seen is NOTHING or seen.passes:
+    seen = seen.forgiving(seen.failed_tests & failing.trial.passing)
+    if seen == NOTHING or seen.passes:
         return Look(seen, ())  # nothing fails, or nothing was seen: that points to nobody
     outlined = outline.outline(failing.program)
     reads = {name: one.reads for name, one in outlined.items()}
@@ -70,10 +71,21 @@ class Tried(NamedTuple):
     """Whether the program itself passed this time: then nothing was tried."""
 
 
-def intervene(sandbox: Sandbox, failing: Failing, others: Iterable[Alternative]) -> Tried:
-    """Put other implementations in the functions' places, and read what becomes of the failure."""
-    before = watch(sandbox, failing.program, (), failing.trial)
+def intervene(
+    sandbox: Sandbox, failing: Failing, others: Iterable[Alternative], again: Sandbox | None = None
+) -> Tried:
+    """Put other implementations in the functions' places, and read what becomes of the failure.
+
+    Where one heals, the program itself is run `again`: it may have failed by chance.
+    """
+    trial = failing.trial
+    seen = watch(sandbox, failing.program, (), trial)
+    misjudged = seen.failed_tests & trial.passing
+    before = seen.forgiving(misjudged)
     if before.passes:
         return Tried(passes=True)
-    swapped = swapping.swap(sandbox, failing.trial, before, others)
+    swapped = swapping.swap(sandbox, trial, before, others, misjudged)
+    healed = any(own.healed for own in swapped.values())
+    if healed and watch(again or sandbox, failing.program, (), trial).forgiving(misjudged).passes:
+        return Tried(passes=True)
     return Tried(swapped, len(before.failing))

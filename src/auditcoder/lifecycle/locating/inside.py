@@ -25,6 +25,7 @@ import unittest
 from collections.abc import Callable, Iterable
 from typing import Any
 
+_MODULE = "program"
 PROGRAM, DRIVER, PLAN, SEEN = "candidate.txt", "driver.txt", "plan.json", "seen.json"
 _MOST_CALLS, _MOST_OF_A_TEST = 12000, 2000
 _MOST_STEPS = 2000
@@ -45,6 +46,8 @@ _SAMPLED = 100
 """Items of a collection that are weighed for all of them."""
 _A_WHILE = 4
 """Looks until somebody is told again."""
+_RINGS, _AGAIN = 50, 0.01
+"""How often a stop waits for notes that are being taken, and for how many seconds each time."""
 _ITEMS = 20
 """Items of a collection that are looked at to say what it holds."""
 
@@ -195,9 +198,16 @@ class Promises:
 class Begun:
     """A call that is under way."""
 
-    def __init__(self, frame: types.FrameType, number: int, state: dict[str, int] | None) -> None:
-        self.frame, self.number, self.state = frame, number, state
+    def __init__(self, frame: types.FrameType, node: str, entered: float) -> None:
+        self.frame, self.node, self.entered = frame, node, entered
+        self.number: int | None = None
+        """Where it is noted; None where there are too many to note."""
+        self.nearest: int | None = None
+        """Where it is noted or, if it is not, who called it."""
+        self.state: dict[str, int] | None = None
         self.given: dict[str, Any] | None = None
+        self.inner = 0.0
+        """Seconds that went to what it called, and to notes of that."""
         self.at = time.perf_counter()
 
 
@@ -293,6 +303,9 @@ class Calls:
         self.step = -1
         self.cut = False
         """Whether there were more calls than are noted."""
+        self.unnoted: dict[str, dict[str, float]] = {}
+        """Seconds that calls beyond those took themselves, by test, then by function."""
+        self._test = ""
         self._first = 0
         self._owned = owned
         self._promises = promises
@@ -307,14 +320,22 @@ class Calls:
         """The call that returned each plain value last."""
 
     def watch(self, on: bool) -> None:
-        """Begin or stop to look."""
-        sys.setprofile(self._saw if on else None)
+        """Begin or stop to look; where nobody is looked at, nothing is made slower."""
+        sys.setprofile(self.saw if on and self._owned else None)
 
-    def begin_test(self) -> None:
+    def begin_test(self, name: str) -> None:
         """Take no call for one that is still under way, and begin to count anew."""
         self._open.clear()
-        self._first = len(self.noted)
+        self._test, self._first = name, len(self.noted)
         self.step = -1
+
+    def end_test(self) -> None:
+        """Put down the time of calls that were cut off."""
+        now = time.perf_counter()
+        while self._open:
+            begun = self._open.pop()
+            self._spent(begun, now)
+            self._hand_up(begun, now)
 
     @property
     def _full(self) -> bool:
@@ -326,25 +347,48 @@ class Calls:
     @property
     def innermost(self) -> int | None:
         """The call that is under way, if one is."""
-        return self._open[-1].number if self._open else None
+        return self._open[-1].nearest if self._open else None
 
     def _innermost_note(self) -> dict[str, Any] | None:
-        return self.noted[self._open[-1].number] if self._open else None
+        number = self.innermost
+        return None if number is None else self.noted[number]
 
-    def _saw(self, frame: types.FrameType, event: str, value: object) -> None:
-        node = self._owned.get(frame.f_code) if event == "call" else None
-        ends = event == "return" and bool(self._open) and self._open[-1].frame is frame
-        if node is None and not ends:
-            return
-        limited = self.memory.began(self._innermost_note())
-        try:  # what goes wrong here must not go wrong in the candidate
+    def saw(self, frame: types.FrameType, event: str, value: object) -> None:
+        """Note what concerns a responsibility: the interpreter tells of every call and return."""
+        if event == "call":
+            node = self._owned.get(frame.f_code)
             if node is None:
-                self._ended(frame, value)
-            elif not self._goes_on(frame) and not self._full:
-                self._begun(frame, node)
+                return
+        elif event == "return" and self._open and self._open[-1].frame is frame:
+            node = None
+        else:
+            return
+        now = time.perf_counter()
+        limited = self.memory.began(self._innermost_note())
+        ended = self._open.pop() if node is None else None
+        try:  # what goes wrong here must not go wrong in the candidate
+            if ended is not None:
+                self._ended(ended, value, now)
+            elif node is not None and not self._goes_on(frame):
+                self._begun(Begun(frame, node, now))
         except Exception:
             self.cut = True
         self.memory.ended(limited)
+        if ended is not None:
+            self._hand_up(ended, time.perf_counter())
+
+    def _hand_up(self, begun: Begun, until: float) -> None:
+        """Let a caller's own time be without what it called."""
+        if self._open:
+            self._open[-1].inner += until - begun.entered
+
+    def _spent(self, begun: Begun, until: float) -> None:
+        own = until - begun.at - begun.inner
+        if begun.number is not None:
+            self.noted[begun.number]["own"] = own
+            return
+        spent = self.unnoted.setdefault(self._test, {})
+        spent[begun.node] = spent.get(begun.node, 0.0) + own
 
     def _goes_on(self, frame: types.FrameType) -> bool:
         """Whether it is a generator or the like that was begun before."""
@@ -354,7 +398,15 @@ class Calls:
         self._going[id(frame)] = frame  # kept, so that no other frame gets its place
         return known
 
-    def _begun(self, frame: types.FrameType, node: str) -> None:
+    def _begun(self, begun: Begun) -> None:
+        begun.nearest = self.innermost
+        if not self._full:
+            self._note(begun)
+        self._open.append(begun)
+        begun.at = time.perf_counter()
+
+    def _note(self, begun: Begun) -> None:
+        frame, node = begun.frame, begun.node
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = {name: frame.f_locals.get(name) for name in names}
@@ -367,26 +419,26 @@ class Calls:
             "shapes": {name: shape(value) for name, value in given.items()},
             "came_from": {name: number for name, number in made.items() if number is not None},
         }
-        begun = Begun(frame, len(self.noted), self._state(me))
+        begun.state = self._state(me)
         begun.given = self._promises.kept_for(node, given)
         if begun.given is not None:
             note["refused"] = self._promises.broken(node, "requires", begun.given)
         if note["parent"] is None and me is not None and not node.endswith("__init__"):
             self._promises.unsettled(me)  # by whoever had it before: no call is to blame
+        begun.number = begun.nearest = len(self.noted)
         self.noted.append(note)
-        self._open.append(begun)
-        begun.at = time.perf_counter()
 
-    def _ended(self, frame: types.FrameType, value: object) -> None:
-        begun = self._open.pop()
-        call = self.noted[begun.number]
-        call["seconds"] = time.perf_counter() - begun.at
+    def _ended(self, begun: Begun, value: object, now: float) -> None:
+        self._spent(begun, now)
+        if begun.number is None:
+            return
+        frame, call = begun.frame, self.noted[begun.number]
         if frame.f_code.co_flags & _REPEATED:
             return  # what it yields is not what it returns
         # An exception that leaves a function looks like None that is returned.
         if value is not None or frame.f_code.co_code[frame.f_lasti] in _RETURNING:
             self.memory.handed_over(call, self._innermost_note(), value)
-            self._returned(begun, call, value)
+            self._returned(begun.number, begun.given, value)
         if call["parent"] is None and "self" in frame.f_locals:
             call["unsettled"] = self._promises.unsettled(frame.f_locals["self"])
         if begun.state is not None:
@@ -395,12 +447,13 @@ class Calls:
                 name for name in before | after if before.get(name) != after.get(name)
             )
 
-    def _returned(self, begun: Begun, call: dict[str, Any], value: object) -> None:
+    def _returned(self, number: int, given: dict[str, Any] | None, value: object) -> None:
+        call = self.noted[number]
         call["returned"], call["made"] = brief(value), shape(value)
-        if begun.given is not None and not hasattr(value, "__next__"):
-            names = {**begun.given, "result": value}
+        if given is not None and not hasattr(value, "__next__"):
+            names = {**given, "result": value}
             call["broke"] = self._promises.broken(call["node"], "ensures", names)
-        self._keep(begun.number, value)
+        self._keep(number, value)
 
     def _keep(self, number: int, value: object) -> None:
         """Remember who made a value, and the parts of a tuple: it is likely to be taken apart."""
@@ -462,9 +515,6 @@ class Files:
 class Steps:
     """Rewrites a body so that each of its statements is tried, whatever became of the others."""
 
-    def __init__(self, test: str) -> None:
-        self._test = test
-
     def tried(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Return the statements, each with somebody to hear how it went."""
         return [self._one(statement) for statement in statements]
@@ -489,7 +539,7 @@ class Steps:
 
     def _heard(self, statement: ast.stmt, *, simple: bool) -> ast.stmt:
         texts = tuple(sorted(_looked_at(statement))) if simple else ()
-        told = (self._test, statement.lineno, simple, texts)
+        told = (statement.lineno, simple, texts)
         failed = _call("__failed__", *told, scope=True)
         handler = ast.ExceptHandler(
             type=ast.Name("__caught__", ast.Load()), name=None, body=[failed]
@@ -529,11 +579,24 @@ def _named_in(error: TypeError) -> str:
     return found.group(1) if found else ""
 
 
+def _lacking(error: BaseException) -> str:
+    """Return the name that the program itself should have had; what a list lacks is no part's."""
+    if isinstance(error, NameError):
+        return str(error.name or "")
+    if not isinstance(error, AttributeError) or isinstance(error.obj, unittest.TestCase):
+        return ""
+    kind = error.obj if isinstance(error.obj, type) else type(error.obj)
+    ours = error.obj is sys.modules[_MODULE] or kind.__module__ == _MODULE
+    return str(error.name or "") if ours else ""
+
+
 class Listener:
     """Hears how each step went."""
 
     def __init__(self, calls: Calls, owned: dict[types.CodeType, str]) -> None:
         self.steps: list[dict[str, Any]] = []
+        self.test = ""
+        """The one that is run: what sets it up is part of it."""
         self._calls = calls
         self._owned = owned
 
@@ -542,18 +605,16 @@ class Listener:
         self._calls.step = len(self.steps)
         self._calls.memory.limited = True
 
-    def done(
-        self, test: str, line: int, simple: bool, texts: tuple[str, ...], scope: dict[str, Any]
-    ) -> None:
+    def done(self, line: int, simple: bool, texts: tuple[str, ...], scope: dict[str, Any]) -> None:
         """A step came to its end."""
         self._calls.memory.limited = False
         if simple and len(self.steps) < _MOST_STEPS:
             made = self._sources(texts, scope)
-            self.steps.append({"test": test, "line": line, "fine": True, "sources": made})
+            self.steps.append({"test": self.test, "line": line, "fine": True, "sources": made})
         self._calls.step = len(self.steps)
 
     def failed(
-        self, test: str, line: int, _simple: bool, texts: tuple[str, ...], scope: dict[str, Any]
+        self, line: int, _simple: bool, texts: tuple[str, ...], scope: dict[str, Any]
     ) -> None:
         """A step ended with an exception."""
         self._calls.memory.limited = False
@@ -567,15 +628,14 @@ class Listener:
             if node is not None:
                 frames.append((node, place.tb_lineno))
             place = place.tb_next
-        lacking = isinstance(error, AttributeError | NameError)
         self.steps.append(
             {
-                "test": test,
+                "test": self.test,
                 "line": line,
                 "fine": False,
                 "sources": self._sources(texts, scope),
                 "frames": frames[-_MOST_FRAMES:],
-                "lacks": str(getattr(error, "name", None) or "") if lacking else "",
+                "lacks": _lacking(error),
                 "names": _named_in(error) if isinstance(error, TypeError) else "",
             }
         )
@@ -613,14 +673,14 @@ def with_steps(source: str, tests: Iterable[str]) -> ast.Module:
     """Rewrite the tests that are asked for, and what sets them up; all of it where none is."""
     tree, wanted = ast.parse(source), set(tests)
     if not wanted:
-        tree.body = Steps("").tried(tree.body)
+        tree.body = Steps().tried(tree.body)
     for group in tree.body:
         if isinstance(group, ast.ClassDef):
             for part in group.body:
                 name = f"{group.name}.{getattr(part, 'name', '')}"
                 asked = name in wanted or name.endswith(".setUp")
                 if isinstance(part, ast.FunctionDef) and asked:
-                    part.body = Steps(name).tried(part.body)
+                    part.body = Steps().tried(part.body)
     return ast.fix_missing_locations(tree)
 
 
@@ -643,13 +703,18 @@ def timed(seconds: float, act: Callable[[], None]) -> str:
     """Act within a time, and say what went wrong, if something did."""
 
     going = True
+    waited = 0
 
-    def stop(*_: object) -> None:
-        if going:
+    def stop(_: int, frame: types.FrameType | None) -> None:
+        nonlocal waited
+        # Whoever is stopped while it takes notes takes no more: it is let finish, for a while.
+        if going and waited < _RINGS and _takes_notes(frame):
+            waited += 1
+        elif going:
             raise OutOfTime
 
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)  # again, where it was caught
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)  # again, where it was caught
     try:
         act()
     except OutOfTime:
@@ -661,6 +726,14 @@ def timed(seconds: float, act: Callable[[], None]) -> str:
         signal.setitimer(signal.ITIMER_REAL, 0)
         sys.setprofile(None)
     return ""
+
+
+def _takes_notes(frame: types.FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code is Calls.saw.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def main() -> None:
@@ -680,8 +753,8 @@ def main() -> None:
 
 
 def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, Any]) -> None:
-    module = types.ModuleType("program")
-    sys.modules["program"] = module
+    module = types.ModuleType(_MODULE)
+    sys.modules[_MODULE] = module
     space = module.__dict__
     owned: dict[types.CodeType, str] = {}
 
@@ -701,6 +774,7 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     listener = Listener(calls, owned)
     files = Files(calls)
     seen |= {"steps": listener.steps, "calls": calls.noted, "files": files.noted}
+    seen["unnoted"] = calls.unnoted
     # Names of its own: what the driver defines must not take the place of what it looks at.
     driving = {
         **space,
@@ -711,7 +785,8 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     }
     code = compile(with_steps(driver, plan["tests"]), "tests.py", "exec", dont_inherit=True)
     for name in plan["tests"] or [""]:
-        calls.begin_test()
+        calls.begin_test(name)
+        listener.test = name
 
         def act(name: str = name) -> None:
             files.looking = True
@@ -727,6 +802,7 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
                 return
         seen["tests"][name] = timed(plan["seconds"], act)
         files.looking = False
+        calls.end_test()
     seen["cut"] = calls.cut
 
 

@@ -5,7 +5,7 @@ of company. The other implementation need not be right: where it is not, it chan
 makes other steps fail. One that helps nothing and that its own examples reject says nothing at all.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from auditcoder.domain.values import Digest, digest
@@ -51,18 +51,23 @@ class Swapped(NamedTuple):
 
 
 def swap(
-    sandbox: Sandbox, trial: Trial, before: Observation, alternatives: Iterable[Alternative]
+    sandbox: Sandbox,
+    trial: Trial,
+    before: Observation,
+    alternatives: Iterable[Alternative],
+    misjudged: Collection[str] = (),
 ) -> dict[str, Swapped]:
     """Try every alternative; those that cannot be loaded do not count.
 
-    `before` is the program as it is, driven as the alternatives are: unwatched.
+    `before` is the program as it is, driven as the alternatives are: unwatched. Tests that are
+    `misjudged` when they are driven so say nothing about those either.
     """
     found: dict[str, Swapped] = {}
     first = next((step.line for step in before.steps if not step.fine), None)
     if first is None:
         return found  # no step fails, so none can be mended
     for alternative in alternatives:
-        seen = watch(sandbox, alternative.program, (), trial)
+        seen = watch(sandbox, alternative.program, (), trial).forgiving(misjudged)
         own = found.get(alternative.node, Swapped())
         own = found[alternative.node] = own._replace(runs=own.runs + 1)
         if seen.loads or not seen.steps:

@@ -5,7 +5,7 @@ its plan, which the program's author could read as well, and no verdict comes fr
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import resources
 
@@ -31,30 +31,35 @@ _COMPARING = "__comparing__"
 _INVARIANT = "invariant:"
 
 
-def trial_of(task: Task, examples: Iterable[Example], graph: TaskGraph) -> Trial | None:
-    """Return one trial of all examples; None where there is nothing to drive."""
+def trial_of(
+    task: Task, examples: Iterable[Example], graph: TaskGraph, passed: Collection[int] = ()
+) -> Trial | None:
+    """Return one trial of all examples; None where there is nothing to drive.
+
+    `passed` are the places of those that the program is known to pass.
+    """
     bodies: list[str] = []
     groups: list[str] = []
-    tests: list[str] = []
-    for example in examples:
-        if isinstance(example, CodeExample):
-            named = unittests(example.code)
-            if named:
-                groups.append(example.code)
-                tests += named
-            else:
-                bodies.append(example.code)
+    tests: dict[str, bool] = {}
+    grouped: dict[str, bool] = {}
+    for place, example in enumerate(examples):
+        named = unittests(example.code) if isinstance(example, CodeExample) else []
+        if isinstance(example, CodeExample) and named:
+            groups.append(example.code)
+            tests |= dict.fromkeys(named, place in passed)
         else:
             bodies.append(_body(task, example))
+            grouped[f"{_GROUP}.test_{len(bodies)}"] = place in passed
     if bodies:
         groups.append(_grouped(bodies))
-        tests += [f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1)]
+        tests |= grouped
     if not tests:
         return None
     allowed = bounds(task)
     return Trial(
         driver="\n\n".join([_comparing(), *groups]),
-        tests=tuple(dict.fromkeys(tests)),
+        tests=tuple(tests),
+        passing=frozenset(test for test, fine in tests.items() if fine),
         seconds=allowed.seconds,
         memory_bytes=allowed.memory_bytes,
         promises=promised(graph, task.form),

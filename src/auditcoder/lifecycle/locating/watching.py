@@ -4,12 +4,13 @@ What is seen was told by a process that the candidate controls. It may mislead a
 nothing else: no verdict depends on it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from auditcoder.domain.execution import Bounds, Execution, RunFiles
 from auditcoder.domain.values import Value
@@ -69,8 +70,8 @@ class Call(Value):
     """Its requirements that what it was given does not meet."""
     broke: tuple[int, ...] = ()
     """Its assurances that what it returned does not meet."""
-    seconds: float | None = None
-    """With what it called; None if it was cut off."""
+    own: float = 0.0
+    """Seconds that it took, without what it called."""
     held: int | None = None
     """The most bytes that it took at a time, without what it called; None if nobody looked."""
     left: int = 0
@@ -102,6 +103,8 @@ class Observation(Value):
     """How each test ended; empty where nothing went past its steps."""
     cut: bool = False
     """Whether there were more calls than are here."""
+    unnoted: dict[str, dict[str, float]] = {}
+    """Seconds that those took themselves, by test, then by function."""
 
     @property
     def failed_tests(self) -> frozenset[str]:
@@ -123,6 +126,17 @@ class Observation(Value):
         """Whether everything went well."""
         return not self.loads and not self.failing and not any(self.tests.values())
 
+    def forgiving(self, tests: Collection[str]) -> "Observation":
+        """Return it with these tests as fine as they are known to be where nobody looks."""
+        steps = (
+            Step(test=step.test, line=step.line, fine=True, sources=step.sources)
+            if step.test in tests
+            else step
+            for step in self.steps
+        )
+        ends = {test: "" if test in tests else why for test, why in self.tests.items()}
+        return replace(self, steps=tuple(steps), tests=ends)
+
 
 class Promised(Value):
     """What a function requires of what it is given, and assures about what it returns."""
@@ -140,6 +154,9 @@ class Trial(NamedTuple):
     """The tests to run, as `Class.method`; none where the code itself is the test."""
     seconds: float = _SECONDS
     memory_bytes: int = _MEMORY
+    passing: frozenset[str] = frozenset()
+    """Those of the tests that are known to pass where nobody looks: each in a process of its own,
+    and at its own speed."""
     memory_ran_out: bool = False
     """Then it is looked at who took it, which is slow."""
     promises: Mapping[str, Promised] = {}

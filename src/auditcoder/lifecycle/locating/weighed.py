@@ -68,11 +68,11 @@ class Weighed:
         """Name what is likely at fault, or say what keeps it open."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
         seqs = tuple(s.seq for s in failing[:1])
-        if case.graph.sole is not None:
-            return _sole(case, case.graph.sole, seqs)
         if _flaky(case):
             reason = "what failed passes when it is run again: it is flaky, and no part is to blame"
-            return Abstained(reason=reason, evidence=seqs)
+            return Abstained(reason=reason, evidence=seqs, flaky=True)
+        if case.graph.sole is not None:
+            return _sole(case, case.graph.sole, seqs)
         if _blind(case):
             return _by_rules(case)
         beliefs = self._beliefs(case)
@@ -81,7 +81,7 @@ class Weighed:
 
     def unsettled(self, case: Case) -> tuple[NodeId, ...]:
         """Everything until it was watched; then what may be at fault, the likeliest first."""
-        if not case.looked and case.graph.sole is None:
+        if not case.looked:
             return case.graph.order
         if case.graph.sole is not None or _flaky(case) or _blind(case):
             return ()
