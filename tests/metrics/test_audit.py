@@ -650,6 +650,7 @@ def test_whatever_a_run_does_its_audit_agrees_with_its_record() -> None:
             max_examples=50,
             stateful_step_count=40,
             deadline=None,
+            derandomize=True,  # that every kind of life is among them must not be left to chance
             suppress_health_check=list(HealthCheck),
         ),
     )
