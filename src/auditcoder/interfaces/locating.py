@@ -276,9 +276,11 @@ def made_with(paths: Iterable[Path]) -> Table:
     )
 
 
-def held_out(path: Path, cases: Sequence[Noticed]) -> tuple[list[Noticed], list[Noticed]]:
-    """Part failures into those that are fitted on, and those of a file, which are not."""
-    names = {fault.id for fault in read_faults(path)}
+def held_out(
+    paths: Iterable[Path], cases: Sequence[Noticed]
+) -> tuple[list[Noticed], list[Noticed]]:
+    """Part failures into those that are fitted on, and those of some files, which are not."""
+    names = {fault.id for path in paths for fault in read_faults(path)}
     return [c for c in cases if c.id not in names], [c for c in cases if c.id in names]
 
 

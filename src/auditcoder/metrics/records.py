@@ -264,14 +264,25 @@ class Looks(Value):
     runs: int = 0
     """Of the sandbox."""
     milliseconds: float = 0.0
+    questions: int = 0
+    """That a model was asked to find out which part is at fault."""
+    usage: Usage = Usage()
+    """What the answers took."""
+
+
+_ASKED = frozenset({"second opinion", "verifier"})
+"""The roles that are asked only to find out which part is at fault."""
 
 
 def looks(trace: Trace, read: ReadBlob) -> Looks:
-    """Add up what was run to watch failures, and to try other code in a node's place."""
+    """Add up what was run to watch failures, and run and asked to try other code in a place."""
     seen = [w.evidence for w in trace.evidence if not w.evidence.kind.judges]
+    asked = [billed.reply.usage for billed in trace.replies if billed.reply.role in _ASKED]
     return Looks(
         runs=sum(_runs_told(read(e.observed)) for e in seen if e.observed),
         milliseconds=sum(e.milliseconds or 0.0 for e in seen),
+        questions=len(asked),
+        usage=total(asked),
     )
 
 

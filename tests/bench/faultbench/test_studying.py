@@ -5,9 +5,9 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from auditcoder.bench.faultbench.fitting import Judged
+from auditcoder.bench.faultbench.fitting import Judged, fit_both
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.studying import as_interface, study
+from auditcoder.bench.faultbench.studying import as_interface, on_what_was_held_out, study
 from auditcoder.domain.tables import Table
 from tests.bench.faultbench.test_fitting import cases
 
@@ -100,3 +100,16 @@ def test_an_interface_is_named_as_such_if_the_changed_part_is_one_of_its_sides()
     assert not as_interface(case, Judged({}, ("h",)))
     assert not as_interface(case, Judged({}, ("f", "g")))
     assert not as_interface(case, Judged({}, ()))
+
+
+def test_what_was_held_out_says_how_much_of_it_was_known_all_the_same() -> None:
+    some = cases(90, told=1.0)
+    tasks = sorted({case.task for case in some})
+    other = [case for case in some if case.task == tasks[0]]
+    used = [case for case in some if case.task != tasks[0]][5:]
+    held = on_what_was_held_out(
+        [*other, *(c for c in some if c.task != tasks[0])][:40], fit_both(used), used
+    )
+    assert [row.cells[0] for row in held.rows] == ["real failures"]
+    known = len({case.task for case in used})
+    assert f"Of {known + 1} tasks of real failures, {known} were fitted on, too." in held.notes

@@ -67,16 +67,25 @@ def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     return [*tables, against_goals(tables), _cost(cases, judged), _controls(cases, seed)]
 
 
-def on_what_was_held_out(cases: Sequence[Noticed], fitted: FittedFor) -> Table:
-    """Say how weights do on failures that they were not fitted on, of whatever task."""
+def on_what_was_held_out(
+    cases: Sequence[Noticed], fitted: FittedFor, used: Iterable[Noticed]
+) -> Table:
+    """Say how weights that were fitted on those `used` do on other failures, of whatever task."""
+    known = {case.task for case in used}
+    told = []
     judged = [judge(case, fitted.programs if case.rooted else fitted.classes) for case in cases]
-    row = _row(WEIGHED, cases, [j.answer for j in judged], [j.believed for j in judged])
+    rows = []
+    for name, numbers in _parts(cases).items():
+        part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
+        rows.append(_row(name, part, [j.answer for j in own], [j.believed for j in own]))
+        tasks = {case.task for case in part}
+        told.append(f"Of {len(tasks)} tasks of {name}, {len(tasks & known)} were fitted on, too.")
     return Table(
         name="held-out",
         title="The weights that are kept, on failures that they were not fitted on",
-        columns=_COLUMNS,
-        rows=(row,),
-        notes=(*_NOTES[:-2], "Other answers to the same tasks were fitted on."),
+        columns=("failures of", *_COLUMNS[1:]),
+        rows=tuple(rows),
+        notes=(*_NOTES[:-2], *told),
     )
 
 

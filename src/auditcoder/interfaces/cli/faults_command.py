@@ -97,13 +97,12 @@ def _study(options: Namespace) -> int:
         raise NotFound("faults.missing", "there is no failure in these files")
     tables = study(cases)
     if options.weights:
-        kept = Path(options.held_out) if options.held_out else None
-        used, unused = held_out(kept, cases) if kept else (cases, [])
+        used, unused = held_out(map(Path, options.held_out), cases)
         fitted = write_weights(Path(options.weights), used)
         classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
         aside(f"weights of {classes} + {programs} failures are in {options.weights}")
         if unused:
-            tables.append(on_what_was_held_out(unused, fitted))
+            tables.append(on_what_was_held_out(unused, fitted, used))
     form = "json" if options.json else options.form
     deliver(FORMS[form]([*tables, made_with(files)]), options.out)
     return Exit.OK

@@ -380,7 +380,10 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     study.add_argument(
         "--held-out",
         metavar="FAULTS",
-        help="with --weights: do not fit on these failures, and say how the weights do on them",
+        action="append",
+        default=[],
+        help="with --weights: do not fit on these failures, and say how the weights do on them;"
+        " several times for several files",
     )
     study.add_argument(
         "--as",

@@ -28,7 +28,7 @@ from auditcoder.interfaces.cli.text import (
     verdict,
 )
 from auditcoder.interfaces.sources import opened_run
-from auditcoder.metrics.records import looks
+from auditcoder.metrics.records import Looks, looks
 
 
 def run(options: Namespace) -> int:
@@ -83,16 +83,22 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
             say()
             say(f"Abstained at event {answer.when.seq}: {one_line(answer.diagnosis.reason)}")
     spent = looks(trace, read)
-    if spent.runs:
+    if spent.runs or spent.questions:
         say()
         runs = count(spent.runs, "more run")
-        say(f"diagnosed with {runs} of the sandbox, {spent.milliseconds:.0f} ms")
+        asked = f", and {_asked(spent)}" if spent.questions else ""
+        say(f"diagnosed with {runs} of the sandbox, {spent.milliseconds:.0f} ms{asked}")
     if trace.replies:
         usage = total(b.reply.usage for b in trace.replies)
         least = "at least " if usage.unmeasured else ""
         say()
         replies = count(len(trace.replies), "reply", "replies")
         say(f"{replies} of a model, {least}{usage.tokens} tokens")
+
+
+def _asked(spent: Looks) -> str:
+    least = "at least " if spent.usage.unmeasured else ""
+    return f"{count(spent.questions, 'question')}, {least}{spent.usage.tokens} tokens"
 
 
 def _tree(
