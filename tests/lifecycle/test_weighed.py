@@ -206,7 +206,9 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     swaps = {e.check: e for e in evidence(told, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
     # Watched, run again, one try and, as that heals, run once more: it may fail by chance.
-    assert looks(told.solution.trace, told.raw.blob).runs == 4
+    spent = looks(told.solution.trace, told.raw.blob)
+    assert (spent.runs, spent.questions) == (4, 1)
+    assert spent.usage == asked[0].usage
     assert isinstance(told.diagnoses[0], Localised)
     assert told.diagnoses[0].target == AtNode(node=told.graph.promises["add"])
     assert told.solution.passed
