@@ -161,6 +161,7 @@ def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, fl
     named = named_in(found.target) if isinstance(found, Localised) else ()
     return {
         "parts": len(solved.plan.graph.order),
+        "cases": len(staged.task.examples),
         "runs": counting.runs - runs,
         "milliseconds": round(1000 * (ended - validated), 1),
         "questions": model.asked,
@@ -180,17 +181,17 @@ def all_diagnosed(sandbox: Sandbox, path: Path, each: int) -> list[dict[str, flo
     return found
 
 
-def summed_up(found: list[dict[str, float]]) -> list[dict[str, float]]:
-    """Return the medians, by how many parts a program has."""
+def summed_up(found: list[dict[str, float]], by: str = "parts") -> list[dict[str, float]]:
+    """Return the medians, by how many parts a program has, or how many cases it is checked by."""
     rows = []
-    for parts in sorted({one["parts"] for one in found}):
-        own = [one for one in found if one["parts"] == parts]
+    for many in sorted({one[by] for one in found}):
+        own = [one for one in found if one[by] == many]
         medians = {
             name: round(statistics.median(one[name] for one in own), 1)
             for name in ("runs", "milliseconds", "questions", "validating")
         }
         right = round(statistics.mean(one["right"] for one in own), 3)
-        rows.append({"parts": parts, "failures": len(own), **medians, "right": right})
+        rows.append({by: many, "failures": len(own), **medians, "right": right})
     return rows
 
 
@@ -215,22 +216,25 @@ def main() -> None:
         print(f"{parts:>6}{cases:>6}{shown}{ratio:>8.1f}")
     diagnoses = all_diagnosed(sandbox, options.faults, options.each)
     by_parts = summed_up(diagnoses)
+    by_cases = summed_up(diagnoses, "cases")
     (whole,) = summed_up([{**one, "parts": 0} for one in diagnoses])
-    print(
-        f"{'parts':>6}{'failures':>9}{'runs':>6}{'ms':>8}{'asked':>6}{'validating':>11}{'right':>7}"
-    )
-    for row in (*by_parts, whole):
-        named = "all" if row is whole else f"{row['parts']:.0f}"
+    for by, table in (("parts", [*by_parts, whole]), ("cases", by_cases)):
         print(
-            f"{named:>6}{row['failures']:>9}{row['runs']:>6.0f}{row['milliseconds']:>8.0f}"
-            f"{row['questions']:>6.0f}{row['validating']:>11.0f}{row['right']:>7.2f}"
+            f"{by:>6}{'failures':>9}{'runs':>6}{'ms':>8}{'asked':>6}{'validating':>11}{'right':>7}"
         )
+        for row in table:
+            named = "all" if row is whole else f"{row[by]:.0f}"
+            print(
+                f"{named:>6}{row['failures']:>9}{row['runs']:>6.0f}{row['milliseconds']:>8.0f}"
+                f"{row['questions']:>6.0f}{row['validating']:>11.0f}{row['right']:>7.2f}"
+            )
     kept = {
         "versions": {"auditcoder": __version__, "python": platform.python_version()},
         "sandbox": sandbox.kind,
         "rounds": options.rounds,
         "milliseconds": rows,
         "diagnoses": by_parts,
+        "diagnoses by cases": by_cases,
         "all diagnoses": whole,
     }
     sandbox.close()
