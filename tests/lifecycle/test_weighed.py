@@ -134,6 +134,15 @@ def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sand
     assert "in the failing case it returned what it promises not to" in clues[1].message
     assert (clues[0].milliseconds or 0) > 0
     assert clues[1].milliseconds == 0
+    read, add, total = (
+        msgspec.json.decode(told.raw.blob(clue.observed), type=Clue)
+        for clue in clues
+        if clue.observed
+    )
+    assert (total.place, read.place, add.place) == (0, 1, 2), "in the order of their first calls"
+    assert (total.calls, read.calls, add.calls) == (3, 3, 3)
+    assert add.ran is not None
+    assert (add.ran.failed, add.ran.passed) == (3, 0)
     spent = looks(told.solution.trace, told.raw.blob)
     assert spent == Looks(runs=1, milliseconds=clues[0].milliseconds or 0)
 
