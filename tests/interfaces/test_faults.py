@@ -69,12 +69,32 @@ def test_runs_begin_with_a_fault_and_are_repaired_once(
         asked = len(server.asked)
         assert run(*repaired).json == said.json
         assert len(server.asked) == asked
-    otherwise = run(*repaired, "--locator", "paper-rules")
-    assert "bench.differs" in otherwise.err
+    for other in (("--locator", "paper-rules"), ("--no-second-opinions",)):
+        assert "bench.differs" in run(*repaired, *other).err
     faults.write_bytes(b"")
     assert "faults.none" in run(*repaired).err
     runs = run("runs", "--json").json["runs"]
     assert all(run("replay", one["run"]).code == Exit.OK for one in runs)
+
+
+def test_second_opinions_in_many_runs_can_come_from_another_model(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUDITCODER_STORE", str(tmp_path / "runs.db"))
+    faults = tmp_path / "f.jsonl"
+    run("faults", "inject", str(faults))
+    with serving(*[at_a_loss] * 50) as server:
+        monkeypatch.setenv("AUDITCODER_BASE_URL", server.address)
+        monkeypatch.setenv("AUDITCODER_MODEL", "server:modest")
+        said = run("faults", "repair", str(faults), "--second-opinions-by", "server:other")
+        assert said.code == Exit.OK, said.err
+        opinions = [
+            request["model"]
+            for request in server.asked
+            if "# Your step: a second opinion" in request["messages"][-1]["content"]
+        ]
+        assert set(opinions) == {"other"}
+        assert {request["model"] for request in server.asked} == {"modest", "other"}
 
 
 def test_looking_goes_on_where_it_was_cut_off(run: Run, tmp_path: Path) -> None:

@@ -39,6 +39,9 @@ class Experiment(Value):
     data: str | None = None
     max_repairs: int = 3
     locator: WhichLocator = WhichLocator.WEIGHED
+    second_opinions: bool = True
+    second_opinions_by: str | None = None
+    """Another model that writes them."""
     fallback: bool = False
     budget_tokens: int | None = None
     seed: int | None = None
@@ -53,6 +56,7 @@ class Experiment(Value):
         return Options(
             max_repairs=self.max_repairs,
             locator=self.locator,
+            second_opinions=self.second_opinions,
             fallback=self.fallback,
             budget=Budget(tokens=self.budget_tokens),
             seed=self.seed,
@@ -170,13 +174,20 @@ def open_tools(
     settings = read_settings()
     address = experiment.model or settings.model
     store = held.enter_context(closing(open_store(experiment.store, create=True)))
-    model: Model = held.enter_context(
-        closing(open_model(address, settings, say, at_once=experiment.at_once))
-    )
+
+    def opened(named: str) -> Model:
+        return held.enter_context(
+            closing(open_model(named, settings, say, at_once=experiment.at_once))
+        )
+
+    model = opened(address)
     if experiment.recall:
         known = held.enter_context(closing(open_store(experiment.recall)))
         model = RecallingModel(model, known)
-    return Tools(store, model, sandbox, patience_for(address, settings)), store
+    # The same model twice would only be read twice.
+    other = experiment.second_opinions_by
+    consulted = opened(other) if other and other != address else None
+    return Tools(store, model, sandbox, patience_for(address, settings), consulted), store
 
 
 def chosen_ids(experiment: Experiment, ids: tuple[str, ...]) -> list[str]:

@@ -73,6 +73,8 @@ def experiment_of(options: Namespace, suite: str) -> Experiment:
         model=options.model,
         max_repairs=options.max_repairs,
         locator=WhichLocator(options.locator),
+        second_opinions=options.second_opinions,
+        second_opinions_by=options.second_opinions_by,
         fallback=options.fallback,
         seed=options.seed,
         recall=options.recall,

@@ -162,17 +162,6 @@ def _add_solve(solve: argparse.ArgumentParser) -> None:
         help="with --locator paper-rules: never ask a model which function is to blame",
     )
     _add_repairing(how)
-    how.add_argument(
-        "--no-second-opinions",
-        dest="second_opinions",
-        action="store_false",
-        help="never ask for another implementation to see which part is at fault",
-    )
-    how.add_argument(
-        "--second-opinions-by",
-        metavar="MODEL",
-        help="have another model write them: what one gets wrong, another may get right",
-    )
     how.add_argument("--budget-tokens", metavar="N", type=_positive, help="the most tokens")
     how.add_argument("--budget-usd", metavar="USD", type=_amount, help="the most US dollars")
     how.add_argument("--seed", metavar="N", type=_whole, help="for models that take one")
@@ -314,6 +303,17 @@ def _add_repairing(parser: "argparse._ActionsContainer") -> None:
         choices=["weighed", "paper-rules", "traceback", "ochiai", "tarantula", "dstar"],
         default="weighed",
         help="who says which part is at fault (default: weighed, by all evidence)",
+    )
+    parser.add_argument(
+        "--no-second-opinions",
+        dest="second_opinions",
+        action="store_false",
+        help="never ask for another implementation to see which part is at fault",
+    )
+    parser.add_argument(
+        "--second-opinions-by",
+        metavar="MODEL",
+        help="have another model write them: what one gets wrong, another may get right",
     )
 
 
