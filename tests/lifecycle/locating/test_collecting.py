@@ -375,6 +375,16 @@ class TestCasesThatAreKnownToPass:
         known = look(sandbox, self.failing(0, 1))
         assert known.seen.failed_tests == {"Examples.test_3"}
 
+    def test_do_not_speak_for_what_is_promised_either(self, sandbox: Sandbox) -> None:
+        """There, it is broken by what other cases left behind."""
+        promised = {"main": Promised(ensures=("result == 1",))}
+        ensures = (Clause(expression="result == 1"),)
+        contract = Contract(name="main", params=MAIN.params, returns="int", ensures=ensures)
+        known = self.failing(0, 1)
+        trial = known.trial._replace(promises=promised)
+        found = look(sandbox, known._replace(trial=trial, contracts={"main": contract}))
+        assert Kind.BROKE_PROMISE in kinds(found, "main")
+
     def test_do_not_keep_another_implementation_from_healing(self, sandbox: Sandbox) -> None:
         mended = Alternative("main", REMEMBERS.replace('0 if text == "bad"', '1 if text == "bad"'))
         assert not intervene(sandbox, self.failing(), [mended]).swapped["main"].healed

@@ -223,6 +223,25 @@ class TestProgramsThatMisbehave:
         assert {sign.node for sign in look(sandbox, failing).signs} == {"f"}
 
 
+def test_a_stop_does_not_take_the_notes_of_what_it_stops(sandbox: Sandbox) -> None:
+    program = (
+        "def many(n):\n    return tuple(range(n, n + 10))\n\n"
+        "def endless(*_):\n    while True: pass\n"
+    )
+    driver = (
+        "import unittest\nclass T(unittest.TestCase):\n"
+        "    def test_a(self):\n        kept = [many(n) for n in range(1500)]\n"
+        "        self.assertEqual(endless(kept, kept, kept), kept)\n"
+        "    def test_b(self):\n        self.assertEqual(many(0)[0], 0)\n"
+    )
+    trial = Trial(driver, ("T.test_a", "T.test_b"), seconds=0.6)
+    seen = watch(sandbox, program, ("many", "endless"), trial)
+    assert [(step.test, step.line) for step in seen.failing_steps] == [("T.test_a", 5)]
+    (call,) = (call for call in seen.calls if call.node == "endless")
+    assert seen.test_of(call) == "T.test_a"
+    assert call.own > 0.1
+
+
 class TestGenerators:
     PROGRAM = (
         "def numbers(n):\n    for i in range(n):\n        yield i\n\n"
@@ -234,6 +253,12 @@ class TestGenerators:
         seen = watch(sandbox, self.PROGRAM, ("numbers", "total"), Trial(driver))
         assert seen.passes
         assert [call.node for call in seen.calls] == ["total", "numbers"] * 2
+
+    def test_its_time_is_its_own_however_often_it_goes_on(self, sandbox: Sandbox) -> None:
+        slow = self.PROGRAM.replace("yield i", "yield sum(range(20_000)) * 0")
+        seen = watch(sandbox, slow, ("numbers", "total"), Trial("assert total(numbers(200))\n"))
+        (total,) = (call for call in seen.calls if call.node == "total")
+        assert seen.unnoted[""]["numbers"] > total.own
 
     def test_promises_do_not_use_up_what_they_are_about(self, sandbox: Sandbox) -> None:
         promised = {

@@ -21,6 +21,7 @@ from auditcoder.lifecycle.locating.believing import (
     weigh,
 )
 from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.swapping import Swapped
 
 _PENALTY = 1.0
 _LIMITS = tuple(step / 20 for step in range(4, 20))
@@ -272,8 +273,14 @@ def judge(case: Noticed, fitted: Fitted, *, tried: bool = True) -> Judged:
     return Judged(
         {belief.node: belief.probability for belief in beliefs},
         tuple(belief.node for belief in chosen),
-        1 + (1 + sum(known[node].runs for node in asked) if asked else 0),
+        1 + _runs([known[node] for node in asked]),
     )
+
+
+def _runs(tried: Sequence[Swapped]) -> int:
+    """Count the runs of trying: before it, for each, and once more where one heals."""
+    healed = any(own.healed for own in tried)
+    return 1 + sum(own.runs for own in tried) + healed if tried else 0
 
 
 def open_questions(cases: Sequence[Noticed]) -> list[tuple[str, ...]]:

@@ -171,7 +171,7 @@ def gather_more(
         swaps={nodes[function]: own for function, own in found.swapped.items()},
         failing=found.failing,
         opinions=opinions,
-        runs=before.runs + 1 + len(tried),
+        runs=before.runs + found.runs,
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 

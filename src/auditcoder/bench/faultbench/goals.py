@@ -70,5 +70,5 @@ def _rows(known: Mapping[str, Table]) -> Iterator[Row]:
 def _cell(table: Table | None, row: str, column: str) -> Cell:
     if table is None:
         return None
-    cells = next((each.cells for each in table.rows if each.cells[0] == row), None)
-    return cells[table.columns.index(column)] if cells else None
+    (cells,) = (each.cells for each in table.rows if each.cells[0] == row)
+    return cells[table.columns.index(column)]

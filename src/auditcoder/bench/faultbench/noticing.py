@@ -22,6 +22,7 @@ from auditcoder.lifecycle.locating.ranked import Traceback
 from auditcoder.lifecycle.locating.rules import PaperRules
 from auditcoder.lifecycle.locating.weighed import signs_of
 from auditcoder.lifecycle.loop import passes
+from auditcoder.lifecycle.validating import validate_program
 
 _KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 
@@ -83,6 +84,7 @@ def notice_more(
     A share of them is `spoiled` with a fault of its own: not everybody who is asked is right.
     """
     workshop = put_together(open_tools(), fault.into(solved))
+    validate_program(workshop)  # which cases pass must be known
     began = time.monotonic()
     known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
     tries = [(node, _opinion(solved, fault, node, source, spoiled)) for node, source in known]
@@ -94,7 +96,7 @@ def notice_more(
         before,
         swaps={str(scene.nodes[function]): own for function, own in found.swapped.items()},
         failing=found.failing,
-        runs=before.runs + 1 + sum(own.runs for own in found.swapped.values()),
+        runs=before.runs + found.runs,
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 

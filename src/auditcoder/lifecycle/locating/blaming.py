@@ -53,7 +53,7 @@ class Blaming:
     def breaches(self) -> list[Breach]:
         """Return the breaches in failing cases, of promises that are kept where it is right."""
         found = [b for n, call in enumerate(self._seen.calls) for b in self._in_call(n, call)]
-        wrong = {b.what for b in found if not self._fails(b.call)}
+        wrong = {b.what for b in found if self._passes(b.call)}
         kept = [b for b in found if self._fails(b.call) and b.what not in wrong]
         misled = {above for b in kept for above in self._above(b.call)}
         return [b for b in kept if b.call not in misled or b.kind not in _OWN]
@@ -67,6 +67,10 @@ class Blaming:
 
     def _fails(self, number: int) -> bool:
         return self._seen.test_of(self._seen.calls[number]) in self._failed
+
+    def _passes(self, number: int) -> bool:
+        test = self._seen.test_of(self._seen.calls[number])
+        return test not in self._failed | self._seen.unsure
 
     def _in_call(self, number: int, call: Call) -> Iterator[Breach]:
         contract = self._contracts.get(call.node)
@@ -144,9 +148,10 @@ def cost_signs(seen: Observation) -> Iterator[Sign]:
 def _seconds(seen: Observation, calls: Iterable[Call]) -> dict[str, float]:
     """Return how long each function took, without what it called; also in calls not noted."""
     own: dict[str, float] = {}
-    beyond = (spent for test, spent in seen.unnoted.items() if test in seen.failed_tests)
-    noted = ((call.node, call.own) for call in calls)
-    for node, seconds in (*noted, *(pair for spent in beyond for pair in spent.items())):
+    spent = [(call.node, call.own) for call in calls]
+    for test in seen.failed_tests & seen.unnoted.keys():
+        spent += seen.unnoted[test].items()
+    for node, seconds in spent:
         own[node] = own.get(node, 0.0) + max(0.0, seconds)
     return own
 

@@ -15,6 +15,7 @@ from auditcoder.domain.values import Digest, Value
 from auditcoder.lifecycle.locating.spectra import Counts
 from auditcoder.lifecycle.workshop import Workshop
 
+FLAKY = "what failed passes when it is run again: it is flaky, and no part is to blame"
 Collector: TypeAlias = Callable[[Workshop, tuple[NodeId, ...]], None]
 """Puts more evidence about some nodes on record, if there is any to be had."""
 
@@ -69,6 +70,11 @@ class Case(NamedTuple):
     """What watching the failing cases showed, and where that stands in the record."""
     swapped: Mapping[NodeId, tuple[int, Clue]] = {}
     """What other implementations showed."""
+
+    @property
+    def flaky(self) -> bool:
+        """Whether what had failed passed when it was checked again."""
+        return any(clue.passes for seen in (self.looked, self.swapped) for _, clue in seen.values())
 
 
 class Locator(Protocol):

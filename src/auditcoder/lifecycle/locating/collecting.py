@@ -68,7 +68,9 @@ class Tried(NamedTuple):
     failing: int = 0
     """How many lines of the driver failed before."""
     passes: bool = False
-    """Whether the program itself passed this time: then nothing was tried."""
+    """Whether the program itself passed this time: then what was tried says nothing."""
+    runs: int = 0
+    """Of the sandbox."""
 
 
 def intervene(
@@ -83,9 +85,10 @@ def intervene(
     misjudged = seen.failed_tests & trial.passing
     before = seen.forgiving(misjudged)
     if before.passes:
-        return Tried(passes=True)
+        return Tried(passes=True, runs=1)
     swapped = swapping.swap(sandbox, trial, before, others, misjudged)
     healed = any(own.healed for own in swapped.values())
+    runs = 1 + sum(own.runs for own in swapped.values()) + healed
     if healed and watch(again or sandbox, failing.program, (), trial).forgiving(misjudged).passes:
-        return Tried(passes=True)
-    return Tried(swapped, len(before.failing))
+        return Tried(passes=True, runs=runs)
+    return Tried(swapped, len(before.failing), runs=runs)

@@ -46,8 +46,9 @@ _SAMPLED = 100
 """Items of a collection that are weighed for all of them."""
 _A_WHILE = 4
 """Looks until somebody is told again."""
-_RINGS, _AGAIN = 50, 0.01
-"""How often a stop waits for notes that are being taken, and for how many seconds each time."""
+_RINGS, _SOON, _AGAIN = 50, 0.01, 0.1
+"""How often a stop waits for notes that are being taken, for how many seconds each time, and how
+long it is until whoever caught it is stopped again."""
 _ITEMS = 20
 """Items of a collection that are looked at to say what it holds."""
 
@@ -324,13 +325,12 @@ class Calls:
         sys.setprofile(self.saw if on and self._owned else None)
 
     def begin_test(self, name: str) -> None:
-        """Take no call for one that is still under way, and begin to count anew."""
-        self._open.clear()
+        """Begin to count anew."""
         self._test, self._first = name, len(self.noted)
         self.step = -1
 
-    def end_test(self) -> None:
-        """Put down the time of calls that were cut off."""
+    def settle(self) -> None:
+        """Take no call for one that is still under way; put down the time of those cut off."""
         now = time.perf_counter()
         while self._open:
             begun = self._open.pop()
@@ -369,8 +369,8 @@ class Calls:
         try:  # what goes wrong here must not go wrong in the candidate
             if ended is not None:
                 self._ended(ended, value, now)
-            elif node is not None and not self._goes_on(frame):
-                self._begun(Begun(frame, node, now))
+            elif node is not None:
+                self._begun(Begun(frame, node, now), again=self._goes_on(frame))
         except Exception:
             self.cut = True
         self.memory.ended(limited)
@@ -398,9 +398,9 @@ class Calls:
         self._going[id(frame)] = frame  # kept, so that no other frame gets its place
         return known
 
-    def _begun(self, begun: Begun) -> None:
+    def _begun(self, begun: Begun, *, again: bool) -> None:
         begun.nearest = self.innermost
-        if not self._full:
+        if not again and not self._full:
             self._note(begun)
         self._open.append(begun)
         begun.at = time.perf_counter()
@@ -618,6 +618,7 @@ class Listener:
     ) -> None:
         """A step ended with an exception."""
         self._calls.memory.limited = False
+        self._calls.settle()  # whoever looks may have been stopped as well
         error = sys.exc_info()[1]
         assert error is not None
         if isinstance(error, unittest.SkipTest):
@@ -710,6 +711,7 @@ def timed(seconds: float, act: Callable[[], None]) -> str:
         # Whoever is stopped while it takes notes takes no more: it is let finish, for a while.
         if going and waited < _RINGS and _takes_notes(frame):
             waited += 1
+            signal.setitimer(signal.ITIMER_REAL, _SOON, _AGAIN)
         elif going:
             raise OutOfTime
 
@@ -728,9 +730,12 @@ def timed(seconds: float, act: Callable[[], None]) -> str:
     return ""
 
 
+_NOTES = {f.__code__ for f in (Calls.saw, Listener.begun, Listener.done, Listener.failed)}
+
+
 def _takes_notes(frame: types.FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_code is Calls.saw.__code__:
+        if frame.f_code in _NOTES:
             return True
         frame = frame.f_back
     return False
@@ -802,7 +807,7 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
                 return
         seen["tests"][name] = timed(plan["seconds"], act)
         files.looking = False
-        calls.end_test()
+        calls.settle()
     seen["cut"] = calls.cut
 
 

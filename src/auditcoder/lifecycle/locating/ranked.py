@@ -4,7 +4,7 @@ from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.places import AtNode
-from auditcoder.lifecycle.locating.case import Case, Collector, localised
+from auditcoder.lifecycle.locating.case import FLAKY, Case, Collector, localised
 from auditcoder.lifecycle.locating.clues import watch_it_fail
 from auditcoder.lifecycle.locating.rules import by_traceback
 from auditcoder.lifecycle.locating.spectra import FORMULAS, most_suspicious
@@ -40,6 +40,8 @@ class Ranked:
 
     def locate(self, case: Case) -> Diagnosis:
         """Rank by who ran in failing and in passing cases."""
+        if case.flaky:
+            return Abstained(reason=FLAKY, evidence=_seqs(case), flaky=True)
         counts = {str(n): clue.ran for n, (_, clue) in case.looked.items() if clue.ran}
         found = most_suspicious(self._formula, counts)
         target = AtNode(node=NodeId(found)) if found else None

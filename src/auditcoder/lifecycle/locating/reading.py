@@ -91,6 +91,9 @@ class Reader:
         """Yield what every step says."""
         for number, step in enumerate(self._seen.steps):
             line = self._lines.get(step.line, _BLANK)
+            if step.test in self._seen.unsure:
+                self._remember(number)
+                continue
             if step.test != self._test:
                 self._test, self._was_fine = step.test, {}
             if step.fine:

@@ -63,7 +63,7 @@ def swap(
     `misjudged` when they are driven so say nothing about those either.
     """
     found: dict[str, Swapped] = {}
-    first = next((step.line for step in before.steps if not step.fine), None)
+    first = next((step.line for step in before.failing_steps), None)
     if first is None:
         return found  # no step fails, so none can be mended
     for alternative in alternatives:

@@ -4,7 +4,7 @@ What is seen was told by a process that the candidate controls. It may mislead a
 nothing else: no verdict depends on it.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -18,6 +18,8 @@ from auditcoder.lifecycle.locating import inside
 from auditcoder.lifecycle.ports import Sandbox
 
 _SECONDS = 3.0
+_NOTING = 0.5
+"""Seconds by which a stop may be put off while notes are taken."""
 _MEMORY = 1 << 30
 _NOTES, _PROBE = 256 << 20, 32 << 20
 """Bytes that watching may take itself, and what the probe takes that only runs."""
@@ -105,12 +107,19 @@ class Observation(Value):
     """Whether there were more calls than are here."""
     unnoted: dict[str, dict[str, float]] = {}
     """Seconds that those took themselves, by test, then by function."""
+    unsure: frozenset[str] = frozenset()
+    """Tests that went wrong while somebody looked, and are known to pass: they say nothing."""
 
     @property
     def failed_tests(self) -> frozenset[str]:
         """The tests in which something went wrong."""
         told = {test for test, why in self.tests.items() if why}
-        return frozenset(told | {step.test for step in self.steps if not step.fine})
+        return frozenset(told | {step.test for step in self.steps if not step.fine}) - self.unsure
+
+    @property
+    def failing_steps(self) -> list[Step]:
+        """The steps that failed, in their order."""
+        return [step for step in self.steps if not step.fine and step.test not in self.unsure]
 
     def test_of(self, call: Call) -> str | None:
         """Return the test in which a call was made; None if it was before the first step."""
@@ -119,23 +128,16 @@ class Observation(Value):
     @property
     def failing(self) -> frozenset[int]:
         """The lines of the driver that failed, in whichever round."""
-        return frozenset(step.line for step in self.steps if not step.fine)
+        return frozenset(step.line for step in self.failing_steps)
 
     @property
     def passes(self) -> bool:
         """Whether everything went well."""
-        return not self.loads and not self.failing and not any(self.tests.values())
+        return not self.loads and not self.failed_tests
 
-    def forgiving(self, tests: Collection[str]) -> "Observation":
-        """Return it with these tests as fine as they are known to be where nobody looks."""
-        steps = (
-            Step(test=step.test, line=step.line, fine=True, sources=step.sources)
-            if step.test in tests
-            else step
-            for step in self.steps
-        )
-        ends = {test: "" if test in tests else why for test, why in self.tests.items()}
-        return replace(self, steps=tuple(steps), tests=ends)
+    def forgiving(self, tests: Iterable[str]) -> "Observation":
+        """Return it with nothing said by these tests: they pass where nobody looks."""
+        return replace(self, unsure=frozenset(tests)) if tests else self
 
 
 class Promised(Value):
@@ -190,7 +192,8 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: Trial) ->
             source=_text(),
             action=RunFiles(inputs=files, artefacts=(inside.SEEN,)),
             bounds=Bounds(
-                seconds=rounds * trial.seconds + 2, memory_bytes=_room(trial, bool(looked_at))
+                seconds=rounds * (trial.seconds + _NOTING) + 2,
+                memory_bytes=_room(trial, bool(looked_at)),
             ),
         )
     )
@@ -213,7 +216,7 @@ def _room(trial: Trial, looked_at: bool) -> int:
 def _sound(seen: Observation, trial: Trial) -> bool:
     """Whether a report is one that our own probe could have made: the candidate may forge it."""
     steps, calls = len(seen.steps), len(seen.calls)
-    if not seen.loads and set(seen.tests) != set(trial.tests or ("",)):
+    if seen.unsure or (not seen.loads and set(seen.tests) != set(trial.tests or ("",))):
         return False  # it was not driven to its end
     if steps > _MOST_STEPS or calls > _MOST_CALLS or len(seen.files) > _MOST_FILES:
         return False

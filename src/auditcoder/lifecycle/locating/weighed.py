@@ -23,7 +23,7 @@ from auditcoder.lifecycle.locating.believing import (
     settled,
     weigh,
 )
-from auditcoder.lifecycle.locating.case import Case, Clue, Collector, Standing, localised
+from auditcoder.lifecycle.locating.case import FLAKY, Case, Clue, Collector, Standing, localised
 from auditcoder.lifecycle.locating.clues import (
     try_another,
     try_what_is_known,
@@ -68,9 +68,8 @@ class Weighed:
         """Name what is likely at fault, or say what keeps it open."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
         seqs = tuple(s.seq for s in failing[:1])
-        if _flaky(case):
-            reason = "what failed passes when it is run again: it is flaky, and no part is to blame"
-            return Abstained(reason=reason, evidence=seqs, flaky=True)
+        if case.flaky:
+            return Abstained(reason=FLAKY, evidence=seqs, flaky=True)
         if case.graph.sole is not None:
             return _sole(case, case.graph.sole, seqs)
         if _blind(case):
@@ -83,7 +82,7 @@ class Weighed:
         """Everything until it was watched; then what may be at fault, the likeliest first."""
         if not case.looked:
             return case.graph.order
-        if case.graph.sole is not None or _flaky(case) or _blind(case):
+        if case.graph.sole is not None or case.flaky or _blind(case):
             return ()
         if any(clue.blind for _, clue in case.swapped.values()):
             return ()  # nothing can be tried
@@ -100,10 +99,6 @@ class Weighed:
     def _weights(self, case: Case) -> Fitted:
         has_root = case.graph.by_id[case.graph.root].contract is not None
         return self._known.programs if has_root else self._known.classes
-
-
-def _flaky(case: Case) -> bool:
-    return any(clue.passes for seen in (case.looked, case.swapped) for _, clue in seen.values())
 
 
 def _blind(case: Case) -> bool:
