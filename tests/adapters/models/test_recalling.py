@@ -12,8 +12,8 @@ from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.workshop import Options, WhichLocator
 from auditcoder.methods.solving import Tools, start
-from tests.lifecycle.test_weighed import BAD_ADD, GOOD_READ, TASK, script
-from tests.support.scripts import Script, sandboxed
+from tests.lifecycle.test_weighed import BAD_ADD, GOOD_READ, ROOT, TASK, script
+from tests.support.scripts import Script, opinions, python, sandboxed, stub
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -23,7 +23,10 @@ def _sandbox() -> Iterator[Sandbox]:
 
 def test_two_locators_go_on_from_the_very_same_program(sandbox: Sandbox) -> None:
     store, rules, again = SqliteStore(":memory:"), RunId("rules"), RunId("again")
-    answers = [Script(script(GOOD_READ, BAD_ADD))] * 40
+    # Of parts that promise nothing, somebody is asked for a second opinion.
+    parts = stub("read(text: str) -> list[int]", "R."), stub("add(numbers: list[int]) -> int", "A.")
+    said = script(GOOD_READ, BAD_ADD, sketch=python("".join(parts) + ROOT), verdict=opinions())
+    answers = [Script(said)] * 40
     by_rules = Options(locator=WhichLocator.PAPER_RULES)
     first = start(Tools(store, ScriptedModel(answers), sandbox), TASK, by_rules, rules)
     live = ScriptedModel(answers)
