@@ -65,8 +65,7 @@ def watch_it_fail(workshop: Workshop, _nodes: tuple[NodeId, ...]) -> None:
         (found, flaky), milliseconds = looked()
         signs = gathered(sign for sign in found.signs if scene.nodes.get(sign.node) == node)
         own = {name: strength for each in signs.values() for name, strength in each.items()}
-        told = _clue_of(scene, found, node, own, flaky=flaky)
-        return msgspec.structs.replace(told, runs=sandbox.runs), milliseconds
+        return _clue_of(scene, found, node, own, sandbox.runs, flaky=flaky), milliseconds
 
     _keep(workshop, scene, CheckKind.CLUE, "watched", "failing cases do not point to it", clue)
 
@@ -246,7 +245,7 @@ def with_code(workshop: Workshop, node: NodeId, source: str) -> str:
 
 
 def _clue_of(
-    scene: Scene, found: Look, node: NodeId, signs: dict[str, float], *, flaky: bool
+    scene: Scene, found: Look, node: NodeId, signs: dict[str, float], runs: int, *, flaky: bool
 ) -> Clue:
     takers = (
         scene.nodes[breach.consumer]
@@ -261,6 +260,7 @@ def _clue_of(
         ran=spectrum(found.seen).get(function),
         calls=len(calls),
         place=calls[0] if calls else None,
+        runs=runs,
         passes=flaky,
         blind=bool(found.seen.loads) or (found.seen.passes and not flaky),
     )
