@@ -47,6 +47,15 @@ def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> No
     study = run("faults", "study", str(seen), "--as", "markdown", "--weights", str(weights))
     assert "Locators on faults put into programs" in study.out
     assert msgspec.json.decode(weights.read_bytes(), type=FittedFor).programs.looked.cases > 10
+    assert "weights that are kept" not in study.out
+    held = run("faults", "study", str(seen), "--held-out", str(faults))
+    assert "weights that are kept" in held.out, "also where they are not written"
+    judged = run("faults", "judge", str(seen), "--json")
+    tables = {table["name"]: table for table in judged.json["tables"]}
+    assert tables["cost"]["rows"][0]["cells"][1] == made["failures"]
+    assert "nothing was fitted" in tables["located-faults-put-into-programs"]["notes"][-1]
+    measures = {row["cells"][0] for row in tables["intervals-faults-put-into-programs"]["rows"]}
+    assert {"Top-1", "Brier", "calibration error"} <= measures
 
 
 @pytest.fixture(name="server")

@@ -31,6 +31,7 @@ from auditcoder.interfaces.faulting import Tell, write_lines
 from auditcoder.interfaces.opening import Say, open_sandbox
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.locating.believing import FittedFor
+from auditcoder.lifecycle.locating.weighed import weights_digest
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.methods.solving import Tools
 
@@ -267,7 +268,11 @@ def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
 def made_with(paths: Iterable[Path]) -> Table:
     """Say what a study was made with."""
     files = [(path.name, digest(path.read_bytes())) for path in paths]
-    versions = {"auditcoder": __version__, "python": platform.python_version()}
+    versions = {
+        "auditcoder": __version__,
+        "python": platform.python_version(),
+        "weights in the package": weights_digest(),
+    }
     return Table(
         name="made-with",
         title="What it was made with",
@@ -284,11 +289,9 @@ def held_out(
     return [c for c in cases if c.id not in names], [c for c in cases if c.id in names]
 
 
-def write_weights(path: Path, cases: Sequence[Noticed]) -> FittedFor:
-    """Fit weights on all of these failures, and write them."""
-    fitted = fitting.fit_both(cases)
+def write_weights(path: Path, fitted: FittedFor) -> None:
+    """Write weights as they are kept in the package."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(fitted), indent=1) + b"\n")
-    return fitted
 
 
 def _tools(sandbox: Sandbox) -> Tools:

@@ -81,6 +81,29 @@ def keep(numbers: list[int], limit: int) -> list[int]:
 '''.strip()
 
 
+THERE_AND_BACK = '''
+"""Go up by one, and down again."""
+
+
+def up(n: int) -> int:
+    """Go up."""
+    return n + 1
+
+
+def down(n: int) -> int:
+    """Go down."""
+    return n - 1
+
+
+def there_and_back(n: int) -> int:
+    """Go up and down."""
+    return down(up(n))
+
+
+EXAMPLES = (("3", "3"), ("0", "0"))
+'''.strip()
+
+
 @pytest.fixture(scope="module", name="sandbox")
 def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
@@ -157,6 +180,16 @@ class TestInjecting:
         assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH, CHECK}
         for fault in faults:
             assert not passes(stage(tools(sandbox), fault.into(solved))), fault
+
+    def test_two_faults_of_which_one_makes_up_for_the_other_are_no_failure(
+        self, sandbox: Sandbox
+    ) -> None:
+        solved = program("there_and_back", THERE_AND_BACK)
+        found = inject(partial(tools, sandbox), solved, [Fault.OFF_BY_ONE])
+        changed = {fault.nodes: fault.said for fault in found if fault.where == NODE}
+        assert set(changed) == {("S1",), ("S2",)}
+        assert all("`n` instead" in said for said in changed.values())
+        assert not [fault for fault in found if fault.where == TWO]
 
     def test_it_is_labelled_by_whose_code_was_changed(
         self, solved: Solved, faults: list[Injected]

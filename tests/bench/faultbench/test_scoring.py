@@ -4,13 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.scoring import (
-    Answer,
-    calibration,
-    calibration_of_answers,
-    interval,
-    score,
-)
+from auditcoder.bench.faultbench.scoring import Answer, intervals, score
 
 
 def case(number: int, kind: str, truth: tuple[str, ...], *, remote: bool = False) -> Noticed:
@@ -67,11 +61,10 @@ def test_methods_that_share_a_state_are_several() -> None:
 def test_what_answers_say_of_themselves_by_hand() -> None:
     cases, answers = CASES[3:5], [("f", "h"), ("g",)]
     beliefs = [{"f": 0.95, "h": 0.85}, {"g": 0.75}]
-    found = calibration_of_answers(cases, answers, beliefs)
-    assert found is not None
-    assert found.error == pytest.approx((0.85 + 0.25) / 2)
-    assert found.brier == pytest.approx((0.85**2 + 0.25**2) / 2)
-    assert calibration_of_answers(cases, [(), ()], beliefs) is None
+    found = score(cases, answers, beliefs)
+    assert found.answers_error == pytest.approx((0.85 + 0.25) / 2)
+    assert score(cases, [(), ()], beliefs).answers_error is None
+    assert score(cases, answers, [{}, {}]).answers_error is None
 
 
 def test_nothing_to_count_is_not_nought() -> None:
@@ -83,18 +76,36 @@ def test_nothing_to_count_is_not_nought() -> None:
 
 def test_calibration_by_hand() -> None:
     beliefs = [{"f": 0.9, "g": 0.1}, {"f": 0.1, "g": 0.3}]
-    found = calibration(CASES[:2], beliefs)
-    assert found is not None
+    found = score(CASES[:2], ANSWERS[:2], beliefs)
     assert found.brier == pytest.approx((0.01 + 0.01 + 0.01 + 0.49) / 4)
     assert found.error == pytest.approx((0.1 + 0.2 + 0.7) / 4)
 
 
+def test_in_one_bin_too_much_and_too_little_belief_make_up_for_each_other() -> None:
+    beliefs = [{"f": 0.5}, {"f": 0.5}]
+    assert score(CASES[:2], [("f",), ("f",)], beliefs).error == 0.0
+
+
+MANY = [replace(CASES[0], id=str(n), task=f"task {n}") for n in range(40)]
+SAID: list[Answer] = [("f",) if n % 4 else ("g",) for n in range(40)]
+
+
 def test_an_interval_is_over_tasks_and_the_same_again() -> None:
-    cases = [replace(CASES[0], id=str(n), task=f"task {n}") for n in range(40)]
-    answers: list[Answer] = [("f",) if n % 4 else ("g",) for n in range(40)]
-    low, high = interval(cases, answers, lambda s: s.top1) or (0.0, 0.0)
+    found = intervals(MANY, SAID)
+    low, high = found["top1"]
     assert low < 0.75 < high
-    assert (low, high) == interval(cases, answers, lambda s: s.top1)
-    one_task = [replace(c, task="same") for c in cases]
-    assert interval(one_task, answers, lambda s: s.top1) == (0.75, 0.75)
-    assert interval(cases, answers, lambda s: s.inside) is None
+    assert found == intervals(MANY, SAID)
+    one_task = [replace(c, task="same") for c in MANY]
+    assert intervals(one_task, SAID)["top1"] == (0.75, 0.75)
+    assert "inside" not in found
+    assert intervals([], []) == {}
+
+
+def test_beliefs_have_intervals_too() -> None:
+    beliefs = [{"f": 0.75 if n % 2 else 0.55, "g": 0.1} for n in range(len(MANY))]
+    found = intervals(MANY, SAID, beliefs)
+    whole = score(MANY, SAID, beliefs)._asdict()
+    for name in ("brier", "error", "answers_error"):
+        low, high = found[name]
+        assert low < whole[name] < high
+    assert "brier" not in intervals(MANY, SAID)

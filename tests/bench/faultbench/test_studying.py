@@ -5,10 +5,16 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from auditcoder.bench.faultbench.fitting import Judged, fit_both
+from auditcoder.bench.faultbench.fitting import NOBODY, Judged, fit_both
 from auditcoder.bench.faultbench.gathering import Noticed
-from auditcoder.bench.faultbench.studying import as_interface, on_what_was_held_out, study
+from auditcoder.bench.faultbench.studying import (
+    as_interface,
+    on_what_was_held_out,
+    put_to_the_test,
+    study,
+)
 from auditcoder.domain.tables import Table
+from auditcoder.lifecycle.locating.believing import FittedFor
 from tests.bench.faultbench.test_fitting import cases
 
 pytest.importorskip("numpy")
@@ -100,6 +106,30 @@ def test_an_interface_is_named_as_such_if_the_changed_part_is_one_of_its_sides()
     assert not as_interface(case, Judged({}, ("h",)))
     assert not as_interface(case, Judged({}, ("f", "g")))
     assert not as_interface(case, Judged({}, ()))
+
+
+def test_weights_can_be_judged_as_they_are() -> None:
+    some = cases(120, told=1.0)
+    fitted = fit_both(some[:60])
+    found = {table.name: table for table in put_to_the_test(some[60:], fitted)}
+    assert "controls" not in found
+    assert cell(found["located-real-failures"], "weighed", "single") == 60
+    right = cell(found["located-real-failures"], "weighed", "Top-1")
+    assert isinstance(right, float)
+    assert right > 0.8
+    nobody = FittedFor(classes=NOBODY, programs=NOBODY)
+    found = {table.name: table for table in put_to_the_test(some[60:], nobody)}
+    assert cell(found["located-real-failures"], "weighed", "coverage") == 0.0
+
+
+def test_every_measure_of_the_locator_has_an_interval() -> None:
+    sure = tables(cases(120, told=1.0))["intervals-real-failures"]
+    for measure in ("Top-1", "precision", "Brier", "calibration error"):
+        low, value, high = (cell(sure, measure, column) for column in ("from", "value", "to"))
+        assert isinstance(low, float), measure
+        assert isinstance(value, float)
+        assert isinstance(high, float)
+        assert low <= value <= high
 
 
 def test_what_was_held_out_says_how_much_of_it_was_known_all_the_same() -> None:

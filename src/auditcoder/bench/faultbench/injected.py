@@ -1,7 +1,7 @@
 """Injected failures: a fault put into solved work, seen to fail, labelled by construction."""
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import combinations, islice
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ from auditcoder.domain.execution import Returned
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import CallExample, CodeExample, Example
 from auditcoder.domain.values import Value
-from auditcoder.lifecycle.locating.clues import scene_of, with_code
+from auditcoder.lifecycle.locating.clues import scene_of, with_code, with_codes
 from auditcoder.lifecycle.locating.collecting import Failing
 from auditcoder.lifecycle.locating.watching import watch
 from auditcoder.lifecycle.validating.comparing import shown
@@ -76,7 +76,8 @@ def inject(
     if not watch(workshop.sandbox, scene.failing.program, (), scene.failing.trial).passes:
         return []  # solved only as long as nobody looks
     quick = [kind for kind in kinds if kind is not Fault.SLOW_LOOP]
-    single = list(_single(workshop, scene.failing, solved, quick, most))
+    failing = scene.failing
+    single = list(_single(workshop, failing, solved, quick, most))
     if Fault.SLOW_LOOP in kinds and (large := _large(workshop, solved)):
         slow = put_together(open_tools(), solved.with_examples((large,)))
         scene = scene_of(slow)
@@ -85,7 +86,7 @@ def inject(
         single += [replace(fault, more=(large,)) for fault in found]
     return [
         *single,
-        *_two(solved, single),
+        *_two(workshop, failing, solved, single),
         *_in_the_plan(workshop, solved, single),
         *_wrong_checks(solved),
     ]
@@ -119,7 +120,7 @@ def _single(
         found = known[node, kind]
         _shuffle(found, f"{solved.name} {node} {kind.name}")
         for variant in found[:_TRIES] if made < most else ():
-            if _fails(workshop, failing, node, variant.source):
+            if _fails(workshop, failing, {node: variant.source}):
                 yield _injected(solved, node, variant)
                 made += 1
                 break
@@ -129,9 +130,9 @@ def _shuffle(items: list[Any], seed: str) -> None:
     random.Random(seed).shuffle(items)  # noqa: S311 - a choice, not a secret
 
 
-def _fails(workshop: Workshop, failing: Failing, node: NodeId, source: str) -> bool:
+def _fails(workshop: Workshop, failing: Failing, codes: Mapping[NodeId, str]) -> bool:
     """Whether the program loads with this code, and fails."""
-    program = with_code(workshop, node, source)
+    program = with_codes(workshop, codes)
     if not program:
         return False
     seen = watch(workshop.sandbox, program, (), failing.trial)
@@ -150,8 +151,13 @@ def _injected(solved: Solved, node: NodeId, variant: Variant) -> Injected:
     )
 
 
-def _two(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
-    """Put two faults in at once: with either alone mended, the other still fails."""
+def _two(
+    workshop: Workshop, failing: Failing, solved: Solved, single: list[Injected]
+) -> Iterator[Injected]:
+    """Put two faults in at once: with either alone mended, the other still fails.
+
+    Together they fail, too, unless one makes up for the other.
+    """
     pairs = [
         (one, other)
         for one, other in combinations([i for i in single if i.where == NODE and not i.more], 2)
@@ -160,8 +166,10 @@ def _two(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
     _shuffle(pairs, f"{solved.name} two")
     taken: set[tuple[NodeId, ...]] = set()
     for one, other in pairs:
-        nodes = (*one.nodes, *other.nodes)
-        if nodes not in taken and len(taken) < _PAIRS:
+        nodes, codes = (*one.nodes, *other.nodes), {**one.codes, **other.codes}
+        if len(taken) == _PAIRS:
+            return
+        if nodes not in taken and _fails(workshop, failing, codes):
             taken.add(nodes)
             yield Injected(
                 id=f"{one.id}+{other.id.removeprefix(solved.name + '.')}",
@@ -169,7 +177,7 @@ def _two(solved: Solved, single: list[Injected]) -> Iterator[Injected]:
                 where=TWO,
                 faults=(*one.faults, *other.faults),
                 nodes=nodes,
-                codes={**one.codes, **other.codes},
+                codes=codes,
                 said=f"{one.said}; {other.said}",
             )
 

@@ -6,7 +6,8 @@ second by whether everything named is at fault, and how much of the fault is nam
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from auditcoder.bench.faultbench.gathering import Noticed
@@ -15,6 +16,8 @@ from auditcoder.bench.faultbench.truth import IMPORTS
 
 Answer = tuple[str, ...]
 """The methods that are named, the likeliest first; none is an abstention."""
+Beliefs = Mapping[str, float]
+"""How likely each method of one failure is at fault."""
 
 _BINS = 10
 _RESAMPLED = 1000
@@ -45,114 +48,164 @@ class Scores(NamedTuple):
     """Failures that no set of methods repairs, or whose check is wrong."""
     abstained: float | None
     """How often nothing is named for these."""
+    brier: float | None
+    """Of what is believed of single methods."""
+    error: float | None
+    """How far belief and frequency lie apart, on average over ten bins."""
+    answers_error: float | None
+    """The same of answers: how often all that they name is at fault, beside what they say."""
 
 
-def score(cases: Sequence[Noticed], answers: Sequence[Answer]) -> Scores:
-    """Score answers, one a failure."""
-    pairs = list(zip(cases, answers, strict=True))
-    single = [(c, a) for c, a in pairs if c.kind == SINGLE]
-    multi = [(c, a) for c, a in pairs if _needs_several(c)]
-    remote = [(c, a) for c, a in single if c.remote]
-    given = [(c, a) for c, a in single if a]
-    named = [(set(c.truth), set(a)) for c, a in multi if a]
-    beyond = [a for c, a in pairs if c.kind == UNFIXABLE or c.truth == (IMPORTS,)]
+def score(
+    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None = None
+) -> Scores:
+    """Score answers, one a failure, and the beliefs behind them, if there are any."""
+    return _scores([_tally(cases, answers, beliefs)])
+
+
+def intervals(
+    cases: Sequence[Noticed],
+    answers: Sequence[Answer],
+    beliefs: Sequence[Beliefs] | None = None,
+    seed: int = 1,
+) -> dict[str, tuple[float, float]]:
+    """Return the middle 95 % of each score when whole tasks are drawn again and again.
+
+    A score that no draw has is left out.
+    """
+    chance = random.Random(seed)  # noqa: S311 - a resample, not a secret
+    tasks = list(_by_task(cases, answers, beliefs).values())
+    found: dict[str, list[float]] = defaultdict(list)
+    for _ in range(_RESAMPLED if tasks else 0):
+        drawn = _scores(chance.choices(tasks, k=len(tasks)))
+        for name, value in drawn._asdict().items():
+            if value is not None:
+                found[name].append(value)
+    return {name: _middle(sorted(values)) for name, values in found.items()}
+
+
+def _middle(values: Sequence[float]) -> tuple[float, float]:
+    return values[int(0.025 * len(values))], values[max(0, int(0.975 * len(values)) - 1)]
+
+
+class _Tally:
+    """Sums that every score follows from; those of several tasks can be added up."""
+
+    def __init__(self) -> None:
+        self.parts: dict[tuple[str, int], float] = defaultdict(float)
+        self.counts: dict[tuple[str, int], int] = defaultdict(int)
+
+    def count(self, measure: str, value: float, place: int = 0) -> None:
+        """Count one more value of a measure, in one of its bins."""
+        self.parts[measure, place] += value
+        self.counts[measure, place] += 1
+
+    def add(self, other: "_Tally") -> None:
+        """Count all that another one has counted."""
+        for key, value in other.parts.items():
+            self.parts[key] += value
+            self.counts[key] += other.counts[key]
+
+    def number(self, measure: str) -> int:
+        """Return how many there were to count."""
+        return self.counts.get((measure, 0), 0)
+
+    def mean(self, measure: str) -> float | None:
+        """Return a measure; None where there was nothing to count."""
+        number = self.number(measure)
+        return self.parts[measure, 0] / number if number else None
+
+    def apart(self, measure: str) -> float | None:
+        """Return how far its bins lie from nought, each counting as much as is in it."""
+        bins = [place for name, place in self.parts if name == measure]
+        number = sum(self.counts[measure, place] for place in bins)
+        far = sum(abs(self.parts[measure, place]) for place in bins)
+        return far / number if number else None
+
+
+def _scores(tallies: Iterable[_Tally]) -> Scores:
+    whole = _Tally()
+    for tally in tallies:
+        whole.add(tally)
     return Scores(
-        singles=len(single),
-        top1=_mean(_first_right(c, a) for c, a in single),
-        coverage=_mean(bool(a) for _, a in single),
-        precision=_mean(_first_right(c, a) for c, a in given),
-        remotes=len(remote),
-        remote=_mean(_first_right(c, a) for c, a in remote),
-        several=len(multi),
-        named=_mean(bool(a) for _, a in multi),
-        inside=_mean(answer <= truth for truth, answer in named),
-        covered=_mean(len(set(c.truth) & set(a)) / len(c.truth) for c, a in multi),
-        exact=_mean(set(c.truth) == set(a) for c, a in multi),
-        beyond=len(beyond),
-        abstained=_mean(not a for a in beyond),
+        singles=whole.number("top1"),
+        top1=whole.mean("top1"),
+        coverage=whole.mean("coverage"),
+        precision=whole.mean("precision"),
+        remotes=whole.number("remote"),
+        remote=whole.mean("remote"),
+        several=whole.number("exact"),
+        named=whole.mean("named"),
+        inside=whole.mean("inside"),
+        covered=whole.mean("covered"),
+        exact=whole.mean("exact"),
+        beyond=whole.number("abstained"),
+        abstained=whole.mean("abstained"),
+        brier=whole.mean("brier"),
+        error=whole.apart("error"),
+        answers_error=whole.apart("answers_error"),
     )
+
+
+def _by_task(
+    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
+) -> dict[str, _Tally]:
+    numbers: dict[str, list[int]] = {}
+    for number, case in enumerate(cases):
+        numbers.setdefault(case.task, []).append(number)
+    return {
+        task: _tally(
+            [cases[n] for n in own],
+            [answers[n] for n in own],
+            [beliefs[n] for n in own] if beliefs is not None else None,
+        )
+        for task, own in sorted(numbers.items())
+    }
+
+
+def _tally(
+    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
+) -> _Tally:
+    tally = _Tally()
+    for case, answer, believed in zip(cases, answers, beliefs or [{}] * len(cases), strict=True):
+        for measure, value in _counted(case, answer):
+            tally.count(measure, value)
+        for method, probability in believed.items():
+            off = probability - (method in case.truth)
+            tally.count("brier", off**2)
+            tally.count("error", off, _bin(probability))
+        if answer and believed:  # what rules answer has no probability
+            said = min(believed[method] for method in answer)
+            tally.count("answers_error", said - (set(answer) <= set(case.truth)), _bin(said))
+    return tally
+
+
+def _bin(probability: float) -> int:
+    return min(int(probability * _BINS), _BINS - 1)
+
+
+def _counted(case: Noticed, answer: Answer) -> Iterator[tuple[str, float]]:
+    """Yield what one answer is worth by each measure that its failure counts for."""
+    truth, named = set(case.truth), set(answer)
+    if case.kind == SINGLE:
+        right = answer[:1] == case.truth
+        yield "top1", right
+        yield "coverage", bool(answer)
+        if answer:
+            yield "precision", right
+        if case.remote:
+            yield "remote", right
+    if _needs_several(case):
+        yield "named", bool(answer)
+        if answer:
+            yield "inside", named <= truth
+        yield "covered", len(truth & named) / len(truth)
+        yield "exact", truth == named
+    if case.kind == UNFIXABLE or case.truth == (IMPORTS,):
+        yield "abstained", not answer
 
 
 def _needs_several(case: Noticed) -> bool:
     """Whether several methods are at fault; in real failures, also where they share a state."""
     shared = case.kind == INTERFACE and not case.fault and case.truth != (IMPORTS,)
     return case.kind == MULTI or shared
-
-
-def _first_right(case: Noticed, answer: Answer) -> bool:
-    return answer[:1] == case.truth
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
-    return sum(listed) / len(listed) if listed else None
-
-
-class Calibration(NamedTuple):
-    """Whether what is said to be so likely is so often so."""
-
-    brier: float
-    error: float
-    """How far belief and frequency lie apart, on average over ten bins."""
-
-
-def calibration(
-    cases: Sequence[Noticed], beliefs: Sequence[Mapping[str, float]]
-) -> Calibration | None:
-    """Compare beliefs about single methods with the truth."""
-    return _calibrated(
-        [
-            (probability, method in case.truth)
-            for case, own in zip(cases, beliefs, strict=True)
-            for method, probability in own.items()
-        ]
-    )
-
-
-def calibration_of_answers(
-    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Mapping[str, float]]
-) -> Calibration | None:
-    """Compare what an answer says of itself with how often all that it names is at fault."""
-    pairs = [
-        (min(own[method] for method in answer), set(answer) <= set(case.truth))
-        for case, answer, own in zip(cases, answers, beliefs, strict=True)
-        if answer and own  # what rules answer has no probability
-    ]
-    return _calibrated(pairs)
-
-
-def _calibrated(pairs: Sequence[tuple[float, bool]]) -> Calibration | None:
-    if not pairs:
-        return None
-    bins: dict[int, list[tuple[float, bool]]] = {}
-    for probability, holds in pairs:
-        place = min(int(probability * _BINS), _BINS - 1)
-        bins.setdefault(place, []).append((probability, holds))
-    apart = sum(abs(sum(p for p, _ in own) - sum(h for _, h in own)) for own in bins.values())
-    return Calibration(
-        brier=sum((p - h) ** 2 for p, h in pairs) / len(pairs), error=apart / len(pairs)
-    )
-
-
-def interval(
-    cases: Sequence[Noticed],
-    answers: Sequence[Answer],
-    measure: Callable[[Scores], float | None],
-    seed: int = 1,
-) -> tuple[float, float] | None:
-    """Return the middle 95 % of a measure when whole tasks are drawn again and again."""
-    chance = random.Random(seed)  # noqa: S311 - a resample, not a secret
-    by_task: dict[str, list[int]] = {}
-    for number, case in enumerate(cases):
-        by_task.setdefault(case.task, []).append(number)
-    tasks = sorted(by_task)
-    found = []
-    for _ in range(_RESAMPLED):
-        drawn = [n for task in chance.choices(tasks, k=len(tasks)) for n in by_task[task]]
-        value = measure(score([cases[n] for n in drawn], [answers[n] for n in drawn]))
-        if value is not None:
-            found.append(value)
-    if not found:
-        return None
-    found.sort()
-    return found[int(0.025 * len(found))], found[int(0.975 * len(found)) - 1]

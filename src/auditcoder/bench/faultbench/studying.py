@@ -13,15 +13,8 @@ from auditcoder.bench.faultbench.goals import against_goals
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
-from auditcoder.bench.faultbench.scoring import (
-    Answer,
-    Scores,
-    calibration,
-    calibration_of_answers,
-    interval,
-    score,
-)
-from auditcoder.domain.tables import Cell, Row, Table
+from auditcoder.bench.faultbench.scoring import Answer, Beliefs, intervals, score
+from auditcoder.domain.tables import Row, Table
 from auditcoder.lifecycle.locating.believing import CONFIDENT, SURE, FittedFor
 
 WEIGHED, LOOKED, RULES = "weighed", "weighed, nothing tried", "paper-rules"
@@ -42,29 +35,43 @@ _NOTES = (
     "Beyond: failures that no set of parts repairs: the check is wrong, for one.",
     "Abstained: how often nothing is named for those.",
     "The paper's rules are asked without a model's verdicts on single parts.",
-    "Weights and limits are those of all tasks but the one that they are judged on.",
     "The interval is of 1,000 draws of whole tasks.",
 )
+_LEFT_OUT = "Weights and limits are those of all tasks but the one that they are judged on."
+_AS_THEY_ARE = "Weights and limits are those that were given: nothing was fitted."
 
 
 def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     """Return the tables of a study of these failures."""
     judged = cross_validated(cases)
     looked = cross_validated(cases, tried=False)
-    tables = [
-        _compared(name, part, [judged[n] for n in numbers], [looked[n] for n in numbers])
+    return [*_told(cases, judged, looked, _LEFT_OUT), _controls(cases, seed)]
+
+
+def put_to_the_test(cases: Sequence[Noticed], fitted: FittedFor) -> list[Table]:
+    """Return the same tables for weights as they are: nothing is learnt from these failures."""
+    judged = [judge(case, fitted.of(rooted=case.rooted)) for case in cases]
+    looked = [judge(case, fitted.of(rooted=case.rooted), tried=False) for case in cases]
+    return _told(cases, judged, looked, _AS_THEY_ARE)
+
+
+def _told(
+    cases: Sequence[Noticed], judged: Sequence[Judged], looked: Sequence[Judged], whose: str
+) -> list[Table]:
+    """Say how all locators did, how sure that is, and what it cost."""
+    parts = {
+        name: ([cases[n] for n in numbers], [judged[n] for n in numbers], numbers)
         for name, numbers in _parts(cases).items()
-        if (part := [cases[n] for n in numbers])
+    }
+    tables = [
+        _compared(name, part, own, [looked[n] for n in numbers], whose)
+        for name, (part, own, numbers) in parts.items()
     ]
-    for name, numbers in _parts(cases).items():
-        part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
-        tables += [
-            _intervals(name, part, [j.answer for j in own]),
-            _by_confidence(name, part, own),
-        ]
+    for name, (part, own, _) in parts.items():
+        tables += [_intervals(name, part, own), _by_confidence(name, part, own)]
         if not name.startswith(_REAL):
             tables += _by_kind(name, part, own)
-    return [*tables, against_goals(tables), _cost(cases, judged), _controls(cases, seed)]
+    return [*tables, against_goals(tables), _cost(cases, judged)]
 
 
 def on_what_was_held_out(
@@ -73,7 +80,7 @@ def on_what_was_held_out(
     """Say how weights that were fitted on those `used` do on other failures, of whatever task."""
     known = {case.task for case in used}
     told = []
-    judged = [judge(case, fitted.programs if case.rooted else fitted.classes) for case in cases]
+    judged = [judge(case, fitted.of(rooted=case.rooted)) for case in cases]
     rows = []
     for name, numbers in _parts(cases).items():
         part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
@@ -85,7 +92,7 @@ def on_what_was_held_out(
         title="The weights that are kept, on failures that they were not fitted on",
         columns=("failures of", *_COLUMNS[1:]),
         rows=tuple(rows),
-        notes=(*_NOTES[:-2], *told),
+        notes=(*_NOTES, *told),
     )
 
 
@@ -103,7 +110,11 @@ def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
 
 
 def _compared(
-    name: str, cases: Sequence[Noticed], judged: Sequence[Judged], looked: Sequence[Judged]
+    name: str,
+    cases: Sequence[Noticed],
+    judged: Sequence[Judged],
+    looked: Sequence[Judged],
+    whose: str,
 ) -> Table:
     """Compare all locators on one part."""
     rows = [_row(each, cases, [locate(case) for case in cases]) for each, locate in PLAIN.items()]
@@ -116,7 +127,7 @@ def _compared(
         title=f"Locators on {name}",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=_NOTES,
+        notes=(*_NOTES, whose),
     )
 
 
@@ -124,24 +135,19 @@ def _row(
     name: str,
     cases: Sequence[Noticed],
     answers: Sequence[Answer],
-    beliefs: Sequence[dict[str, float]] | None = None,
+    beliefs: Sequence[Beliefs] | None = None,
 ) -> Row:
-    found = score(cases, answers)
-    apart = interval(cases, answers, lambda scores: scores.top1)
-    between: Cell = f"{apart[0]:.3f} to {apart[1]:.3f}" if apart else None
-    well: Sequence[float | None] = (None, None, None)
-    if beliefs:
-        of_parts = calibration(cases, beliefs)
-        of_answers = calibration_of_answers(cases, answers, beliefs)
-        well = *(of_parts or (None, None)), of_answers.error if of_answers else None
+    found = score(cases, answers, beliefs)
+    apart = intervals(cases, answers).get("top1")
     return Row(
         cells=(
-            *(name, found.singles, _round(found.top1), between),
+            *(name, found.singles, _round(found.top1)),
+            f"{apart[0]:.3f} to {apart[1]:.3f}" if apart else None,
             *map(_round, (found.coverage, found.precision)),
             *(found.remotes, _round(found.remote), found.several),
             *map(_round, (found.inside, found.covered, found.exact)),
             *(found.beyond, _round(found.abstained)),
-            *map(_round, well),
+            *map(_round, (found.brier, found.error, found.answers_error)),
         )
     )
 
@@ -174,29 +180,34 @@ def _if_likely(judged: Judged, least: float) -> Answer:
     return judged.answer if likely else ()
 
 
-def _intervals(name: str, cases: Sequence[Noticed], answers: Sequence[Answer]) -> Table:
+_MEASURES = {
+    "Top-1": "top1",
+    "coverage": "coverage",
+    "precision": "precision",
+    "Top-1 where remote": "remote",
+    "several: inside": "inside",
+    "several: covered": "covered",
+    "several: exact": "exact",
+    "beyond: abstained": "abstained",
+    "Brier": "brier",
+    "calibration error": "error",
+    "calibration error of answers": "answers_error",
+}
+
+
+def _intervals(name: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> Table:
     """Say how much each measure would be another on other tasks."""
-    found = score(cases, answers)
-    measures: dict[str, Callable[[Scores], float | None]] = {
-        "Top-1": lambda scores: scores.top1,
-        "coverage": lambda scores: scores.coverage,
-        "precision": lambda scores: scores.precision,
-        "Top-1 where remote": lambda scores: scores.remote,
-        "several: inside": lambda scores: scores.inside,
-        "several: covered": lambda scores: scores.covered,
-        "several: exact": lambda scores: scores.exact,
-        "beyond: abstained": lambda scores: scores.abstained,
-    }
-    rows = []
-    for measure, take in measures.items():
-        apart = interval(cases, answers, take)
-        ends = (round(apart[0], 3), round(apart[1], 3)) if apart else (None, None)
-        rows.append(Row(cells=(measure, _round(take(found)), *ends)))
+    answers, beliefs = [one.answer for one in judged], [one.believed for one in judged]
+    found = score(cases, answers, beliefs)._asdict()
+    apart = intervals(cases, answers, beliefs)
     return Table(
         name=f"intervals-{_slug(name)}",
         title=f"How sure the measures are: {WEIGHED} on {name}",
         columns=("measure", "value", "from", "to"),
-        rows=tuple(rows),
+        rows=tuple(
+            Row(cells=(measure, *map(_round, (found[key], *apart.get(key, (None, None))))))
+            for measure, key in _MEASURES.items()
+        ),
         notes=("95 % of 1,000 draws of whole tasks",),
     )
 

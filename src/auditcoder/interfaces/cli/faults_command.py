@@ -6,12 +6,18 @@ from collections import Counter
 from pathlib import Path
 
 from auditcoder.bench.faultbench.building import PASSES, UNUSABLE
-from auditcoder.bench.faultbench.gathering import View
+from auditcoder.bench.faultbench.fitting import fit_both
+from auditcoder.bench.faultbench.gathering import Noticed, View
 from auditcoder.bench.faultbench.mending import SUITE
 from auditcoder.bench.faultbench.pins import pinned, pins_of, written
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
-from auditcoder.bench.faultbench.studying import on_what_was_held_out, study
+from auditcoder.bench.faultbench.studying import (
+    on_what_was_held_out,
+    put_to_the_test,
+    study,
+)
 from auditcoder.domain.errors import NotFound
+from auditcoder.domain.tables import Table
 from auditcoder.domain.values import digest
 from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.bench_command import experiment_of
@@ -28,6 +34,7 @@ from auditcoder.interfaces.locating import (
 )
 from auditcoder.interfaces.mending import failures, repair
 from auditcoder.interfaces.reporting import FORMS
+from auditcoder.lifecycle.locating import weighed
 
 _EVERY = 10.0
 """Seconds between two words on how far it is."""
@@ -40,6 +47,7 @@ def run(options: Namespace) -> int:
         "inject": _inject,
         "look": _look,
         "study": _study,
+        "judge": _judge,
         "repair": _repair,
     }
     return actions[options.action](options)
@@ -91,20 +99,35 @@ def _look(options: Namespace) -> int:
 
 
 def _study(options: Namespace) -> int:
-    files = [Path(name) for name in options.noticed]
-    cases = list(read_noticed(files))
-    if not cases:
-        raise NotFound("faults.missing", "there is no failure in these files")
+    cases = _noticed(options)
     tables = study(cases)
-    if options.weights:
+    if options.weights or options.held_out:
         used, unused = held_out(map(Path, options.held_out), cases)
-        fitted = write_weights(Path(options.weights), used)
-        classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
-        aside(f"weights of {classes} + {programs} failures are in {options.weights}")
+        fitted = fit_both(used)
+        if options.weights:
+            write_weights(Path(options.weights), fitted)
+            classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
+            aside(f"weights of {classes} + {programs} failures are in {options.weights}")
         if unused:
             tables.append(on_what_was_held_out(unused, fitted, used))
+    return _deliver(options, tables)
+
+
+def _judge(options: Namespace) -> int:
+    return _deliver(options, put_to_the_test(_noticed(options), weighed.fitted()))
+
+
+def _noticed(options: Namespace) -> list[Noticed]:
+    cases = list(read_noticed(map(Path, options.noticed)))
+    if not cases:
+        raise NotFound("faults.missing", "there is no failure in these files")
+    return cases
+
+
+def _deliver(options: Namespace, tables: list[Table]) -> int:
     form = "json" if options.json else options.form
-    deliver(FORMS[form]([*tables, made_with(files)]), options.out)
+    made = made_with([Path(name) for name in options.noticed])
+    deliver(FORMS[form]([*tables, made]), options.out)
     return Exit.OK
 
 

@@ -382,18 +382,15 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         metavar="FAULTS",
         action="append",
         default=[],
-        help="with --weights: do not fit on these failures, and say how the weights do on them;"
-        " several times for several files",
+        help="also say how weights do on these failures that are fitted on all others (and"
+        " are those of --weights, if it is given); several times for several files",
     )
-    study.add_argument(
-        "--as",
-        dest="form",
-        choices=["text", "markdown", "json", "csv"],
-        default="text",
-        help="default: text",
+    _add_tables(study)
+    judge = actions.add_parser(
+        "judge", help="say how the locator does as it is on what `look` wrote; nothing is fitted"
     )
-    study.add_argument("--out", metavar="FILE", help="where to write it (default: here)")
-    study.add_argument("--json", action="store_true", help="the same as --as json")
+    judge.add_argument("noticed", metavar="NOTICED", nargs="+", help="what `look` wrote")
+    _add_tables(judge)
     repair = actions.add_parser(
         "repair",
         help="let runs begin with injected faults, and a model repair them; resumable",
@@ -413,6 +410,19 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--jobs", metavar="N", type=_positive, default=1, help="how many at once (default: 1)"
     )
     repair.add_argument("--json", action="store_true", help="write JSON instead of text")
+
+
+def _add_tables(parser: argparse.ArgumentParser) -> None:
+    """Let tables be written in any form, to anywhere."""
+    parser.add_argument(
+        "--as",
+        dest="form",
+        choices=["text", "markdown", "json", "csv"],
+        default="text",
+        help="default: text",
+    )
+    parser.add_argument("--out", metavar="FILE", help="where to write it (default: here)")
+    parser.add_argument("--json", action="store_true", help="the same as --as json")
 
 
 def _positive(text: str) -> int:

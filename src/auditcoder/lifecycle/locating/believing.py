@@ -61,6 +61,10 @@ class FittedFor(Value):
     classes: Fitted
     programs: Fitted
 
+    def of(self, *, rooted: bool) -> Fitted:
+        """Return what was fitted for programs, if there is a root, or for classes."""
+        return self.programs if rooted else self.classes
+
 
 class Belief(Value):
     """How likely one function is at fault, and why."""

@@ -233,13 +233,21 @@ def scene_of(workshop: Workshop) -> Scene | None:
 
 def with_code(workshop: Workshop, node: NodeId, source: str) -> str:
     """Return the program with other code for one node; empty if that cannot stand there."""
+    return with_codes(workshop, {node: source})
+
+
+def with_codes(workshop: Workshop, sources: Mapping[NodeId, str]) -> str:
+    """Return the program with other code for some nodes; empty if that cannot stand there."""
     ledger = workshop.recorder.ledger
     working, graph = ledger.working, ledger.graph
-    known, bundle = working.code[node], read_bundle(source)
-    units = units_of(bundle, node, known.scope, taken_names(ledger, node))
-    code = {**working.code, node: msgspec.structs.replace(known, units=units)}
+    code, bundles = dict(working.code), dict(working.bundles)
+    for node, source in sources.items():
+        bundle = bundles[node] = read_bundle(source)
+        known = working.code[node]
+        units = units_of(bundle, node, known.scope, taken_names(ledger, node))
+        code[node] = msgspec.structs.replace(known, units=units)
     try:
-        return assemble(graph, code, {**working.bundles, node: bundle}).text
+        return assemble(graph, code, bundles).text
     except AssemblyConflict:
         return ""
 

@@ -98,7 +98,7 @@ class Weighed:
 
     def _weights(self, case: Case) -> Fitted:
         has_root = case.graph.by_id[case.graph.root].contract is not None
-        return self._known.programs if has_root else self._known.classes
+        return self._known.of(rooted=has_root)
 
 
 def _blind(case: Case) -> bool:
