@@ -8,12 +8,16 @@
 second, so both go on from the very same failing program. Runs are paired by their ids; those that
 failed at first in every store are counted. Where the cause is known, `faults repair FAULTS` stands
 in place of `bench run SUITE`, and `--faults FAULTS` says here what it is.
+
+A third store of `--locator traceback --fallback` says what it takes to plan and write everything
+anew on the same runs: a traceback supports no boundary where an answer is merely wrong.
 """
 
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,11 +32,13 @@ from auditcoder.domain.graph import named_in
 from auditcoder.domain.places import AtBranch
 from auditcoder.domain.tables import Row, Table
 from auditcoder.domain.trace import Trace, fold
+from auditcoder.domain.usage import Scope
 from auditcoder.domain.values import Digest, RunId
 from auditcoder.exports import tables as written
 from auditcoder.interfaces.reporting import word_on
 from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.workshop import WhichLocator
 from auditcoder.methods.solving import DEFAULT, started
 from auditcoder.metrics.audit import Facts, facts, summarise
 from auditcoder.metrics.cost import Bill, add_up, bill
@@ -41,6 +47,9 @@ from auditcoder.metrics.statistics import discordant, mcnemar
 
 _ONE = 2
 """Nodes of a plan with one part: the root, and it."""
+WEIGHED, RULES = WhichLocator.WEIGHED.value, WhichLocator.PAPER_RULES.value
+_LOCATED = 0.80
+"""How often a boundary should be named."""
 COLUMNS = (
     *("runs of", "locator", "runs", "located", "rightly", "then pass", "repaired where located"),
     *("pass their checks", "resolved", "region", "changed code", "tokens a run for repair"),
@@ -121,7 +130,7 @@ def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str,
     audit = summarise(one.facts for one in done)
     cost = add_up(one.bill for one in done)
     judged = [one.resolved for one in done if one.resolved is not None]
-    located = [one for one in done if one.facts.boundary is not None]
+    located = _located(done)
     right = [bool(one.boundary & truth[one.facts.run]) for one in located if one.facts.run in truth]
     return Row(
         cells=(
@@ -130,7 +139,7 @@ def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str,
             len(done),
             audit.localisation_coverage.rate,
             _share(right),
-            _share([one.passed for one in located]),
+            _pass_then(done),
             audit.localised_repair_success.rate,
             sum(one.passed for one in done),
             sum(judged) if judged else None,
@@ -142,6 +151,15 @@ def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str,
         ),
         runs=tuple(one.facts.run for one in done),
     )
+
+
+def _located(done: Sequence[Repaired]) -> list[Repaired]:
+    return [one for one in done if one.facts.boundary is not None]
+
+
+def _pass_then(done: Sequence[Repaired]) -> float | None:
+    """Return how many of those with a boundary pass all checks in the end."""
+    return _share([one.passed for one in _located(done)])
 
 
 def _share(holds: Sequence[bool]) -> float | None:
@@ -162,7 +180,8 @@ def compared(
     common, apart = paired(arms)
     any_arm = next(iter(arms.values()))
     several = [run for run in common if any_arm[run].parts > _ONE]
-    groups = {"all": common, "several parts": several}
+    suites = {suite: list(runs) for suite, runs in groupby(common, key=_suite)}
+    groups = {"all": common, **(suites if len(suites) > 1 else {}), "several parts": several}
     rows = [
         line(title, locator, [own[run] for run in runs], truth)
         for title, runs in groups.items()
@@ -189,12 +208,76 @@ def compared(
         rows=tuple(pairs),
         notes=("p: exact McNemar, two-sided",),
     )
+    if {WEIGHED, RULES} <= set(arms):
+        yield goals({name: [own[run] for run in common] for name, own in arms.items()})
     made = {
         RunId(f"{locator}.{run}"): own[run].manifest
         for locator, own in arms.items()
         for run in common
     }
     yield manifests_table(made)
+
+
+def _suite(run: RunId) -> str:
+    return run.partition(".")[0]
+
+
+def goals(arms: Mapping[str, Sequence[Repaired]]) -> Table:
+    """Say by how much the default locator reaches or misses what is wanted of its repairs."""
+    mine, rules = arms[WEIGHED], arms[RULES]
+    found, theirs = (summarise(one.facts for one in own) for own in (mine, rules))
+    success, to_reach = found.localised_repair_success.rate, theirs.localised_repair_success.rate
+    anew, instead = beside_fallback(arms)
+    wanted: list[tuple[str, float | None, float | None, bool]] = [
+        ("located", _LOCATED, found.localisation_coverage.rate, False),
+        ("repaired where located, beside the rules", to_reach, success, False),
+        ("pass then where located, beside the rules", _pass_then(rules), _pass_then(mine), False),
+        ("tokens of a run with a boundary, beside planning it anew", anew, instead, True),
+    ]
+    return Table(
+        name="repair-goals",
+        title="What was wanted, and by how much it is reached or missed",
+        columns=("measure", "goal", "found", "beyond the goal"),
+        rows=tuple(
+            Row(cells=(name, goal, got, _beyond(goal, got, at_most=at_most)))
+            for name, goal, got, at_most in wanted
+        ),
+        notes=(
+            "Below nought: missed by so much. Of tokens, fewer are better.",
+            "Tokens: those of diagnosis and repair, of runs that were planned anew in some store.",
+        ),
+    )
+
+
+def _beyond(goal: float | None, got: float | None, *, at_most: bool) -> float | None:
+    if goal is None or got is None:
+        return None
+    return goal - got if at_most else got - goal
+
+
+def beside_fallback(arms: Mapping[str, Sequence[Repaired]]) -> tuple[float | None, float | None]:
+    """Return what planning anew took a run, and what the default locator's repair took of those."""
+    pairs = [
+        (_spent(anew[0]), _spent(mine))
+        for mine, *own in zip(arms[WEIGHED], *arms.values(), strict=True)
+        if mine.facts.boundary is not None and (anew := [one for one in own if _fell_back(one)])
+    ]
+    return _mean([anew for anew, _ in pairs]), _mean([mine for _, mine in pairs])
+
+
+def _fell_back(one: Repaired) -> bool:
+    """Whether everything was planned anew, and nothing else was tried."""
+    tried = one.bill.attempts
+    return RepairPath.FALLBACK.value in tried and RepairPath.LOCALISED.value not in tried
+
+
+def _spent(one: Repaired) -> int:
+    """Return the tokens that it took to diagnose and repair a run."""
+    return add_up([one.bill]).scopes[Scope.REPAIR.value].tokens
+
+
+def _mean(values: Sequence[int]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def main() -> int:

@@ -18,24 +18,34 @@ from tests.lifecycle.test_weighed import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, scr
 from tests.support.scripts import Script, sandboxed
 
 
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
 @pytest.fixture(scope="module", name="stores")
-def _stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+def _stores(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Solve three tasks by each locator: one passes at once, one begins otherwise."""
     folder = tmp_path_factory.mktemp("repair")
     paths = folder / "rules.db", folder / "weighed.db"
     worse = BAD_ADD.replace("1:", "2:")
-    for sandbox in sandboxed():
-        solve(sandbox, paths[0], WhichLocator.PAPER_RULES, BAD_ADD)
-        solve(sandbox, paths[1], WhichLocator.WEIGHED, worse)
-        yield paths
+    solve(sandbox, paths[0], WhichLocator.PAPER_RULES, BAD_ADD)
+    solve(sandbox, paths[1], WhichLocator.WEIGHED, worse)
+    return paths
 
 
-def solve(sandbox: Sandbox, path: Path, locator: WhichLocator, apart: str) -> None:
+def solve(
+    sandbox: Sandbox,
+    path: Path,
+    locator: WhichLocator,
+    apart: str,
+    names: tuple[str, str, str] = ("fails", "passes", "apart"),
+) -> None:
     store = SqliteStore(path)
-    for name, code in {"fails": BAD_ADD, "passes": GOOD_ADD, "apart": apart}.items():
-        answers = [Script(script(GOOD_READ, code))] * 40
+    for name, code in zip(names, (BAD_ADD, GOOD_ADD, apart), strict=True):
+        answers = [Script(script(GOOD_READ, code, redo="Nothing comes to mind."))] * 40
         tools = Tools(store, ScriptedModel(answers), sandbox)
-        start(tools, TASK, Options(locator=locator), RunId(name))
+        start(tools, TASK, Options(locator=locator, fallback=True), RunId(name))
     store.close()
 
 
@@ -56,7 +66,7 @@ def test_what_each_did_stands_side_by_side(stores: tuple[Path, Path]) -> None:
     arms = dict(repair.arm(path) for path in stores)
     found = {}
     for cause in ({"S2"}, {"S1"}):
-        by_locator, pairs, _ = repair.compared(arms, {"fails": cause})
+        by_locator, pairs, *_ = repair.compared(arms, {"fails": cause})
         weighed = next(r for r in rows(by_locator) if r["locator"] == "weighed")
         found[tuple(cause)] = weighed["rightly"]
         assert (weighed["runs"], weighed["located"], weighed["pass their checks"]) == (1, 1.0, 1)
@@ -65,6 +75,33 @@ def test_what_each_did_stands_side_by_side(stores: tuple[Path, Path]) -> None:
         assert weighed["region"] == pytest.approx(1 / 3)
         assert [row["pairs"] for row in rows(pairs)] == [1]
     assert found == {("S2",): 1.0, ("S1",): 0.0}
+
+
+def test_suites_stand_apart_and_goals_are_told_by_how_much_they_are_missed(
+    sandbox: Sandbox, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{name}.db" for name in ("rules", "weighed", "anew")]
+    locators = (WhichLocator.PAPER_RULES, WhichLocator.WEIGHED, WhichLocator.TRACEBACK)
+    for path, locator in zip(paths, locators, strict=True):
+        solve(sandbox, path, locator, BAD_ADD, names=("one.fails", "two.passes", "two.apart"))
+    arms = dict(repair.arm(path) for path in paths)
+    by_locator, _, goals, _ = repair.compared(arms, {})
+    weighed = [row for row in rows(by_locator) if row["locator"] == "weighed"]
+    assert [(row["runs of"], row["runs"]) for row in weighed] == [
+        *(("all", 2), ("one", 1), ("two", 1), ("several parts", 2))
+    ]
+    found = {row["measure"]: (row["goal"], row["found"]) for row in rows(goals)}
+    assert found["located"] == (0.8, 1.0)
+    anew, instead = found["tokens of a run with a boundary, beside planning it anew"]
+    assert anew > 0
+    assert instead > 0
+    assert [row["beyond the goal"] for row in rows(goals)] == [
+        None if wanted is None or got is None else pytest.approx((got - wanted) * sign)
+        for (wanted, got), sign in zip(found.values(), (1, 1, 1, -1), strict=True)
+    ]
+    before = dict(repair.arm(path) for path in stores)
+    *_, without, _ = repair.compared(before, {})
+    assert rows(without)[-1]["goal"] is None, "nobody planned anew: there is nothing to compare"
 
 
 @pytest.mark.parametrize("which", [(0, 0), (0, 2), (2, 0)])
