@@ -7,15 +7,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.bench.faultbench.gathering import Noticed, unseen
+from auditcoder.bench.faultbench.injected import Injected
 from auditcoder.bench.faultbench.material import program
+from auditcoder.domain.events import Outcome
+from auditcoder.domain.values import RunId
 from auditcoder.interfaces import locating, mending
 from auditcoder.interfaces.cli.exits import Exit
 from auditcoder.lifecycle.locating.believing import FittedFor
+from auditcoder.lifecycle.workshop import Options
+from auditcoder.methods.solving import Tools, start
 from tests.bench.faultbench.test_fitting import cases
 from tests.bench.faultbench.test_injected import AGAIN, TEXT
+from tests.lifecycle.test_weighed import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, script
 from tests.support.commands import Run, running
 from tests.support.fault_server import FaultServer, Handler, completion, serving
+from tests.support.scripts import Said, Script, python, sandboxed
 
 
 @pytest.fixture(name="run")
@@ -56,6 +65,41 @@ def test_faults_are_put_in_looked_at_and_studied(run: Run, tmp_path: Path) -> No
     assert "nothing was fitted" in tables["located-faults-put-into-programs"]["notes"][-1]
     measures = {row["cells"][0] for row in tables["intervals-faults-put-into-programs"]["rows"]}
     assert {"Top-1", "Brier", "calibration error"} <= measures
+
+
+def test_faults_are_put_into_runs_of_our_own_that_ended_well(run: Run, tmp_path: Path) -> None:
+    store, faults, seen = (tmp_path / name for name in ("runs.db", "f.jsonl", "s.jsonl"))
+    whole = "def total(text: str) -> int:\n"
+    alone: Said = {
+        "sketch": python(f"{whole}    ..."),
+        "joint": python(f"{whole}    return sum(map(int, text.split()))"),
+    }
+    lives = {
+        "right": script(GOOD_READ, GOOD_ADD),
+        "repaired": script(GOOD_READ, BAD_ADD),
+        "alone": alone,
+    }
+    for sandbox in sandboxed():
+        kept = SqliteStore(store)
+        for name, said in lives.items():
+            model = ScriptedModel([Script(said)] * 20)
+            done = start(Tools(kept, model, sandbox), TASK, Options(), RunId(name))
+            assert done.outcome is Outcome.PASSED
+        kept.close()
+    run("faults", "inject", str(faults), "--runs", str(store))
+    made = [msgspec.json.decode(line, type=Injected) for line in faults.read_bytes().splitlines()]
+    assert {fault.solved for fault in made} == {"totals", "run:right", "run:repaired"}
+    lost = run("faults", "look", str(faults), str(seen))
+    assert (lost.code, seen.exists()) == (Exit.NOT_FOUND, False)
+    assert "--runs" in lost.err
+    looked = run("faults", "look", str(faults), str(seen), "--runs", str(store), "--json")
+    assert looked.json["failures"] == len(made)
+    tables = run("faults", "judge", str(seen), "--json").json["tables"]
+    own = next(t for t in tables if t["title"] == "Locators on faults put into our own runs")
+    assert [row["cells"][0] for row in own["rows"]][-2:] == ["weighed, nothing tried", "weighed"]
+    assert locating.own_runs(str(store))["run:repaired"].others.keys() == {"S2"}, (
+        "what it had before"
+    )
 
 
 @pytest.fixture(name="server")

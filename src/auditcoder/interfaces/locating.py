@@ -1,7 +1,7 @@
 """Locators put to the test: faults put in, failures looked at, and what the study says."""
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -19,17 +19,26 @@ from auditcoder.bench.faultbench.building import LEFT_OUT, Answer, answers
 from auditcoder.bench.faultbench.gathering import UNSEEN, Noticed, View
 from auditcoder.bench.faultbench.injected import Injected
 from auditcoder.bench.faultbench.injected import inject as inject_into
-from auditcoder.bench.faultbench.material import Solved, from_class, programs
+from auditcoder.bench.faultbench.material import (
+    Solved,
+    from_class,
+    from_run,
+    of_a_class,
+    of_a_run,
+    programs,
+)
 from auditcoder.bench.faultbench.published import PUBLISHED, class_code, read_subjects
 from auditcoder.bench.faultbench.records import FaultRecord, read_lines
 from auditcoder.bench.suites import suite
-from auditcoder.domain.errors import RecordUnreadable
+from auditcoder.domain.errors import NotFound, RecordUnreadable
 from auditcoder.domain.tables import Row, Table
+from auditcoder.domain.trace import fold
 from auditcoder.domain.values import digest
 from auditcoder.interfaces.benching import files_of, sandbox_for
 from auditcoder.interfaces.faulting import Tell, write_lines
 from auditcoder.interfaces.opening import Say, open_sandbox
 from auditcoder.interfaces.settings import read_settings
+from auditcoder.interfaces.sources import open_store
 from auditcoder.lifecycle.locating.believing import FittedFor
 from auditcoder.lifecycle.locating.weighed import weights_digest
 from auditcoder.lifecycle.ports import Sandbox
@@ -72,15 +81,33 @@ def read_published(data: Path | None) -> Published:
     return Published(found, {subject.task_id: subject.tests for subject in subjects})
 
 
+def own_runs(store: str | None) -> dict[str, Solved]:
+    """Return the runs of a store that ended well with several parts, by their names here."""
+    if store is None:
+        return {}
+    with closing(open_store(store)) as kept:
+        traces = (fold(kept.read(run), kept.blob) for run in kept.runs())
+        found = (from_run(trace, kept.blob) for trace in traces)
+        return {solved.name: solved for solved in found if solved}
+
+
 def inject(
-    out: Path, data: Path | None, jobs: int, say: Say, tell: Tell, *, classes: bool
+    out: Path,
+    data: Path | None,
+    jobs: int,
+    say: Say,
+    tell: Tell,
+    *,
+    classes: bool,
+    runs: str | None = None,
 ) -> list[Injected]:
-    """Put faults into solved programs, and into published classes that pass; write what fails."""
+    """Put faults into solved programs, classes and runs of our own; write what fails."""
     published = read_published(data) if classes else None
+    solved_works = [*programs(), *own_runs(runs).values()]
     with closing(_sandbox(say, classes=classes)) as sandbox:
         opened = partial(_tools, sandbox)
         works: list[Callable[[], list[Injected]]] = [
-            partial(inject_into, opened, solved) for solved in programs()
+            partial(inject_into, opened, solved) for solved in solved_works
         ]
         for task in published.answers if published else ():
             assert published is not None
@@ -125,11 +152,14 @@ def look(
     view: View = View.PROGRAM,
     spoiled: float = 0.0,
     opinions: int | None = None,
+    runs: str | None = None,
 ) -> list[Noticed]:
     """Watch every failure, then try other implementations where that leaves something open."""
     cases = read_faults(faults)
     real = any(isinstance(case, FaultRecord) for case in cases)
-    classes = any(isinstance(case, Injected) and "|" in case.solved for case in cases)
+    classes = any(isinstance(case, Injected) and of_a_class(case.solved) for case in cases)
+    solved = {work.name: work for work in programs()} | own_runs(runs)
+    _refuse_unknown(cases, solved)
     published = read_published(data) if real or classes else None
     notes = Notes(out)
     if any(_otherwise(noticed, view, opinions) for noticed in notes.known.values()):
@@ -139,7 +169,7 @@ def look(
             "name another file for this one",
         )
     with closing(_sandbox(say, classes=published is not None)) as sandbox:
-        looker = _Looker(sandbox, view, published, spoiled, opinions)
+        looker = _Looker(sandbox, view, published, spoiled, opinions, solved)
         todo = [case for case in cases if case.id not in notes.known]
         for number, noticed in enumerate(LocalEngine(jobs).each(looker.look, todo), start=1):
             notes.keep(noticed)
@@ -155,6 +185,18 @@ def look(
             notes.keep(noticed)
             tell(number, len(more), False)
     return notes.finish(list(by_id))
+
+
+def _refuse_unknown(cases: Iterable[FaultRecord | Injected], solved: Mapping[str, Solved]) -> None:
+    """Say so if faults were put into what is not here."""
+    for case in cases:
+        if isinstance(case, Injected) and not of_a_class(case.solved) | (case.solved in solved):
+            where = "name the store of that run with --runs" if of_a_run(case.solved) else ""
+            raise NotFound(
+                "faults.program",
+                f"{case.id} was put into {case.solved}, which is not here",
+                where or "make the faults again with this version: `auditcoder faults inject`",
+            )
 
 
 def _otherwise(noticed: Noticed, view: View, opinions: int | None) -> bool:
@@ -183,13 +225,14 @@ class _Looker:
         published: Published | None,
         spoiled: float,
         opinions: int | None,
+        solved: Mapping[str, Solved],
     ) -> None:
         self._opinions = opinions
         self._sandbox = sandbox
         self._spoiled = spoiled
         self._view = view
         self._published = published
-        self._programs = {solved.name: solved for solved in programs()}
+        self._known = solved
 
     def look(self, case: FaultRecord | Injected) -> Noticed:
         """Watch one fail."""
@@ -229,8 +272,8 @@ class _Looker:
         return self._published.tests[case.task_id]
 
     def _solved(self, case: Injected) -> Solved:
-        if case.solved in self._programs:
-            return self._programs[case.solved]
+        if case.solved in self._known:
+            return self._known[case.solved]
         assert self._published is not None
         found = _class(self._published, case.solved)
         assert found is not None

@@ -12,7 +12,9 @@ from auditcoder.bench.faultbench.published import Subject
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of
 from auditcoder.domain.binding import Function, parse
 from auditcoder.domain.contract import Contract
+from auditcoder.domain.events import Outcome
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.law import ReadBlob
 from auditcoder.domain.task import (
     CallExample,
     ClassForm,
@@ -25,6 +27,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
+from auditcoder.domain.trace import Trace
 from auditcoder.lifecycle import drafts
 from auditcoder.lifecycle.forms import root_of
 from auditcoder.lifecycle.planning import skeleton, sketch
@@ -34,6 +37,8 @@ from auditcoder.lifecycle.shapes import Unfit
 _LIMITS = Limits(seconds=1.0)
 """Examples take milliseconds; what takes longer has a fault that makes it endless."""
 _FOLDER = "auditcoder.bench.faultbench.solved"
+_RUN, _CLASS = "run:", "|"
+"""What the names of solved runs begin with, and what is in those of published classes."""
 
 
 class Solved(NamedTuple):
@@ -170,6 +175,39 @@ def _pieces(tree: ast.Module, text: str) -> dict[str, str]:
 
 def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
     return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
+
+
+def of_a_run(name: str) -> bool:
+    """Whether that is the name of a solved run, or of a fault in one."""
+    return name.startswith(_RUN)
+
+
+def of_a_class(name: str) -> bool:
+    """Whether that is the name of a published class."""
+    return _CLASS in name and not of_a_run(name)
+
+
+def from_run(trace: Trace, read: ReadBlob) -> Solved | None:
+    """Read a run that ended well, and whose plan has several parts; None for any other.
+
+    What it had written for a part before is another implementation of that part.
+    """
+    working = trace.working
+    passed = trace.finish is not None and trace.finish.outcome is Outcome.PASSED
+    if not passed or working.graph is None or working.brief is None or working.graph.sole:
+        return None
+    present = {node: code.digest for node, code in working.code.items()}
+    before = {
+        node: dict.fromkeys(v.code for v in trace.versions_of(node) if v.code != present[node])
+        for node in present
+    }
+    return Solved(
+        f"{_RUN}{trace.run}",
+        replace(trace.task, limits=_LIMITS),
+        Plan(working.brief, working.graph, trace.planner, trace.granularity, {}),
+        {node: read(name).decode() for node, name in present.items()},
+        {node: tuple(read(name).decode() for name in own) for node, own in before.items() if own},
+    )
 
 
 def from_class(name: str, subject: Subject, code: str, others: Iterable[str]) -> Solved | None:

@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Mapping
 
 from auditcoder.bench.faultbench.injected import CHECK, GRAPH, Injected
-from auditcoder.bench.faultbench.material import Solved
+from auditcoder.bench.faultbench.material import Solved, of_a_class, of_a_run
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
@@ -31,7 +31,8 @@ def some_of(
     by_program: dict[str, list[Injected]] = {}
     unfit = 0
     for fault in sorted(faults, key=lambda fault: fault.id):
-        if "|" in fault.solved or fault.where in {GRAPH, CHECK}:
+        elsewhere = of_a_class(fault.solved) or of_a_run(fault.solved)
+        if elsewhere or fault.where in {GRAPH, CHECK}:
             continue
         if fault.solved not in known:
             raise NotFound(

@@ -12,6 +12,7 @@ from auditcoder.bench.faultbench.gathering import Noticed, View
 from auditcoder.bench.faultbench.goals import against_goals
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN
+from auditcoder.bench.faultbench.material import of_a_run
 from auditcoder.bench.faultbench.records import MULTI, SINGLE
 from auditcoder.bench.faultbench.scoring import Answer, Beliefs, intervals, score
 from auditcoder.domain.tables import Row, Table
@@ -101,6 +102,7 @@ def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
     parts: dict[str, list[int]] = {}
     for number, case in enumerate(cases):
         solved = "classes" if case.task.startswith("ClassEval") else "programs"
+        solved = "our own runs" if of_a_run(case.id) else solved
         spoiled = f", {case.spoiled:.0%} of opinions spoiled" if case.spoiled else ""
         asked = f", {case.opinions} drawn at a time" if case.opinions else ""
         seen = ", all tests seen" if case.view == View.ALL.value else ""

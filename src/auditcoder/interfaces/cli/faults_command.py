@@ -57,7 +57,13 @@ def _inject(options: Namespace) -> int:
     data = Path(options.data) if options.data else None
     out = Path(options.out)
     made = inject(
-        out, data, options.jobs, aside, _Progress("programs and classes"), classes=options.classes
+        out,
+        data,
+        options.jobs,
+        aside,
+        _Progress("programs and classes"),
+        classes=options.classes,
+        runs=options.runs,
     )
     places = dict(Counter(fault.where for fault in made).most_common())
     kinds = dict(Counter(kind for fault in made for kind in fault.faults).most_common())
@@ -89,6 +95,7 @@ def _look(options: Namespace) -> int:
         view=View(options.view),
         spoiled=options.spoiled,
         opinions=options.opinions,
+        runs=options.runs,
     )
     tried = sum(noticed.swaps is not None for noticed in found)
     if options.json:

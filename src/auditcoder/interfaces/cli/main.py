@@ -341,6 +341,11 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--classes", action="store_true", help="into published classes that pass, too"
     )
     inject.add_argument(
+        "--runs",
+        metavar="STORE",
+        help="into the runs of a store that ended well with several parts, too",
+    )
+    inject.add_argument(
         "--pins", metavar="FILE", help="also write by which digests these failures are known"
     )
     _add_data(inject)
@@ -369,6 +374,9 @@ def _add_faults(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         type=_positive,
         help="of real failures: try so many others' methods, as chance has it"
         " (default: the three that most agree on)",
+    )
+    look.add_argument(
+        "--runs", metavar="STORE", help="the store of the runs that faults were put into, if any"
     )
     _add_data(look)
     look.add_argument("--json", action="store_true", help="write JSON instead of text")
