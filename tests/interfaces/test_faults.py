@@ -86,7 +86,8 @@ def test_faults_are_put_into_runs_of_our_own_that_ended_well(run: Run, tmp_path:
             done = start(Tools(kept, model, sandbox), TASK, Options(), RunId(name))
             assert done.outcome is Outcome.PASSED
         kept.close()
-    run("faults", "inject", str(faults), "--runs", str(store))
+    told = run("faults", "inject", str(faults), "--runs", str(store), "--json")
+    assert told.json["not as pinned"] == ["totals"], "of runs nothing was published"
     made = [msgspec.json.decode(line, type=Injected) for line in faults.read_bytes().splitlines()]
     assert {fault.solved for fault in made} == {"totals", "run:right", "run:repaired"}
     lost = run("faults", "look", str(faults), str(seen))

@@ -134,11 +134,15 @@ def _inject_into_class(
     return []
 
 
-def _class(published: Published, name: str) -> Solved | None:
-    """Return the published class of that name, with what other models wrote for its methods."""
+def _class(published: Published, name: str, *, alone: bool = False) -> Solved | None:
+    """Return the published class of that name, with what other models wrote for its methods.
+
+    If it is to stand `alone`, without that: there is much to be read.
+    """
     task = name.rpartition("|")[2]
     answer, code = next((a, code) for a, code in published.answers[task] if a.id == name)
-    return from_class(name, answer.subject, code, published.others(task, answer.model))
+    others = [] if alone else published.others(task, answer.model)
+    return from_class(name, answer.subject, code, others)
 
 
 def look(
@@ -263,7 +267,7 @@ class _Looker:
     def _by_rules(self, case: FaultRecord, found: Noticed) -> tuple[str, ...]:
         """Ask the paper's rules; of a class that is cut otherwise than its skeleton, R1 alone."""
         assert self._published is not None
-        solved = _class(self._published, case.id)
+        solved = _class(self._published, case.id, alone=True)
         named = noticing.by_rules(partial(_tools, self._sandbox), solved) if solved else None
         return named if named is not None else tuple(filter(None, [found.traceback]))
 

@@ -219,7 +219,8 @@ def _slug(name: str) -> str:
 
 
 def _round(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+    """Write so much of a value that one just below its goal is not taken to reach it."""
+    return None if value is None else round(value, 4)
 
 
 def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[Judged]) -> list[Table]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from auditcoder.bench.faultbench.building import PASSES, UNUSABLE
 from auditcoder.bench.faultbench.fitting import fit_both
 from auditcoder.bench.faultbench.gathering import Noticed, View
+from auditcoder.bench.faultbench.material import of_a_run
 from auditcoder.bench.faultbench.mending import SUITE
 from auditcoder.bench.faultbench.pins import pinned, pins_of, written
 from auditcoder.bench.faultbench.records import FaultRecord, GroundTruth
@@ -68,7 +69,7 @@ def _inject(options: Namespace) -> int:
     places = dict(Counter(fault.where for fault in made).most_common())
     kinds = dict(Counter(kind for fault in made for kind in fault.faults).most_common())
     name, known, pins = digest(out.read_bytes()), pinned(), pins_of(made)
-    others = [work for work, pin in pins.items() if known.get(work) != pin]
+    others = [w for w, pin in pins.items() if known.get(w) != pin and not of_a_run(w)]
     if options.pins:
         Path(options.pins).write_bytes(written(pins))
     if options.json:

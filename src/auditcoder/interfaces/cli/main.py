@@ -44,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"auditcoder {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def command(name: str, summary: str, *, run: bool = True) -> argparse.ArgumentParser:
+    def command(
+        name: str, summary: str, *, run: str = "a run's id or its beginning, or a bundle"
+    ) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
             help=summary,
@@ -53,15 +55,17 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         if run:
-            sub.add_argument(
-                "run", metavar="RUN", type=_named, help="a run's id or its beginning, or a bundle"
-            )
+            sub.add_argument("run", metavar="RUN", type=_named, help=run)
         sub.add_argument("--store", metavar="STORE", help=_STORE_HELP)
         sub.add_argument("--json", action="store_true", help="write JSON instead of text")
         return sub
 
-    _add_solve(command("solve", "turn a task into a program and its record", run=False))
-    again = command("resume", "go on with a run that was cut off; nothing is asked twice")
+    _add_solve(command("solve", "turn a task into a program and its record", run=""))
+    again = command(
+        "resume",
+        "go on with a run that was cut off; nothing is asked twice",
+        run="a run's id or its beginning",
+    )
     again.add_argument("--model", metavar="MODEL", help="another model than the run began with")
     _add_out(again)
     replay = command("replay", "go through a run again without a model, and compare every event")
@@ -70,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="believe what checks saw instead of running them again",
     )
-    command("runs", "list the runs that are kept", run=False)
+    command("runs", "list the runs that are kept", run="")
     show = command("show", "show a run's responsibilities, or one of them in full")
     show.add_argument("node", metavar="NODE", nargs="?", help="a responsibility, such as S1_2")
     blame = command("blame", "say who owns a line of the program, since when, and on what evidence")
@@ -94,9 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         " records; repairs: the repair log; head: the digest that names this whole history",
     )
     export.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
-    take = command("import", "take a bundle's run into the store, if it verifies", run=False)
+    take = command("import", "take a bundle's run into the store, if it verifies", run="")
     take.add_argument("bundle", metavar="BUNDLE", help="the bundle file")
-    audit = command("audit", "say what records show of structure, repair and cost", run=False)
+    audit = command("audit", "say what records show of structure, repair and cost", run="")
     audit.add_argument(
         "runs", metavar="RUN", nargs="*", help="the runs (default: every run that is kept)"
     )
