@@ -20,6 +20,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ from auditcoder.bench.faultbench.records import read_lines
 from auditcoder.bench.faultbench.staging import stage
 from auditcoder.domain.contract import Clause, Contract, Param
 from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.execution import Bounds, Execution, Outcome, RunTests
 from auditcoder.domain.graph import named_in
 from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
@@ -166,17 +168,24 @@ def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, fl
         "milliseconds": round(1000 * (ended - validated), 1),
         "questions": model.asked,
         "validating": round(1000 * (validated - began), 1),
-        "right": float(bool(set(named) & set(fault.nodes))),
+        "right": float(named[:1] == fault.nodes),
     }
 
 
-def all_diagnosed(sandbox: Sandbox, path: Path, each: int) -> list[dict[str, float]]:
-    """Diagnose so many of the faults that were put into each program."""
+def chosen_of(path: Path, each: int) -> list[tuple[Solved, Injected]]:
+    """Choose so many of the faults in one part that were put into each program."""
     known = {solved.name: solved for solved in programs()}
-    chosen, _ = some_of(read_lines(path, Injected), known, each)
+    some, _ = some_of(read_lines(path, Injected), known, each)
+    return [(known[fault.solved], fault) for fault in some if fault.where in {NODE, BETWEEN}]
+
+
+def all_diagnosed(
+    sandbox: Sandbox, chosen: list[tuple[Solved, Injected]]
+) -> list[dict[str, float]]:
+    """Diagnose programs with faults in them."""
     found = []
-    for fault in (fault for fault in chosen if fault.where in {NODE, BETWEEN}):
-        found.append(diagnosed(sandbox, known[fault.solved], fault))
+    for solved, fault in chosen:
+        found.append(diagnosed(sandbox, solved, fault))
         print(f"  {fault.id}", flush=True)
     return found
 
@@ -203,18 +212,30 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=4, help="faults of each program")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    if not options.faults.exists():
-        parser.error(f"there is no {options.faults}; `auditcoder faults inject` makes one")
-    sandbox = open_sandbox(read_settings(), print)
+    try:
+        chosen = chosen_of(options.faults, options.each)
+    except AuditCoderError as error:
+        parser.error(f"{error}; {error.advice} [{error.code}]")
+    if not chosen:
+        parser.error(f"{options.faults} has no fault in one part of a program")
+    with closing(open_sandbox(read_settings(), print)) as sandbox:
+        kept = everything(sandbox, chosen, options.rounds)
+    options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+def everything(
+    sandbox: Sandbox, chosen: list[tuple[Solved, Injected]], rounds: int
+) -> dict[str, object]:
+    """Measure single looks of every size, then whole diagnoses; print all, and return it."""
     rows = []
     print(f"{'parts':>6}{'cases':>6}{'checked':>10}{'watched':>10}{'tried':>10}{'ratio':>8}")
     for parts, cases in SIZES:
-        found = measured(sandbox, subject(parts, cases), options.rounds)
+        found = measured(sandbox, subject(parts, cases), rounds)
         ratio = round(found["watched"] / found["checked"], 2)
         rows.append({"parts": parts, "cases": cases, **found, "ratio": ratio})
         shown = "".join(f"{found[name]:>10.1f}" for name in ("checked", "watched", "tried"))
         print(f"{parts:>6}{cases:>6}{shown}{ratio:>8.1f}")
-    diagnoses = all_diagnosed(sandbox, options.faults, options.each)
+    diagnoses = all_diagnosed(sandbox, chosen)
     by_parts = summed_up(diagnoses)
     by_cases = summed_up(diagnoses, "cases")
     (whole,) = summed_up([{**one, "parts": 0} for one in diagnoses])
@@ -228,17 +249,15 @@ def main() -> None:
                 f"{named:>6}{row['failures']:>9}{row['runs']:>6.0f}{row['milliseconds']:>8.0f}"
                 f"{row['questions']:>6.0f}{row['validating']:>11.0f}{row['right']:>7.2f}"
             )
-    kept = {
+    return {
         "versions": {"auditcoder": __version__, "python": platform.python_version()},
         "sandbox": sandbox.kind,
-        "rounds": options.rounds,
+        "rounds": rounds,
         "milliseconds": rows,
         "diagnoses": by_parts,
         "diagnoses by cases": by_cases,
         "all diagnoses": whole,
     }
-    sandbox.close()
-    options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
@@ -98,7 +99,7 @@ def test_faults_are_put_into_runs_of_our_own_that_ended_well(run: Run, tmp_path:
     tables = run("faults", "judge", str(seen), "--json").json["tables"]
     own = next(t for t in tables if t["title"] == "Locators on faults put into our own runs")
     assert [row["cells"][0] for row in own["rows"]][-2:] == ["weighed, nothing tried", "weighed"]
-    assert locating.own_runs(str(store))["run:repaired"].others.keys() == {"S2"}, (
+    assert locating.own_runs(str(store))["run:repaired"].others == {"S2": (BAD_ADD,)}, (
         "what it had before"
     )
 
@@ -170,6 +171,15 @@ def test_two_views_do_not_share_a_file(run: Run, tmp_path: Path) -> None:
     assert "[faults.view]" in said.err
 
 
+def test_spoiled_opinions_do_not_share_a_file_with_others(run: Run, tmp_path: Path) -> None:
+    faults, seen = tmp_path / "f.jsonl", tmp_path / "s.jsonl"
+    faults.write_bytes(b"")
+    spoiled = replace(cases(1, told=1.0)[0], fault="off by one", rooted=True, spoiled=0.4)
+    seen.write_bytes(msgspec.json.encode(spoiled) + b"\n")
+    assert "[faults.view]" in run("faults", "look", faults, seen).err
+    assert run("faults", "look", faults, seen, "--spoiled", "0.4").code == Exit.OK
+
+
 def ids(content: bytes) -> list[str]:
     return [msgspec.json.decode(line, type=Noticed).id for line in content.splitlines()]
 
@@ -181,6 +191,23 @@ def test_what_was_looked_for_in_vain_is_not_studied(tmp_path: Path) -> None:
     assert [case.id for case in locating.read_noticed([path])] == ["0", "1", "2"]
 
 
+def test_who_was_cut_off_while_looking_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    first = cases(1, told=1.0)[0]
+    more = replace(first, runs=7)
+    path.write_bytes(b"".join(msgspec.json.encode(case) + b"\n" for case in (first, more)))
+    assert list(locating.read_noticed([path])) == [more]
+
+
+def test_what_holds_nothing_out_is_said(run: Run, tmp_path: Path) -> None:
+    seen, other = tmp_path / "s.jsonl", tmp_path / "other.jsonl"
+    seen.write_bytes(b"".join(msgspec.json.encode(c) + b"\n" for c in cases(30, told=1.0)))
+    other.write_bytes(b"")
+    said = run("faults", "study", seen, "--held-out", other)
+    assert (said.code, said.out) == (Exit.NOT_FOUND, "")
+    assert "nothing is held out" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -188,6 +215,8 @@ def test_what_was_looked_for_in_vain_is_not_studied(tmp_path: Path) -> None:
         (("study", "missing.jsonl"), "faults.missing"),
         (("study", "empty.jsonl"), "faults.missing"),
         (("study", "other.jsonl"), "faults.unreadable"),
+        (("look", "folder.jsonl", "out.jsonl"), "faults.unreadable"),
+        (("judge", "empty.jsonl"), "faults.missing"),
     ],
 )
 def test_a_file_that_is_not_there_or_something_else_is_said(
@@ -195,6 +224,7 @@ def test_a_file_that_is_not_there_or_something_else_is_said(
 ) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"")
     (tmp_path / "other.jsonl").write_bytes(b'{"a": 1}\n')
+    (tmp_path / "folder.jsonl").mkdir()
     named = [str(tmp_path / a) if a.endswith("jsonl") else a for a in arguments]
     said = run("faults", *named, "--json")
     assert json.loads(said.err)["error"]["code"] == code

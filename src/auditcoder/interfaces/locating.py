@@ -113,10 +113,14 @@ def inject(
             assert published is not None
             works.append(partial(_inject_into_class, opened, published, task))
         found: list[Injected] = []
+        barren = 0
         done = LocalEngine(jobs).each(lambda work: work(), works)
         for number, own in enumerate(done, start=1):
             found += own
+            barren += not own
             tell(number, len(works), False)
+    if barren:
+        say(f"{barren} of {len(works)} works gave no failure: no check passes that could fail")
     found.sort(key=lambda fault: fault.id)
     write_lines(out, found)
     return found
@@ -166,7 +170,7 @@ def look(
     _refuse_unknown(cases, solved)
     published = read_published(data) if real or classes else None
     notes = Notes(out)
-    if any(_otherwise(noticed, view, opinions) for noticed in notes.known.values()):
+    if any(_otherwise(noticed, view, opinions, spoiled) for noticed in notes.known.values()):
         raise RecordUnreadable(
             "faults.view",
             f"{out} holds what was noticed in another view, or with other opinions",
@@ -203,17 +207,19 @@ def _refuse_unknown(cases: Iterable[FaultRecord | Injected], solved: Mapping[str
             )
 
 
-def _otherwise(noticed: Noticed, view: View, opinions: int | None) -> bool:
+def _otherwise(noticed: Noticed, view: View, opinions: int | None, spoiled: float) -> bool:
     """Whether something was looked at in another way than is wanted now."""
-    asked = noticed.swaps is not None and not noticed.fault
-    return noticed.kind != UNSEEN and (
-        noticed.view != view.value or (asked and noticed.opinions != opinions)
-    )
+    if noticed.kind == UNSEEN:
+        return False
+    if noticed.fault:
+        return noticed.rooted and noticed.spoiled != spoiled
+    asked = noticed.swaps is not None
+    return noticed.view != view.value or (asked and noticed.opinions != opinions)
 
 
 def read_faults(path: Path) -> list[FaultRecord] | list[Injected]:
     """Read failures, real or injected; a file holds one kind."""
-    first = path.read_bytes()[:_PEEK] if path.suffix != ".gz" and path.exists() else b""
+    first = path.read_bytes()[:_PEEK] if path.suffix != ".gz" and path.is_file() else b""
     if b'"where"' in first:
         return read_lines(path, Injected)
     return read_lines(path, FaultRecord)
@@ -256,7 +262,7 @@ class _Looker:
         if isinstance(case, Injected):
             opened = partial(_tools, self._sandbox)
             solved = self._solved(case)
-            return noticing.notice_more(opened, solved, case, before, nodes, self._spoiled)
+            return noticing.notice_more(opened, solved, case, before, nodes, before.spoiled)
         assert self._published is not None
         others = self._published.others(case.task_id, case.model)
         tests = self._tests(case)
@@ -309,7 +315,9 @@ class Notes:
 def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
     """Read what was noticed about failures."""
     for path in paths:
-        yield from (n for n in read_lines(path, Noticed) if n.kind != UNSEEN)
+        # Of two lines about one failure the later holds: somebody was cut off while looking.
+        last = {noticed.id: noticed for noticed in read_lines(path, Noticed)}
+        yield from (noticed for noticed in last.values() if noticed.kind != UNSEEN)
 
 
 def made_with(paths: Iterable[Path]) -> Table:
@@ -332,8 +340,20 @@ def held_out(
     paths: Iterable[Path], cases: Sequence[Noticed]
 ) -> tuple[list[Noticed], list[Noticed]]:
     """Part failures into those that are fitted on, and those of some files, which are not."""
-    names = {fault.id for path in paths for fault in read_faults(path)}
-    return [c for c in cases if c.id not in names], [c for c in cases if c.id in names]
+    used = list(cases)
+    unused: list[Noticed] = []
+    for path in paths:
+        names = {fault.id for fault in read_faults(path)}
+        own = [case for case in used if case.id in names]
+        if not own:
+            raise NotFound(
+                "faults.missing",
+                f"none of the failures in {path} was looked at: nothing is held out",
+                "name the file that `faults look` was given, or a part of it",
+            )
+        unused += own
+        used = [case for case in used if case.id not in names]
+    return used, unused
 
 
 def write_weights(path: Path, fitted: FittedFor) -> None:

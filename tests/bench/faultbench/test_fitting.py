@@ -10,6 +10,7 @@ from auditcoder.bench.faultbench.fitting import (
     Learner,
     cross_validated,
     fit_both,
+    judge,
     open_questions,
 )
 from auditcoder.bench.faultbench.gathering import Noticed
@@ -90,6 +91,19 @@ def several(told: float) -> list[Noticed]:
 
 def test_others_are_named_only_above_a_limit_where_few_are_innocent() -> None:
     assert Learner(several(told=1.0)).fit().each < Learner(several(told=0.3)).fit().each
+
+
+def test_where_nothing_tells_about_several_hardly_any_is_named_beside_the_first() -> None:
+    assert Learner(cases(50, told=1.0)).fit().each == 0.95
+
+
+def test_what_is_unfit_says_nothing_of_what_it_was_tried_for() -> None:
+    unfit = Swapped(runs=1, unfit=1)
+    made = [replace(case, swaps={"f": IN_VAIN}, failing=1) for case in cases(60, told=0.6)]
+    fitted = Learner(made).fit()
+    looked = judge(replace(made[0], swaps=None), fitted)
+    assert judge(replace(made[0], swaps={"f": unfit}), fitted).believed == looked.believed
+    assert judge(made[0], fitted).believed != looked.believed
 
 
 def test_what_was_never_seen_has_the_weight_that_it_has_elsewhere() -> None:

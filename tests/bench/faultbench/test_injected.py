@@ -4,15 +4,25 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO, Injected, inject
+from auditcoder.bench.faultbench.injected import (
+    BETWEEN,
+    CHECK,
+    GRAPH,
+    NODE,
+    TWO,
+    Injected,
+    as_it_does,
+    inject,
+)
 from auditcoder.bench.faultbench.injecting import Fault
 from auditcoder.bench.faultbench.material import Solved, from_class, program, programs
 from auditcoder.bench.faultbench.noticing import notice, notice_more
 from auditcoder.bench.faultbench.published import Subject
-from auditcoder.bench.faultbench.staging import stage
+from auditcoder.bench.faultbench.staging import put_together, stage
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.places import AtNode
@@ -228,6 +238,32 @@ class TestInjecting:
         assert told.examples != right.examples
         own = [e for e in workshop.witnessed.values() if e.subject == AtNode(node=node)]
         assert {e.verdict for e in own} == {Verdict.PASSED}
+
+    def test_what_only_raises_promises_nothing_wrong(self, sandbox: Sandbox) -> None:
+        text = TEXT.replace(
+            "example: keep([1, 5], 5) == [1]",
+            "example: keep([9], -1) == []\n    example: keep([1, 5], 5) == [1]",
+        ).replace("    kept = []\n", "    if limit < 0:\n        return []\n    kept = []\n", 1)
+        solved = program("raising", text)
+        workshop = put_together(tools(sandbox), solved)
+        keep = solved.plan.graph.promises["keep"]
+        raising = solved.codes[keep].replace("return []", "raise ValueError", 1)
+        fault = Injected(
+            id="f",
+            solved="raising",
+            where=NODE,
+            faults=("x",),
+            nodes=(keep,),
+            said="",
+            codes={keep: raising},
+        )
+        assert as_it_does(workshop, solved, fault) == ()
+        wrong = replace(fault, codes={keep: raising.replace("number < limit", "number <= limit")})
+        assert [e.result for e in as_it_does(workshop, solved, wrong)] == ["[1, 5]"]
+
+    def test_work_without_anything_to_fail_at_gives_nothing(self, sandbox: Sandbox) -> None:
+        nothing = program("nothing", TEXT.partition("EXAMPLES")[0])
+        assert inject(partial(tools, sandbox), nothing) == []
 
     def test_work_that_does_not_pass_is_not_used(self, sandbox: Sandbox) -> None:
         wrong = program("wrong", TEXT.replace('"12"', '"13"'))

@@ -90,9 +90,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
     path = tmp_path / "faults.jsonl.gz"
-    path.write_bytes(b"plain")
-    with pytest.raises(RecordUnreadable):
-        read_records(path)
+    torn = bytearray(gzip.compress(b"a line of some length\n" * 9))
+    torn[12:20] = b"\xff" * 8
+    for content in (b"plain", bytes(torn), gzip.compress(b"a line\n")[:-9]):
+        path.write_bytes(content)
+        with pytest.raises(RecordUnreadable):
+            read_records(path)
 
 
 def test_a_last_line_that_was_cut_off_can_be_left_out(tmp_path: Path) -> None:

@@ -74,6 +74,15 @@ def test_shuffled_labels_give_chance() -> None:
     assert abs(shuffled - 1 / 3) < 0.12
 
 
+def test_labels_of_interfaces_are_shuffled_like_all_others() -> None:
+    kept = [replace(c, kind="interface", fault="wrong shape") for c in cases(300, told=1.0)]
+    some = [replace(c, id=f"s{c.id}") for c in cases(60, told=1.0, seed=5)]
+    controls = tables([*kept, *some])["controls"]
+    shuffled = cell(controls, "Top-1 with shuffled labels", "share")
+    assert isinstance(shuffled, float)
+    assert shuffled < 0.6, "what still had its label would teach all there is to know"
+
+
 def injected() -> list[Noticed]:
     draw = random.Random(3)
     return [

@@ -53,7 +53,7 @@ def test_several_are_named_only_if_each_is_very_likely() -> None:
     found = answered([belief(S1_1, 0.95), belief(S2_1, 0.85), belief(S1_2, 0.79)])
     assert isinstance(found, Localised)
     assert found.target == AtNodes(nodes=(S1_1, S2_1))
-    assert found.probability == 0.85
+    assert (found.level, found.probability) == (Level.MEDIUM, 0.85), "of both at once"
 
 
 def test_less_likely_is_less_sure() -> None:
@@ -102,11 +102,12 @@ def test_what_was_tried_in_vain_is_lifted_and_then_given_up() -> None:
 
 
 def test_several_that_were_tried_together_are_tried_alone() -> None:
-    likely = [belief(S1_1, 0.95), belief(S2_1, 0.9)]
+    likely = [belief(S1_1, 0.95), belief(S2_1, 0.85)]
     both = AtNodes(nodes=(S1_1, S2_1))
     found = answered(likely, case=CASE._replace(tried=(both,)))
     assert isinstance(found, Localised)
     assert found.target == AtNode(node=S1_1)
+    assert (found.level, found.probability) == (Level.HIGH, 0.95)
 
 
 def test_the_same_parts_in_another_order_are_the_same_attempt() -> None:

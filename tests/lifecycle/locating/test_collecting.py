@@ -27,8 +27,9 @@ from auditcoder.domain.task import (
 from auditcoder.lifecycle.locating import inside
 from auditcoder.lifecycle.locating.collecting import Failing, Look, intervene, look
 from auditcoder.lifecycle.locating.signs import Kind
+from auditcoder.lifecycle.locating.suites import Suite, suite_of
 from auditcoder.lifecycle.locating.swapping import Alternative
-from auditcoder.lifecycle.locating.trials import trial_of, unittests
+from auditcoder.lifecycle.locating.trials import trial_of
 from auditcoder.lifecycle.locating.watching import Promised, Trial
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripts import sandboxed
@@ -462,11 +463,59 @@ class TestTrials:
             "    def test_a(self):\n        self.assertEqual(main('1'), 1)\n"
             "    def test_b(self):\n        self.assertEqual(main('1'), 2)\n"
         )
-        assert unittests(code) == ["T.test_a", "T.test_b"]
+        assert suite_of(code) == Suite(code, ("T.test_a", "T.test_b"))
         seen = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
         assert seen.failed_tests == {"T.test_b"}
         plain = looked(sandbox, GOOD, task(CodeExample(code="assert main('1') == 2"))).seen
         assert plain.failed_tests == {"Examples.test_1"}
+
+    def test_tests_without_unittest_are_driven_as_they_are_judged(self, sandbox: Sandbox) -> None:
+        code = (
+            "LIMIT = 2\n"
+            "def test_right():\n    assert main('1') == 1\n"
+            "def test_wrong(n=1):\n    assert main(str(n)) == LIMIT\n"
+            "def test_with_a_fixture(tmp_path):\n    assert False\n"
+            "class TestPlain:\n    def test_wrong(self):\n        assert main('1') == 2\n"
+            "class Helper:\n    def test_nothing(self):\n        assert False\n"
+        )
+        found = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
+        assert set(found.tests) == {
+            *("TestPlain.test_wrong", "Functions.test_right", "Functions.test_wrong")
+        }
+        assert found.failed_tests == {"TestPlain.test_wrong", "Functions.test_wrong"}
+        assert all(step.test in found.failed_tests for step in found.failing_steps)
+        assert not found.blind
+
+    def test_two_pieces_of_test_code_may_call_their_tests_alike(self, sandbox: Sandbox) -> None:
+        def case(expected: int) -> CodeExample:
+            return CodeExample(
+                code="import unittest\nclass Test(unittest.TestCase):\n"
+                f"    wanted = {expected}\n"
+                "    def test(self):\n        self.assertEqual(main('1'), Test.wanted)\n"
+                f"def test_alike():\n    assert main('1') == {expected}\n"
+            )
+
+        trial = trial_of(task(case(2), case(1)), (case(2), case(1)), GRAPH, passed=[1])
+        assert trial is not None
+        assert trial.passing == {"Test2.test", "Functions2.test_alike"}
+        found = looked(sandbox, GOOD, task(case(2), case(1))).seen
+        assert found.failed_tests == {"Test.test", "Functions.test_alike"}
+
+    def test_files_have_the_folders_that_they_are_in(self, sandbox: Sandbox) -> None:
+        program = "def solve():\n    open('b', 'w').write(open('in/of/a').read())"
+        example = FilesExample(inputs={"in/of/a": "x"}, artefacts={"b": "x"})
+        asked = task(example, form=FilesForm(inputs=("in/of/a",), artefacts=("b",)))
+        assert looked(sandbox, program, asked).seen.passes
+
+    def test_who_fails_beside_its_steps_was_not_seen_to_fail(self, sandbox: Sandbox) -> None:
+        code = (
+            "import unittest\nclass T(unittest.TestCase):\n"
+            "    def test_a(self):\n        self.assertEqual(main('1'), 1)\n"
+            "    def tearDown(self):\n        self.assertEqual(main('1'), 2)\n"
+        )
+        found = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
+        assert not found.passes
+        assert found.blind
 
     def test_one_case_that_never_ends_leaves_the_others_their_time(self, sandbox: Sandbox) -> None:
         slow = GOOD.replace("def main(text):\n", "def main(text):\n    while text == '4': pass\n")

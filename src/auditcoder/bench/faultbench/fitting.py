@@ -172,7 +172,7 @@ class Learner:
             (bool(at_fault[own.argmax()]), (own * (1 - at_fault)).max())
             for own, at_fault in self._chosen(likely, chosen, MULTI)
         ]
-        for each in _LIMITS:
+        for each in _LIMITS if several else ():
             inside = sum(right and innocent < each for right, innocent in several)
             if inside >= _INSIDE * len(several):
                 return each
@@ -268,7 +268,8 @@ def judge(case: Noticed, fitted: Fitted, *, tried: bool = True) -> Judged:
         if node is None:
             break
         asked.append(node)
-        beliefs = weigh(case.signs, tried_signs(case, asked), fitted)
+        if any(known[each].tried for each in asked):  # what is unfit says nothing
+            beliefs = weigh(case.signs, tried_signs(case, asked), fitted)
     chosen = named(beliefs, fitted.each) if fitted != NOBODY else []
     return Judged(
         {belief.node: belief.probability for belief in beliefs},

@@ -30,6 +30,8 @@ from auditcoder.lifecycle.locating.watching import Trial
 from auditcoder.lifecycle.planning import skeleton
 from auditcoder.lifecycle.ports import Sandbox
 
+_SECONDS = 1.0
+"""That one test may take: they take milliseconds, and what takes longer hardly ever ends."""
 MOST_SWAPS = 3
 """Other implementations of one method that are tried, the commonest first."""
 
@@ -146,7 +148,7 @@ def gather(
         counts=counted([set(t.cov) for t in seen_failing], [set(t.cov) for t in seen_passing]),
         runs=1,
         milliseconds=1000 * (time.monotonic() - began),
-        blind=bool(found.seen.loads),
+        blind=found.seen.blind,
         view=view.value,
     )
 
@@ -186,7 +188,7 @@ def _failing(record: FaultRecord, tests: str, view: View) -> tuple[Failing, dict
     readable = class_in(record.skeleton, record.class_name)  # some were published broken
     told = skeleton.contracts(form) if readable else []
     contracts = {f"{record.class_name}.{contract.name}": contract for contract in told}
-    trial = Trial(tests, names, passing=fine)
+    trial = Trial(tests, names, _SECONDS, passing=fine)
     return Failing(record.generated_code, tuple(nodes), trial, contracts), nodes
 
 

@@ -11,10 +11,13 @@ from auditcoder.bench.faultbench.gathering import MOST_SWAPS
 from auditcoder.bench.faultbench.published import Subject
 from auditcoder.bench.faultbench.splicing import class_in, meaning, methods_of
 from auditcoder.domain.binding import Function, parse
-from auditcoder.domain.contract import Contract
+from auditcoder.domain.brief import Brief
+from auditcoder.domain.contract import Contract, sig_match
 from auditcoder.domain.events import Outcome
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.law import ReadBlob
+from auditcoder.domain.ledger import Working
 from auditcoder.domain.task import (
     CallExample,
     ClassForm,
@@ -30,6 +33,7 @@ from auditcoder.domain.task import (
 from auditcoder.domain.trace import Trace
 from auditcoder.lifecycle import drafts
 from auditcoder.lifecycle.forms import root_of
+from auditcoder.lifecycle.locating.outline import does
 from auditcoder.lifecycle.planning import skeleton, sketch
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.shapes import Unfit
@@ -196,18 +200,33 @@ def from_run(trace: Trace, read: ReadBlob) -> Solved | None:
     passed = trace.finish is not None and trace.finish.outcome is Outcome.PASSED
     if not passed or working.graph is None or working.brief is None or working.graph.sole:
         return None
-    present = {node: code.digest for node, code in working.code.items()}
+    plan = Plan(_fulfilled(working), working.graph, trace.planner, trace.granularity, {})
+    codes = {node: read(code.digest).decode() for node, code in working.code.items()}
     before = {
-        node: dict.fromkeys(v.code for v in trace.versions_of(node) if v.code != present[node])
-        for node in present
+        node: _before(working.graph.by_id[node].contract, code, versions)
+        for node, code in codes.items()
+        if (versions := [read(version.code).decode() for version in trace.versions_of(node)])
     }
-    return Solved(
-        f"{_RUN}{trace.run}",
-        replace(trace.task, limits=_LIMITS),
-        Plan(working.brief, working.graph, trace.planner, trace.granularity, {}),
-        {node: read(name).decode() for node, name in present.items()},
-        {node: tuple(read(name).decode() for name in own) for node, own in before.items() if own},
-    )
+    others = {node: texts for node, texts in before.items() if texts}
+    task = replace(trace.task, limits=_LIMITS)
+    return Solved(f"{_RUN}{trace.run}", task, plan, codes, others)
+
+
+def _fulfilled(working: Working) -> Brief:
+    """Return what a run had to do, but for checks that it does not pass or that were dropped."""
+    assert working.brief is not None
+    checks = working.brief.requirements.checks
+    stands = {name for name, s in working.evidence.items() if s.verdict is Verdict.PASSED}
+    kept = tuple(check for check in checks if check.id in stands)
+    requirements = replace(working.brief.requirements, checks=kept)
+    return replace(working.brief, requirements=requirements)
+
+
+def _before(contract: Contract | None, code: str, versions: Iterable[str]) -> tuple[str, ...]:
+    """Return what a node had before that does something else, for the same interface."""
+    found = {does(text): text for text in versions if contract and sig_match(contract, text)}
+    found.pop(does(code), None)
+    return tuple(found.values())[-MOST_SWAPS:]
 
 
 def from_class(name: str, subject: Subject, code: str, others: Iterable[str]) -> Solved | None:

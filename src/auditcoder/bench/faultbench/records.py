@@ -1,6 +1,7 @@
 """A failure with its ground truth, as a line of JSON."""
 
 import gzip
+import zlib
 from pathlib import Path
 from typing import TypeVar
 
@@ -135,7 +136,7 @@ def read_lines(path: Path, kind: type[Line], *, torn: bool = False) -> list[Line
             f"there is no file {path}",
             "make one with `auditcoder faults build` or `auditcoder faults inject`",
         ) from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise RecordUnreadable("faults.unreadable", f"{path} cannot be read: {error}") from error
     if torn:
         content = content[: content.rfind(b"\n") + 1]

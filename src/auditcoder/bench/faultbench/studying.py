@@ -13,7 +13,7 @@ from auditcoder.bench.faultbench.goals import against_goals
 from auditcoder.bench.faultbench.injected import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder.bench.faultbench.locators import PLAIN
 from auditcoder.bench.faultbench.material import of_a_run
-from auditcoder.bench.faultbench.records import MULTI, SINGLE
+from auditcoder.bench.faultbench.records import SINGLE
 from auditcoder.bench.faultbench.scoring import Answer, Beliefs, intervals, score
 from auditcoder.domain.tables import Row, Table
 from auditcoder.lifecycle.locating.believing import CONFIDENT, SURE, FittedFor
@@ -178,8 +178,8 @@ def _by_confidence(name: str, cases: Sequence[Noticed], judged: Sequence[Judged]
 
 def _if_likely(judged: Judged, least: float) -> Answer:
     """Return an answer that is so likely; what rules answer has no probability."""
-    likely = judged.answer and judged.believed.get(judged.answer[0], 0.0) >= least
-    return judged.answer if likely else ()
+    beliefs = [judged.believed.get(node, 0.0) for node in judged.answer]
+    return judged.answer if beliefs and min(beliefs) >= least else ()
 
 
 _MEASURES = {
@@ -210,7 +210,10 @@ def _intervals(name: str, cases: Sequence[Noticed], judged: Sequence[Judged]) ->
             Row(cells=(measure, *map(_round, (found[key], *apart.get(key, (None, None))))))
             for measure, key in _MEASURES.items()
         ),
-        notes=("95 % of 1,000 draws of whole tasks",),
+        notes=(
+            "95 % of 1,000 draws of whole tasks",
+            "Those of calibration errors lie too high: every draw adds chance to each bin.",
+        ),
     )
 
 
@@ -341,7 +344,7 @@ def _drawn(case: Noticed, chance: random.Random) -> tuple[str, ...]:
     """Draw as many parts at random as are at fault."""
     nodes = sorted(case.signs)
     many = min(len(case.truth), len(nodes))
-    return tuple(chance.sample(nodes, many)) if case.kind in {SINGLE, MULTI} else case.truth
+    return tuple(chance.sample(nodes, many))
 
 
 def _share(right: float, of: int) -> float | None:

@@ -17,7 +17,7 @@ from auditcoder.bench.faultbench.records import (
 from auditcoder.domain.execution import Bounds, Ending, Execution, Outcome, RunFiles
 from auditcoder.lifecycle.ports import Sandbox
 
-_SECONDS = 3.0
+_SECONDS = 1.0
 """Of processor time that one test may take; three times as long by the clock."""
 _START = 10.0
 _MEMORY = 2 << 30

@@ -32,12 +32,15 @@ def answer(
     if target is None:
         named = " and ".join(belief.node for belief in chosen)
         return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
-    level = next(level for least, level in _LEVELS if first.probability >= least)
+    # Of several that are named all must be at fault, which is as likely as the least of them.
+    several = isinstance(target, AtNodes)
+    likely = min(b.probability for b in chosen) if several else first.probability
+    level = next(level for least, level in _LEVELS if likely >= least)
     why = "; ".join([*map(_told, chosen), *map(_beside, others[:1]), *_settling(case, beliefs)])
     nodes = [NodeId(belief.node) for belief in chosen]
     clues = [known[n][0] for n in nodes for known in (case.looked, case.swapped) if n in known]
     found = localised(case, target, RULE, level, (*seqs, *clues), why)
-    return replace(found, probability=round(min(b.probability for b in chosen), 4))
+    return replace(found, probability=round(likely, 4))
 
 
 def untried(case: Case, nodes: Sequence[NodeId]) -> Target | None:

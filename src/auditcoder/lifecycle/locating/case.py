@@ -154,7 +154,8 @@ def localised(
 def retargeted(case: Case, diagnosis: Localised, target: Target, why: str) -> Localised:
     """Return the diagnosis on the same evidence for another target, and those who wrote that."""
     explained = f"{diagnosis.explanation}; {why}"
-    return localised(case, target, diagnosis.rule, diagnosis.level, diagnosis.evidence, explained)
+    found = localised(case, target, diagnosis.rule, diagnosis.level, diagnosis.evidence, explained)
+    return msgspec.structs.replace(found, probability=diagnosis.probability)
 
 
 def weight(evidence: Evidence) -> tuple[int, str]:

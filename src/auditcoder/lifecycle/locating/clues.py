@@ -270,7 +270,7 @@ def _clue_of(
         place=calls[0] if calls else None,
         runs=runs,
         passes=flaky,
-        blind=bool(found.seen.loads) or (found.seen.passes and not flaky),
+        blind=found.seen.blind and not flaky,
     )
 
 

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import resources
+from pathlib import PurePosixPath
 
 from auditcoder.domain.binding import parsed
 from auditcoder.domain.contract import Contract
@@ -23,6 +24,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
+from auditcoder.lifecycle.locating.suites import suite_of
 from auditcoder.lifecycle.locating.watching import Promised, Trial
 from auditcoder.lifecycle.validating.program import bounds
 
@@ -42,11 +44,13 @@ def trial_of(
     groups: list[str] = []
     tests: dict[str, bool] = {}
     grouped: dict[str, bool] = {}
+    taken = {_GROUP}
     for place, example in enumerate(examples):
-        named = unittests(example.code) if isinstance(example, CodeExample) else []
-        if isinstance(example, CodeExample) and named:
-            groups.append(example.code)
-            tests |= dict.fromkeys(named, place in passed)
+        suite = suite_of(example.code, taken) if isinstance(example, CodeExample) else None
+        if suite:
+            groups.append(suite.code)
+            tests |= dict.fromkeys(suite.tests, place in passed)
+            taken |= {test.partition(".")[0] for test in suite.tests}
         else:
             bodies.append(_body(task, example))
             grouped[f"{_GROUP}.test_{len(bodies)}"] = place in passed
@@ -74,18 +78,6 @@ def own_examples(contract: Contract) -> Trial | None:
         return None
     tests = tuple(f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1))
     return Trial(driver="\n\n".join([_comparing(), _grouped(bodies)]), tests=tests)
-
-
-def unittests(code: str) -> list[str]:
-    """Return the tests of the unittest classes in a piece of code, as `Class.method`."""
-    tree = parsed(code)
-    return [
-        f"{group.name}.{part.name}"
-        for group in (tree.body if tree else ())
-        if isinstance(group, ast.ClassDef)
-        for part in group.body
-        if isinstance(part, ast.FunctionDef) and part.name.startswith("test")
-    ]
 
 
 def promised(graph: TaskGraph, form: Form) -> dict[str, Promised]:
@@ -131,7 +123,7 @@ def _body(task: Task, example: Example) -> str:
         case FilesExample(inputs=inputs, artefacts=artefacts):
             return "\n".join(
                 [
-                    *(f"open({name!r}, 'w').write({text!r})" for name, text in inputs.items()),
+                    *(_put(name, text) for name, text in inputs.items()),
                     "solve()",
                     *(
                         _same("output", f"{text!r}, open({name!r}).read()")
@@ -141,6 +133,13 @@ def _body(task: Task, example: Example) -> str:
             )
         case CodeExample(code=code):
             return code
+
+
+def _put(name: str, text: str) -> str:
+    """Write that a file is put where the program looks for it, with its folder."""
+    folder = str(PurePosixPath(name).parent)
+    made = f"__import__('os').makedirs({folder!r}, exist_ok=True)\n" if folder != "." else ""
+    return f"{made}open({name!r}, 'w').write({text!r})"
 
 
 def _called(function: str, example: CallExample) -> str:

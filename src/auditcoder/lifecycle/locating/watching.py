@@ -135,6 +135,11 @@ class Observation(Value):
         """Whether everything went well."""
         return not self.loads and not self.failed_tests
 
+    @property
+    def blind(self) -> bool:
+        """Whether nobody saw it fail: it is gone before its checks, or fails beside their steps."""
+        return bool(self.loads) or not self.failing_steps
+
     def forgiving(self, tests: Iterable[str]) -> "Observation":
         """Return it with nothing said by these tests: they pass where nobody looks."""
         return replace(self, unsure=frozenset(tests)) if tests else self

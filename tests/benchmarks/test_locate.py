@@ -1,0 +1,32 @@
+"""What a diagnosis takes: what cannot be measured is said before anything is."""
+
+import sys
+from pathlib import Path
+
+import locate
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "faults.missing"),
+        (b'{"id": 1}\n', "faults.unreadable"),
+        (b"", "no fault in one part"),
+    ],
+)
+def test_a_file_without_faults_of_programs_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes | None,
+    said: str,
+) -> None:
+    faults, out = tmp_path / "f.jsonl", tmp_path / "out.json"
+    if content is not None:
+        faults.write_bytes(content)
+    monkeypatch.setattr(sys, "argv", ["locate.py", str(faults), "--out", str(out)])
+    with pytest.raises(SystemExit):
+        locate.main()
+    assert said in capsys.readouterr().err
+    assert not out.exists()
