@@ -2,15 +2,15 @@
 
     auditcoder bench run --locator paper-rules --fallback --store rules.db SUITE
     auditcoder bench run --locator weighed --fallback --recall rules.db --store weighed.db SUITE
-    python benchmarks/repair.py rules.db weighed.db [--out FILE]
+    python benchmarks/repair.py rules.db weighed.db [--anew anew.db] [--out FILE]
 
 `--recall` makes the pairs: what a model was asked in the first store is not asked again in the
 second, so both go on from the very same failing program. Runs are paired by their ids; those that
 failed at first in every store are counted. Where the cause is known, `faults repair FAULTS` stands
 in place of `bench run SUITE`, and `--faults FAULTS` says here what it is.
 
-A third store of `--locator traceback --fallback` says what it takes to plan and write everything
-anew on the same runs: a traceback supports no boundary where an answer is merely wrong.
+`--anew` names a store of `--locator traceback --fallback`: what it takes to plan and write all of it
+anew on the same runs, since a traceback supports no boundary where an answer is merely wrong.
 """
 
 import argparse
@@ -174,10 +174,13 @@ def paired(arms: Mapping[str, Mapping[RunId, Repaired]]) -> tuple[list[RunId], i
 
 
 def compared(
-    arms: Mapping[str, Mapping[RunId, Repaired]], truth: Mapping[str, set[str]]
+    arms: Mapping[str, Mapping[RunId, Repaired]],
+    truth: Mapping[str, set[str]],
+    anew: Mapping[RunId, Repaired] | None = None,
 ) -> Iterable[Table]:
     """Put the locators side by side on the runs that all of them have."""
     common, apart = paired(arms)
+    fallen = [run for run in common if anew and run in anew and _fell_back(anew[run])]
     any_arm = next(iter(arms.values()))
     several = [run for run in common if any_arm[run].parts > _ONE]
     suites = {suite: list(runs) for suite, runs in groupby(common, key=_suite)}
@@ -187,6 +190,12 @@ def compared(
         for title, runs in groups.items()
         for locator, own in arms.items()
     ]
+    if anew and fallen:
+        beside = {**arms, "none: planned anew": anew}
+        rows += [
+            line("planned anew, too", locator, [own[run] for run in fallen], truth)
+            for locator, own in beside.items()
+        ]
     yield Table(
         name="repair-by-locator",
         title="The same failing runs, repaired as each locator says",
@@ -209,12 +218,15 @@ def compared(
         notes=("p: exact McNemar, two-sided",),
     )
     if {WEIGHED, RULES} <= set(arms):
-        yield goals({name: [own[run] for run in common] for name, own in arms.items()})
+        default, rules = ([arms[name][run] for run in common] for name in (WEIGHED, RULES))
+        beside_it = [(anew[run], arms[WEIGHED][run]) for run in fallen] if anew else []
+        yield goals(default, rules, beside_it)
     made = {
         RunId(f"{locator}.{run}"): own[run].manifest
         for locator, own in arms.items()
         for run in common
     }
+    made |= {RunId(f"anew.{run}"): anew[run].manifest for run in fallen} if anew else {}
     yield manifests_table(made)
 
 
@@ -222,12 +234,19 @@ def _suite(run: RunId) -> str:
     return run.partition(".")[0]
 
 
-def goals(arms: Mapping[str, Sequence[Repaired]]) -> Table:
-    """Say by how much the default locator reaches or misses what is wanted of its repairs."""
-    mine, rules = arms[WEIGHED], arms[RULES]
+def goals(
+    mine: Sequence[Repaired],
+    rules: Sequence[Repaired],
+    beside_it: Sequence[tuple[Repaired, Repaired]],
+) -> Table:
+    """Say by how much the default locator reaches or misses what is wanted of its repairs.
+
+    `beside_it` are runs that were planned anew, each with what came of it by the default locator.
+    """
     found, theirs = (summarise(one.facts for one in own) for own in (mine, rules))
     success, to_reach = found.localised_repair_success.rate, theirs.localised_repair_success.rate
-    anew, instead = beside_fallback(arms)
+    located = [(one, other) for one, other in beside_it if other.facts.boundary is not None]
+    anew, instead = (_mean([_spent(pair[side]) for pair in located]) for side in (0, 1))
     wanted: list[tuple[str, float | None, float | None, bool]] = [
         ("located", _LOCATED, found.localisation_coverage.rate, False),
         ("repaired where located, beside the rules", to_reach, success, False),
@@ -244,7 +263,7 @@ def goals(arms: Mapping[str, Sequence[Repaired]]) -> Table:
         ),
         notes=(
             "Below nought: missed by so much. Of tokens, fewer are better.",
-            "Tokens: those of diagnosis and repair, of runs that were planned anew in some store.",
+            f"Tokens: of diagnosis and repair, of {len(located)} runs that were planned anew, too.",
         ),
     )
 
@@ -253,16 +272,6 @@ def _beyond(goal: float | None, got: float | None, *, at_most: bool) -> float | 
     if goal is None or got is None:
         return None
     return goal - got if at_most else got - goal
-
-
-def beside_fallback(arms: Mapping[str, Sequence[Repaired]]) -> tuple[float | None, float | None]:
-    """Return what planning anew took a run, and what the default locator's repair took of those."""
-    pairs = [
-        (_spent(anew[0]), _spent(mine))
-        for mine, *own in zip(arms[WEIGHED], *arms.values(), strict=True)
-        if mine.facts.boundary is not None and (anew := [one for one in own if _fell_back(one)])
-    ]
-    return _mean([anew for anew, _ in pairs]), _mean([mine for _, mine in pairs])
 
 
 def _fell_back(one: Repaired) -> bool:
@@ -284,11 +293,13 @@ def main() -> int:
     """Read the stores, compare, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("stores", type=Path, nargs="+")
+    parser.add_argument("--anew", type=Path, help="a store of runs that were planned anew")
     parser.add_argument("--faults", type=Path)
     parser.add_argument("--out", type=Path, help="also write it as JSON")
     options = parser.parse_args()
     try:
         arms = [arm(path) for path in options.stores]
+        anew = arm(options.anew)[1] if options.anew else None
         faults = read_lines(options.faults, Injected) if options.faults else []
     except AuditCoderError as error:
         parser.error(f"{error} [{error.code}]")
@@ -297,7 +308,7 @@ def main() -> int:
     if not paired(dict(arms))[0]:
         parser.error("these stores have no failing run in common")
     truth = {str(run_of(fault)): {str(node) for node in fault.nodes} for fault in faults}
-    tables = list(compared(dict(arms), truth))
+    tables = list(compared(dict(arms), truth, anew))
     print(written.as_text(tables))
     if options.out:
         options.out.write_text(written.as_json(tables), encoding="utf-8")

@@ -84,12 +84,15 @@ def test_suites_stand_apart_and_goals_are_told_by_how_much_they_are_missed(
     locators = (WhichLocator.PAPER_RULES, WhichLocator.WEIGHED, WhichLocator.TRACEBACK)
     for path, locator in zip(paths, locators, strict=True):
         solve(sandbox, path, locator, BAD_ADD, names=("one.fails", "two.passes", "two.apart"))
-    arms = dict(repair.arm(path) for path in paths)
-    by_locator, _, goals, _ = repair.compared(arms, {})
+    *two, (_, anew) = (repair.arm(path) for path in paths)
+    del anew[RunId("two.apart")]
+    by_locator, _, goals, _ = repair.compared(dict(two), {}, anew)
     weighed = [row for row in rows(by_locator) if row["locator"] == "weighed"]
     assert [(row["runs of"], row["runs"]) for row in weighed] == [
-        *(("all", 2), ("one", 1), ("two", 1), ("several parts", 2))
+        *(("all", 2), ("one", 1), ("two", 1), ("several parts", 2), ("planned anew, too", 1))
     ]
+    assert rows(by_locator)[-1]["locator"] == "none: planned anew"
+    assert rows(by_locator)[-1]["a fallback attempt"] > 0
     found = {row["measure"]: (row["goal"], row["found"]) for row in rows(goals)}
     assert found["located"] == (0.8, 1.0)
     anew, instead = found["tokens of a run with a boundary, beside planning it anew"]
