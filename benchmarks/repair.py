@@ -9,7 +9,7 @@ second, so both go on from the very same failing program. Runs are paired by the
 failed at first in every store are counted. Where the cause is known, `faults repair FAULTS` stands
 in place of `bench run SUITE`, and `--faults FAULTS` says here what it is.
 
-`--anew` names a store of `--locator traceback --fallback`: what it takes to plan and write all of it
+`--anew` names a store of `--locator traceback --fallback`: what it takes to plan and write it all
 anew on the same runs, since a traceback supports no boundary where an answer is merely wrong.
 """
 
