@@ -1,4 +1,4 @@
-"""What faults are put into: solved programs and classes, with plan, code and second opinions."""
+"""What faults are put into: solved programs, classes and runs, with plan, code and opinions."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping

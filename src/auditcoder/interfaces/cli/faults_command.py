@@ -108,9 +108,9 @@ def _look(options: Namespace) -> int:
 
 def _study(options: Namespace) -> int:
     cases = _noticed(options)
+    used, unused = held_out(map(Path, options.held_out), cases)  # wrong names are told at once
     tables = study(cases)
     if options.weights or options.held_out:
-        used, unused = held_out(map(Path, options.held_out), cases)
         fitted = fit_both(used)
         if options.weights:
             write_weights(Path(options.weights), fitted)
