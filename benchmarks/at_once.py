@@ -1,10 +1,10 @@
-"""What runs gain by sharing the embedded model: one request at a time, and several at once.
+"""Measures the throughput of the embedded model with one request at a time and with several.
 
     python benchmarks/at_once.py [--at-once 4] [--rounds 2] [--out FILE]
 
-The same requests, of different texts, are put to a model with one place and to one with several,
-in turn, each in a process of its own. Tokens a second count prompts that are read as well as
-answers that are written only as time; the ratio is what counts.
+The same requests go to a model with one slot and to a model with several slots, in turn, each in
+a process of its own. Tokens per second count completion tokens over the whole time, prompt
+processing included. The ratio is the result; absolute speeds depend on the machine.
 """
 
 import argparse
@@ -39,7 +39,7 @@ THINGS = (
 
 
 def measure(at_once: int) -> float:
-    """Return tokens written a second, over all requests."""
+    """Return completion tokens per second over all requests."""
     path = weights.pull(weights.QWEN, weights.folder(), lambda _: None)
     model = EmbeddedModel(path, at_once=at_once)
 
@@ -59,7 +59,7 @@ def measure(at_once: int) -> float:
 
 
 def main() -> None:
-    """Measure, print, and keep."""
+    """Measure, print and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--at-once", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=2)

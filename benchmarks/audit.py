@@ -1,13 +1,13 @@
-"""How long it takes to audit many records, and how much memory.
+"""Measures time and memory of computing metrics over many records.
 
     python benchmarks/audit.py [--sizes 10000 100000] [--out FILE]
 
-For each size a fresh process folds so many records, counts the facts and the bill of each, and
-sums both up as they come. The records are three dozen small ones of every kind (passed at first,
-repaired, rolled back, fallen back, abstained, left open), gone through again and again, so what
-is measured is folding and counting, not reading from a disk. The goals: time a record grows by at
-most a fifth from the smallest size to the largest, and peak memory not at all. Times are the
-process's own, since others may be at work on the machine; ratios are what counts.
+For each size a fresh process folds that many records, computes the facts and the bill of each, and
+aggregates both incrementally. The records are three dozen small ones of every kind (passed at
+first, repaired, rolled back, fallen back, abstained, left open), repeated, so that folding and
+counting are measured and not the disk. The goals: time per record grows by at most a fifth from
+the smallest size to the largest, and peak memory does not grow. Times are processor time of the
+process, since other programs may run; the ratios are the result.
 """
 
 import argparse
@@ -31,36 +31,37 @@ from auditcoder.domain.events import (
     GraphCommitted,
     Located,
     Manifest,
-    Outcome,
     ReplyRecorded,
     RunFinished,
+    RunOutcome,
 )
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.judgement import Judgement
-from auditcoder.domain.law import ReadBlob
-from auditcoder.domain.places import AtNode, AtProgram, Subject
+from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import TransactionKind
+from auditcoder.domain.targets import AtNode, AtProgram, Subject
 from auditcoder.domain.task import ProgramForm, Task
 from auditcoder.domain.trace import Trace, fold
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.metrics.audit import Tally, facts
-from auditcoder.metrics.cost import CostTally, bill
+from auditcoder.metrics.audit_metrics import Tally
+from auditcoder.metrics.cost_metrics import CostTally, bill
+from auditcoder.metrics.run_facts import collect_facts
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
 RECORDS = 36
 ENDINGS = ("passed", "repaired", "rolled back", "fallback", "abstained", "open")
 GROWTH = 1.2
-"""How much longer a record may take at the largest size than at the smallest."""
+"""Maximum growth of the time per record from the smallest size to the largest."""
 FLAT = 2.0
-"""How many MiB the peak may differ by: what an allocator does by itself."""
+"""Maximum difference of peak memory in MiB, to allow for allocator noise."""
 
 
 class Kept(NamedTuple):
-    """One record, and a judge's word on it."""
+    """One record and its judgement."""
 
     bodies: list[bytes]
     judgement: Judgement
@@ -105,14 +106,14 @@ def _graph(ids: list[NodeId]) -> TaskGraph:
         Node(
             id=leaf,
             goal=f"Part {leaf}",
-            kind=Kind.MATH,
+            kind=NodeKind.MATH,
             parent=ROOT,
             inputs=(Slot(name="x", type="int", source=FromTask()),),
             contract=Contract(name=f"part_{leaf}", params=(Param(name="x", type="int"),)),
         )
         for leaf in ids
     )
-    root = Node(id=ROOT, goal="All of it", kind=Kind.ORCHESTRATION, dependencies=tuple(ids))
+    root = Node(id=ROOT, goal="All of it", kind=NodeKind.ORCHESTRATION, dependencies=tuple(ids))
     return TaskGraph(nodes=(root, *nodes), order=tuple(ids))
 
 
@@ -173,7 +174,7 @@ def _mend(recorder: Recorder, leaf: NodeId, ending: str, n: int) -> None:
     if ending == "abstained":
         program = recorder.ledger.working.assembly
         assert program is not None
-        recorder.record(RunFinished(outcome=Outcome.ABSTAINED, program=program.program))
+        recorder.record(RunFinished(outcome=RunOutcome.ABSTAINED, program=program.program))
         return
     fallback = ending == "fallback"
     recorder.open_transaction(TransactionKind.FALLBACK if fallback else TransactionKind.BOUNDED)
@@ -201,7 +202,7 @@ def measure(size: int) -> dict[str, float]:
     before = time.process_time()
     for trace, judgement in audited(known, read, size):
         folded = time.process_time()
-        tally.add(facts(trace, read, intact=True, judgement=judgement))
+        tally.add(collect_facts(trace, read, intact=True, judgement=judgement))
         cost.add(bill(trace))
         after = time.process_time()
         folding, counting, before = folding + folded - before, counting + after - folded, after
@@ -219,13 +220,13 @@ def measure(size: int) -> dict[str, float]:
 
 
 def audited(known: list[Kept], read: ReadBlob, size: int) -> Iterator[tuple[Trace, Judgement]]:
-    """Fold the records, over and over."""
+    """Fold the records repeatedly."""
     for kept in islice(cycle(known), size):
         yield fold(kept.bodies, read), kept.judgement
 
 
 def _status(field: str) -> str:
-    """The kernel's word on this process, because `getrusage` carries a parent's peak over."""
+    """Read peak memory from the kernel, because `getrusage` inherits the parent's peak."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return status.split(f"{field}:")[1].split()[0]
 

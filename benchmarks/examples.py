@@ -1,8 +1,8 @@
-"""Solves the twelve shipped example tasks on the embedded model and writes what came of it.
+"""Solves the twelve shipped example tasks on the embedded model and writes the results.
 
     python benchmarks/examples.py [--store examples.db]
 
-It goes on where it was stopped. The table is `examples/tasks/RESULTS.md`; the figures and the
+It resumes where it was stopped. The table is `examples/tasks/RESULTS.md`; the figures and the
 manifest are in `results/examples.json`. Each run also says how much of its time was spent neither
 in the model nor in the sandbox.
 """
@@ -20,20 +20,20 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.values import RunId
-from auditcoder.interfaces.opening import open_model, open_sandbox
+from auditcoder.interfaces.factories import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.tasks import read_task_source
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.workshop import Options
-from auditcoder.methods.solving import Tools, finished, replay, resume, solution, start
-from auditcoder.metrics import records
+from auditcoder.interfaces.task_sources import read_task_source
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.runs import RunResources, finished, replay, resume, solution, start
+from auditcoder.metrics import trace_metrics
 
 HERE = Path(__file__).parent
 TASKS = HERE.parent / "examples" / "tasks"
 RESULTS = HERE / "results" / "examples.json"
 
 INTRODUCTION = """\
-# What came of the examples
+# Results of the examples
 
 Each task once, on the embedded model, with the default options (`benchmarks/examples.py`).
 `passed`: every example given with the task comes out right. `abstained`: the evidence supported no
@@ -42,7 +42,7 @@ boundary, or no longer did. `failed`: the repairs ran out. Every record verifies
 
 
 def main() -> None:
-    """Run what is not run yet, then write the table."""
+    """Run the tasks without a finished run, then write the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--store", type=Path, default=Path("examples.db"))
     options = parser.parse_args()
@@ -50,7 +50,7 @@ def main() -> None:
     store = SqliteStore(options.store)
     sandbox = TimedSandbox(open_sandbox(settings, print))
     model = TimedModel(open_model("embedded", settings, print))
-    tools = Tools(store, model, sandbox)
+    tools = RunResources(store, model, sandbox)
     overhead = _kept_overhead()
     known = set(store.runs())
     for path in sorted(TASKS.glob("*.md")):
@@ -93,7 +93,7 @@ def _row(
 ) -> dict[str, Any]:
     found = solution(store, run)
     trace = found.trace
-    used = records.spent(trace).total
+    used = trace_metrics.spent(trace).total
     again = replay(store, run, sandbox)
     assert trace.working.graph is not None
     return {

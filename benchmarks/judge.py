@@ -1,21 +1,21 @@
-"""How many tests a second this judge judges, beside the checkers of EvalPlus and of APPS.
+"""Compares the speed of the judge with the checkers of EvalPlus and of APPS.
 
     python benchmarks/judge.py --data FOLDER --apps-checker PATH/eval/testing_util.py
         [--rounds 5] [--problems 40] [--out FILE]
 
-Both sides judge the same programs on the same inputs, in turn, so that a noisy machine is noisy
-for both. A judged test is one input whose result was compared with the expected one. Ours runs
-with every wall up; the others are called as their own evaluators call them:
+Both judge the same programs on the same inputs, in turn, so that machine noise affects both. A
+judged test is one input whose result was compared with the expected one. Ours runs fully isolated;
+the others are called as their own evaluators call them:
 
 - EvalPlus (`pip install evalplus`): `check_correctness`, which forks once for HumanEval's own
-  inputs and once for the others. Its dataset is not fetched: inputs and results are taken out of
-  the very test code that our judge runs. Both sides stop at a program's first failure, so tests
+  inputs and once for the others. Its dataset is not downloaded: inputs and results are taken from
+  the test code that our judge runs. Both sides stop at a program's first failure, so tests
   are counted with references only, which pass; wrong programs are counted as programs.
 - APPS (`git clone https://github.com/hendrycks/apps`, then `--apps-checker
   apps/eval/testing_util.py`): `run_test` in a process with a manager for each program, as
   `test_one_solution.py` has it. Both sides run every case of wrong programs, too.
 
-Verdicts are compared, and where they differ it is said: a fast checker that is wrong is no use.
+Verdicts are compared, and differences are reported.
 """
 
 import argparse
@@ -42,58 +42,58 @@ from typing import Any, NamedTuple
 from judged_programs import PAIRS
 
 from auditcoder import __version__
-from auditcoder.adapters.sandboxes.local import LocalSandbox
-from auditcoder.bench.judging import judge, resolved
-from auditcoder.bench.problem import Problem, StdioTests
-from auditcoder.bench.suite import Suite
-from auditcoder.bench.suites import apps
-from auditcoder.bench.suites.humaneval import FORTY, HUMANEVAL, HUMANEVAL_PLUS
-from auditcoder.interfaces.benching import files_of, problems_of
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder_bench.experiments import files_of, problems_of
+from auditcoder_bench.judge import judge, resolved
+from auditcoder_bench.problem import Problem, StdioTests
+from auditcoder_bench.suites import apps
+from auditcoder_bench.suites.humaneval import FORTY, HUMANEVAL, HUMANEVAL_PLUS
+from auditcoder_bench.suites.suite import Suite
 
 RESULTS = Path(__file__).parent / "results" / "judge.json"
 GOAL = 3.0
 WRONG_EVERY = 4
-"""Of how many problems one also has a wrong program."""
+"""Number of problems that also have a wrong program."""
 APPS_SECONDS = 10
-"""What the upstream evaluator allows a program in all; it waits one second more."""
+"""Total time limit of the upstream evaluator, which waits one second more."""
 
 Verdicts = tuple[bool, ...]
 
 
 class Program(NamedTuple):
-    """A program, and what judging it counts for."""
+    """A program and the number of units that judging it counts as."""
 
     problem: Problem
     label: str
     source: str
     passes: int
-    """How many verdicts on it are good ones, as far as we know."""
+    """Expected number of passing verdicts."""
     counts: int
-    """How many tests or programs one judging of it is."""
+    """Number of tests or programs that one judging of it counts as."""
     given: Any
-    """What the other checker wants to know of the problem."""
+    """The problem in the form that the other checker needs."""
 
 
 class Comparison(NamedTuple):
-    """Programs, and the other checker for them."""
+    """Programs and the other checker for them."""
 
     name: str
     unit: str
     programs: list[Program]
     packages: tuple[str, ...]
-    """What programs may import in our sandbox."""
+    """Packages that programs may import in our sandbox."""
     ours: Callable[[LocalSandbox, Program], Verdicts]
     theirs: Callable[[Program], Verdicts]
 
 
 class Round(NamedTuple):
-    """What one side needed to judge all programs once, and what it said."""
+    """Time and verdicts of one side for judging all programs once."""
 
     start: float
     seconds: float
     all_cores: float
     verdicts: list[list[Verdicts]]
-    """Those of one thread, and those of all cores."""
+    """Verdicts with one thread, and with all cores."""
 
 
 def evalplus_comparisons(data: Path | None, most: int) -> list[Comparison]:
@@ -149,7 +149,7 @@ def _given(row: dict[str, Any], own: int) -> dict[str, Any]:
 
 
 def _assigned(code: str, name: str) -> list[Any]:
-    """Return the list that test code gives to `name`."""
+    """Return the list that test code assigns to `name`."""
     for statement in ast.walk(ast.parse(code)):
         match statement:
             case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
@@ -186,7 +186,7 @@ def apps_comparison(data: Path | None) -> Comparison:
 
 
 def load_apps_checker(path: Path) -> list[str]:
-    """Import the checker, and return what has to be said about that."""
+    """Import the checker and return notes about how it was imported."""
     notes = []
     if importlib.util.find_spec("pyext") is None:
         sys.modules["pyext"] = _pyext()
@@ -201,7 +201,7 @@ def load_apps_checker(path: Path) -> list[str]:
 
 
 def _pyext() -> ModuleType:
-    """Stand in for a package that no longer installs."""
+    """Replace a package that can no longer be installed."""
 
     class RuntimeModule:
         @staticmethod
@@ -267,7 +267,7 @@ def their_round(comparison: Comparison, cores: int) -> Round:
 
 
 _held: dict[str, Comparison] = {}
-"""What the pool's processes find in their memory, instead of having it sent to them."""
+"""Data that the pool's processes inherit instead of receiving it through pickling."""
 
 
 def _places(comparison: Comparison) -> Iterable[tuple[str, int]]:
@@ -286,7 +286,7 @@ def _timed(work: Callable[[], list[Verdicts]]) -> tuple[float, list[Verdicts]]:
 
 
 def measure(comparison: Comparison, rounds: int, cores: int) -> dict[str, Any]:
-    """Let both judge in turn, each going first as often as the other."""
+    """Let both judge in turn, each going first equally often."""
     _held[comparison.name] = comparison
     ours, theirs = [], []
     for number in range(rounds):
@@ -322,7 +322,7 @@ def measure(comparison: Comparison, rounds: int, cores: int) -> dict[str, Any]:
 def _rates(
     total: int, ours: list[Round], theirs: list[Round], seconds: Callable[[Round], float]
 ) -> dict[str, Any]:
-    """Count a second's work; the ratio is the median of those of the rounds."""
+    """Compute rates per second; the ratio is the median over the rounds."""
     our_rates = [total / seconds(r) for r in ours]
     their_rates = [total / seconds(r) for r in theirs]
     return {
@@ -348,7 +348,7 @@ def _disagreements(
 
 
 def _unexpected(comparison: Comparison, ours: list[Round], theirs: list[Round]) -> list[str]:
-    """Name programs that passed more or less than they do: out of time, they are not all run."""
+    """Name programs with an unexpected number of passing tests, for example after a timeout."""
     return sorted(
         {
             f"{program.label}, {side}"
@@ -365,7 +365,7 @@ def _judgings(rounds: list[Round]) -> list[list[Verdicts]]:
 
 
 def show(row: dict[str, Any]) -> None:
-    """Print what one comparison found."""
+    """Print the result of one comparison."""
     print(f"\n{row['name']}: {row['programs']} programs, {row['judged_in_a_round']} {row['unit']}")
     for name, rates in row["rates"].items():
         print(
@@ -380,7 +380,7 @@ def show(row: dict[str, Any]) -> None:
 
 
 def compare_all(options: argparse.Namespace, cores: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """Compare with each checker that is here, and say which is not."""
+    """Compare with each installed checker and report missing ones."""
     rows, notes = [], []
     # APPS' checker goes first: it forks this process, which is small until EvalPlus is imported.
     if options.apps_checker:
@@ -402,7 +402,7 @@ def compare_all(options: argparse.Namespace, cores: int) -> tuple[list[dict[str,
 
 
 def main() -> None:
-    """Measure, print, and keep."""
+    """Measure, print and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with local copies of the suites")
     parser.add_argument("--apps-checker", type=Path, help="upstream's eval/testing_util.py")

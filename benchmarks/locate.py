@@ -1,16 +1,15 @@
-"""What it costs to watch a program fail, and how that grows with its parts and its cases.
+"""Measures the cost of tracing a failing program and of a whole diagnosis.
 
     auditcoder faults inject programs.jsonl
     python benchmarks/locate.py programs.jsonl [--rounds 5] [--out FILE]
 
-A chain of functions, the last of them wrong, is put through failing cases: once as they are
-checked, once watched, and once with another implementation in one part's place. All three take
-turns in one process and one sandbox, so that what else the machine does falls on all of them.
-What counts is the ratio to the plain check, and how it grows.
+A chain of functions, the last of them wrong, runs through failing cases: checked, traced, and with
+another implementation of one part. All three take turns in one process and one sandbox, so that
+machine noise affects all of them. The result is the ratio to the plain check and its growth.
 
-Then whole diagnoses, as `solve` makes them: of programs of several parts with a fault put in, where
-second opinions come from implementations that somebody else wrote, at no time at all. What is
-counted are runs of the sandbox, milliseconds and questions, beside what validating took.
+Then whole diagnoses, as `solve` makes them, of programs of several parts with an injected fault.
+Second opinions come from stored implementations, so model time is not included. Counted are sandbox
+runs, milliseconds and model requests, beside the time of validation.
 """
 
 import argparse
@@ -26,43 +25,44 @@ from typing import NamedTuple
 
 from auditcoder import __version__
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.faultbench.injected import BETWEEN, NODE, Injected
-from auditcoder.bench.faultbench.material import Solved, programs
-from auditcoder.bench.faultbench.mending import some_of
-from auditcoder.bench.faultbench.records import read_lines
-from auditcoder.bench.faultbench.staging import stage
 from auditcoder.domain.contract import Clause, Contract, Param
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.errors import AuditCoderError
-from auditcoder.domain.execution import Bounds, Execution, Outcome, RunTests
+from auditcoder.domain.execution import Bounds, Execution, ExecutionOutcome, RunTests
 from auditcoder.domain.graph import named_in
-from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
-from auditcoder.interfaces.opening import open_sandbox
+from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle.diagnosing import diagnose
-from auditcoder.lifecycle.locating.collecting import Failing, intervene, look
-from auditcoder.lifecycle.locating.swapping import Alternative
-from auditcoder.lifecycle.locating.watching import Promised, Trial
-from auditcoder.lifecycle.locating.weighed import Weighed
+from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisState
+from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator
+from auditcoder.lifecycle.locating.substitution import SubstitutedProgram, intervene
+from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
+from auditcoder.lifecycle.locating.trace_run import FailingRun, Promised, TracePlan
+from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.workshop import Options
-from auditcoder.methods.solving import Tools
+from auditcoder.lifecycle.repair_choice import diagnose
+from auditcoder.lifecycle.runs import RunResources
+from auditcoder_bench.faultbench.injected_failures import BETWEEN, NODE, InjectedFailure
+from auditcoder_bench.faultbench.injection_targets import SolvedProgram, programs
+from auditcoder_bench.faultbench.line_file import read_lines
+from auditcoder_bench.faultbench.prepared_run import stage
+from auditcoder_bench.faultbench.repair_runs import some_of
 
 RESULTS = Path(__file__).parent / "results" / "locate.json"
 SIZES = ((4, 4), (16, 4), (64, 4), (4, 16), (4, 64), (16, 16))
-"""Parts and cases."""
+"""Numbers of parts and cases."""
 
 
 class Subject(NamedTuple):
-    """A program that fails, and what it is checked by."""
+    """A failing program and its checks."""
 
-    failing: Failing
+    failing: FailingRun
     mended: str
 
 
 def subject(parts: int, cases: int) -> Subject:
-    """Write a chain of so many functions, the last of them off by one, and so many cases."""
+    """Return a chain of functions, the last of them off by one, and its cases."""
     names = [f"part_{n}" for n in range(parts)]
     lines = [f"def {name}(n: int) -> int:\n    return n + 1\n" for name in names]
     chained = "\n".join(f"    n = {name}(n)" for name in names)
@@ -85,8 +85,8 @@ def subject(parts: int, cases: int) -> Subject:
         for name in names
     }
     promised = {name: Promised(ensures=("result > n",)) for name in names}
-    trial = Trial(driver, tuple(f"Cases.test_{n}" for n in range(cases)), promises=promised)
-    return Subject(Failing(wrong, (*names, "main"), trial, contracts, "main"), right)
+    trial = TracePlan(driver, tuple(f"Cases.test_{n}" for n in range(cases)), promises=promised)
+    return Subject(FailingRun(wrong, (*names, "main"), trial, contracts, "main"), right)
 
 
 def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
@@ -98,8 +98,8 @@ def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
     )
     acts: dict[str, Callable[[], object]] = {
         "checked": lambda: sandbox.run(plain),
-        "watched": lambda: look(sandbox, failing),
-        "tried": lambda: intervene(sandbox, failing, [Alternative(last, one.mended)]),
+        "watched": lambda: collect_evidence(sandbox, failing),
+        "tried": lambda: intervene(sandbox, failing, [SubstitutedProgram(last, one.mended)]),
     }
     taken: dict[str, list[float]] = {name: [] for name in acts}
     for _ in range(rounds):
@@ -111,15 +111,15 @@ def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
 
 
 class Counting:
-    """A sandbox that says how often it was used."""
+    """A sandbox that counts its runs."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self.kind = sandbox.kind
         self.runs = 0
 
-    def run(self, execution: Execution) -> Outcome:
-        """Run it, and count."""
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        """Run it and count the run."""
         self.runs += 1
         return self._sandbox.run(execution)
 
@@ -128,37 +128,37 @@ class Counting:
 
 
 class Colleague:
-    """Answers with what somebody else wrote for the functions that are asked for."""
+    """A model that answers with stored implementations of the requested functions."""
 
     name = "colleague"
     traits = Traits(price=FREE)
 
-    def __init__(self, solved: Solved) -> None:
+    def __init__(self, solved: SolvedProgram) -> None:
         named = {n.id: n.contract.name for n in solved.plan.graph.nodes if n.contract}
         self._known = {named[node]: own[0] for node, own in solved.others.items() if own}
         self.asked = 0
 
     def complete(self, request: Request) -> Reply:
-        """Find the functions whose headers the last step names, and write them."""
+        """Return the functions whose headers the last message names."""
         self.asked += 1
         step = request.messages[-1].text.rpartition("# Your step")[2]
         wanted = [code for name, code in self._known.items() if f"`{name}(" in step]
         said = "```python\n{}\n```\n".format("\n\n".join(wanted))
-        return Reply(text=said, finish=Finish.STOP, usage=Usage(calls=1), model=self.name)
+        return Reply(text=said, finish=FinishReason.STOP, usage=Usage(calls=1), model=self.name)
 
     def close(self) -> None:
         """Do nothing."""
 
 
-def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, float]:
-    """Diagnose a program with a fault in it; say what that took, and what validating had taken."""
+def diagnosed(sandbox: Sandbox, solved: SolvedProgram, fault: InjectedFailure) -> dict[str, float]:
+    """Diagnose a program with an injected fault; return its cost and that of validation."""
     counting, model = Counting(sandbox), Colleague(solved)
-    tools = Tools(SqliteStore(":memory:"), model, counting)
+    tools = RunResources(SqliteStore(":memory:"), model, counting)
     began = time.perf_counter()
     staged = stage(tools, fault.into(solved))
     validated, runs = time.perf_counter(), counting.runs
-    workshop = dataclasses.replace(staged, options=Options())
-    found = diagnose(workshop, Weighed(), ())
+    context = dataclasses.replace(staged, options=Options())
+    found, _ = diagnose(context, EvidenceLocator(), DiagnosisState())
     ended = time.perf_counter()
     named = named_in(found.target) if isinstance(found, Localised) else ()
     return {
@@ -172,17 +172,17 @@ def diagnosed(sandbox: Sandbox, solved: Solved, fault: Injected) -> dict[str, fl
     }
 
 
-def chosen_of(path: Path, each: int) -> list[tuple[Solved, Injected]]:
-    """Choose so many of the faults in one part that were put into each program."""
+def chosen_of(path: Path, each: int) -> list[tuple[SolvedProgram, InjectedFailure]]:
+    """Choose the given number of single-node faults of each program."""
     known = {solved.name: solved for solved in programs()}
-    some, _ = some_of(read_lines(path, Injected), known, each)
+    some, _ = some_of(read_lines(path, InjectedFailure), known, each)
     return [(known[fault.solved], fault) for fault in some if fault.where in {NODE, BETWEEN}]
 
 
 def all_diagnosed(
-    sandbox: Sandbox, chosen: list[tuple[Solved, Injected]]
+    sandbox: Sandbox, chosen: list[tuple[SolvedProgram, InjectedFailure]]
 ) -> list[dict[str, float]]:
-    """Diagnose programs with faults in them."""
+    """Diagnose programs with injected faults."""
     found = []
     for solved, fault in chosen:
         found.append(diagnosed(sandbox, solved, fault))
@@ -191,7 +191,7 @@ def all_diagnosed(
 
 
 def summed_up(found: list[dict[str, float]], by: str = "parts") -> list[dict[str, float]]:
-    """Return the medians, by how many parts a program has, or how many cases it is checked by."""
+    """Return medians grouped by the number of parts or of cases."""
     rows = []
     for many in sorted({one[by] for one in found}):
         own = [one for one in found if one[by] == many]
@@ -205,7 +205,7 @@ def summed_up(found: list[dict[str, float]], by: str = "parts") -> list[dict[str
 
 
 def main() -> None:
-    """Measure every size, print the ratios, and keep them."""
+    """Measure every size, print the ratios and write the result."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("faults", type=Path, help="what `auditcoder faults inject` wrote")
     parser.add_argument("--rounds", type=int, default=5)
@@ -224,9 +224,9 @@ def main() -> None:
 
 
 def everything(
-    sandbox: Sandbox, chosen: list[tuple[Solved, Injected]], rounds: int
+    sandbox: Sandbox, chosen: list[tuple[SolvedProgram, InjectedFailure]], rounds: int
 ) -> dict[str, object]:
-    """Measure single looks of every size, then whole diagnoses; print all, and return it."""
+    """Measure single traces of every size, then whole diagnoses; print and return both."""
     rows = []
     print(f"{'parts':>6}{'cases':>6}{'checked':>10}{'watched':>10}{'tried':>10}{'ratio':>8}")
     for parts, cases in SIZES:

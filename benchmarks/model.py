@@ -1,9 +1,9 @@
-"""How fast the embedded model is: alone, beside a busy core, with a cold and a warm prefix.
+"""Measures the embedded model: alone, beside a busy core, with a cold and a warm prefix.
 
     python benchmarks/model.py [--rounds 2] [--out benchmarks/results/model.json]
 
-Beside it, in the same run, the same weights in the same library as it comes: weights mapped,
-threads free to wander. Both take turns, each in a process of its own; the ratio is what counts.
+For comparison it measures the same weights in the same library with default settings: weights
+mapped, threads not pinned. Both take turns, each in a process of its own; the ratio is the result.
 """
 
 import argparse
@@ -33,11 +33,11 @@ SHARED = "".join(
 )
 
 Ask = Callable[[str, int], tuple[float, int]]
-"""What to say, and the longest answer; returns seconds and tokens written."""
+"""Takes a prompt and the maximum reply length; returns seconds and completion tokens."""
 
 
 def ours(path: Path) -> Ask:
-    """The embedded model as users get it."""
+    """The embedded model with its default configuration."""
     model = EmbeddedModel(path)
 
     def ask(text: str, longest: int) -> tuple[float, int]:
@@ -49,7 +49,7 @@ def ours(path: Path) -> Ask:
 
 
 def as_it_comes(path: Path) -> Ask:
-    """The library with nothing set but the weights and the context."""
+    """The library with nothing configured but the weights and the context."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -77,7 +77,7 @@ WAYS: dict[str, Callable[[Path], Ask]] = {"auditcoder": ours, "as it comes": as_
 
 @contextmanager
 def busy_core() -> Iterator[None]:
-    """Somebody else at work on one core."""
+    """Keep one core busy."""
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
         time.sleep(0.5)
         try:
@@ -87,7 +87,7 @@ def busy_core() -> Iterator[None]:
 
 
 def measure(way: str) -> dict[str, float]:
-    """Measure one way, in this process."""
+    """Measure one configuration in this process."""
     path = weights.pull(weights.QWEN, weights.folder(), lambda _: None)
     started = time.monotonic()
     ask = WAYS[way](path)
@@ -102,14 +102,14 @@ def measure(way: str) -> dict[str, float]:
 
 
 def _decoding(ask: Ask) -> float:
-    """Return tokens a second, less the time to the first: the prompt was read before."""
+    """Return tokens per second without the time to the first token."""
     first, _ = ask(TASK, 1)
     seconds, tokens = ask(TASK, TOKENS)
     return (tokens - 1) / (seconds - first)
 
 
 def main() -> None:
-    """Measure, print, and keep."""
+    """Measure, print and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--out", type=Path)

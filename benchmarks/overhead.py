@@ -1,10 +1,9 @@
-"""How much of a run is spent neither in the model nor in the sandbox. The goal is under 2 %.
+"""Measures the share of a run that is neither model nor sandbox time. The goal is under 2 %.
 
     python benchmarks/overhead.py
 
-Solves three shipped examples on the embedded model with a stopwatch around the model and around
-the sandbox; what is left is planning, law, record and assembly. The alternative that it is
-measured beside is the same run without any of these: model and sandbox alone.
+Solves three shipped examples on the embedded model with a timer around the model and around the
+sandbox. The rest is planning, laws, record and assembly.
 """
 
 import json
@@ -16,11 +15,11 @@ from typing import Any
 from timed import TimedModel, TimedSandbox
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.interfaces.opening import open_model, open_sandbox
+from auditcoder.interfaces.factories import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.tasks import read_task_source
-from auditcoder.lifecycle.workshop import Options
-from auditcoder.methods.solving import Tools, start
+from auditcoder.interfaces.task_sources import read_task_source
+from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.runs import RunResources, start
 
 HERE = Path(__file__).parent
 TASKS = ("initials", "sold_out", "inventory")
@@ -34,7 +33,7 @@ def main() -> None:
     model = TimedModel(open_model("embedded", settings, print))
     store_path = Path("overhead.db")
     store_path.unlink(missing_ok=True)
-    tools = Tools(SqliteStore(store_path), model, sandbox)
+    tools = RunResources(SqliteStore(store_path), model, sandbox)
     rows: list[dict[str, Any]] = []
     for name in TASKS:
         task = read_task_source(HERE.parent / "examples" / "tasks" / f"{name}.md")

@@ -1,15 +1,15 @@
-"""The same failing runs, repaired as one locator says and as another does.
+"""Compares repairs of the same failing runs by two locators.
 
     auditcoder bench run --locator paper-rules --fallback --store rules.db SUITE
     auditcoder bench run --locator weighed --fallback --recall rules.db --store weighed.db SUITE
     python benchmarks/repair.py rules.db weighed.db [--anew anew.db] [--out FILE]
 
-`--recall` makes the pairs: what a model was asked in the first store is not asked again in the
-second, so both go on from the very same failing program. Runs are paired by their ids; those that
-failed at first in every store are counted. Where the cause is known, `faults repair FAULTS` stands
-in place of `bench run SUITE`, and `--faults FAULTS` says here what it is.
+`--recall` makes the pairs: a request that is in the first store is not sent again for the second,
+so both continue from the same failing program. Runs are paired by their ids; those that failed at
+first in every store are counted. Where the cause is known, use `faults repair FAULTS` in place of
+`bench run SUITE`, and pass `--faults FAULTS` here.
 
-`--anew` names a store of `--locator traceback --fallback`: what it takes to plan and write it all
+`--anew` names a store of `--locator traceback --fallback`: the cost of planning the whole program
 anew on the same runs, since a traceback supports no boundary where an answer is merely wrong.
 """
 
@@ -21,35 +21,36 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from auditcoder.bench.faultbench.injected import Injected
-from auditcoder.bench.faultbench.mending import run_of
-from auditcoder.bench.faultbench.records import read_lines
-from auditcoder.bench.report import manifests_table, result_of
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.errors import AuditCoderError
-from auditcoder.domain.events import Manifest, Outcome
+from auditcoder.domain.events import Manifest, RunOutcome
 from auditcoder.domain.graph import named_in
-from auditcoder.domain.places import AtBranch
-from auditcoder.domain.tables import Row, Table
+from auditcoder.domain.table import Row, Table
+from auditcoder.domain.targets import AtBranch
 from auditcoder.domain.trace import Trace, fold
 from auditcoder.domain.usage import Scope
 from auditcoder.domain.values import Digest, RunId
-from auditcoder.exports import tables as written
-from auditcoder.interfaces.reporting import word_on
-from auditcoder.interfaces.sources import open_store
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.workshop import WhichLocator
-from auditcoder.methods.solving import DEFAULT, started
-from auditcoder.metrics.audit import Facts, facts, summarise
-from auditcoder.metrics.cost import Bill, add_up, bill
-from auditcoder.metrics.records import Path as RepairPath
+from auditcoder.exports import table_formats as written
+from auditcoder.interfaces.record_sources import open_store
+from auditcoder.interfaces.reports import word_on
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.options import LocatorName
+from auditcoder.lifecycle.runs import AUDITCODER, started
+from auditcoder.metrics.audit_metrics import summarise
+from auditcoder.metrics.cost_metrics import Bill, add_up, bill
+from auditcoder.metrics.run_facts import RunFacts, collect_facts
 from auditcoder.metrics.statistics import discordant, mcnemar
+from auditcoder.metrics.trace_metrics import Path as RepairPath
+from auditcoder_bench.faultbench.injected_failures import InjectedFailure
+from auditcoder_bench.faultbench.line_file import read_lines
+from auditcoder_bench.faultbench.repair_runs import run_of
+from auditcoder_bench.reports.comparison import manifests_table, result_of
 
 _ONE = 2
-"""Nodes of a plan with one part: the root, and it."""
-WEIGHED, RULES = WhichLocator.WEIGHED.value, WhichLocator.PAPER_RULES.value
+"""Number of nodes of a plan with one part: the root and the part."""
+WEIGHED, RULES = LocatorName.WEIGHED.value, LocatorName.PAPER_RULES.value
 _LOCATED = 0.80
-"""How often a boundary should be named."""
+"""Goal for the share of failures with a named boundary."""
 COLUMNS = (
     *("runs of", "locator", "runs", "located", "rightly", "then pass", "repaired where located"),
     *("pass their checks", "resolved", "region", "changed code", "tokens a run for repair"),
@@ -64,38 +65,38 @@ NOTES = (
 
 
 class Repaired(NamedTuple):
-    """One failing run as one locator had it repaired."""
+    """One failing run, repaired with one locator."""
 
     manifest: Manifest
     first: Digest
-    """The program that failed at first."""
+    """Digest of the first program, which failed."""
     parts: int
-    """Of the plan that it had then."""
-    facts: Facts
+    """Number of nodes of the plan at that time."""
+    facts: RunFacts
     bill: Bill
     boundary: frozenset[str]
-    """What the first repair was bounded to; empty if none was."""
+    """Region of the first repair; empty if there was none."""
     resolved: bool | None
-    """By hidden tests; None where there are none."""
+    """Result of the hidden tests; None where there are none."""
 
     @property
     def passed(self) -> bool:
-        """Whether it passes every check that it was repaired by."""
-        return self.facts.outcome is Outcome.PASSED
+        """Whether it passes every check of the run."""
+        return self.facts.outcome is RunOutcome.PASSED
 
 
 def arm(path: Path) -> tuple[str, dict[RunId, Repaired]]:
-    """Return which locator a store's runs have, and those of them that failed at first."""
+    """Return the locator of a store's runs, and the runs that failed at first."""
     found: dict[RunId, Repaired] = {}
     with closing(open_store(str(path))) as store:
         for run in store.runs():
             manifest = started(store, run).manifest
-            if manifest.method != DEFAULT:
+            if manifest.method != AUDITCODER.name:
                 continue
             trace = fold(store.read(run), store.blob)
             judgement = word_on(store, run, trace.head.digest)
             intact = verify_run(store, run).holds
-            counted = facts(trace, store.blob, intact=intact, judgement=judgement)
+            counted = collect_facts(trace, store.blob, intact=intact, judgement=judgement)
             if counted.failed_at_first and trace.finish is not None:
                 found[run] = Repaired(
                     manifest,
@@ -117,7 +118,7 @@ def _parts(trace: Trace) -> int:
 
 
 def _boundary(trace: Trace) -> frozenset[str]:
-    """Return what the first localised repair might change as it was selected."""
+    """Return the region of the first localised repair as it was selected."""
     for repair in trace.history:
         if isinstance(repair.diagnosis, Localised):
             target = repair.diagnosis.target
@@ -126,7 +127,7 @@ def _boundary(trace: Trace) -> frozenset[str]:
 
 
 def line(title: str, locator: str, done: Sequence[Repaired], truth: Mapping[str, set[str]]) -> Row:
-    """Say how one locator did."""
+    """Summarise the repairs of one locator."""
     audit = summarise(one.facts for one in done)
     cost = add_up(one.bill for one in done)
     judged = [one.resolved for one in done if one.resolved is not None]
@@ -158,7 +159,7 @@ def _located(done: Sequence[Repaired]) -> list[Repaired]:
 
 
 def _pass_then(done: Sequence[Repaired]) -> float | None:
-    """Return how many of those with a boundary pass all checks in the end."""
+    """Return the share of runs with a boundary that pass all checks in the end."""
     return _share([one.passed for one in _located(done)])
 
 
@@ -167,7 +168,7 @@ def _share(holds: Sequence[bool]) -> float | None:
 
 
 def paired(arms: Mapping[str, Mapping[RunId, Repaired]]) -> tuple[list[RunId], int]:
-    """Return the runs that began with the same program in every arm, and how many others."""
+    """Return the runs that began with the same program in every arm, and the number of others."""
     common = sorted(set.intersection(*(set(own) for own in arms.values())))
     same = [run for run in common if len({own[run].first for own in arms.values()}) == 1]
     return same, len(common) - len(same)
@@ -178,7 +179,7 @@ def compared(
     truth: Mapping[str, set[str]],
     anew: Mapping[RunId, Repaired] | None = None,
 ) -> Iterable[Table]:
-    """Put the locators side by side on the runs that all of them have."""
+    """Compare the locators on the runs that all of them have."""
     common, apart = paired(arms)
     fallen = [run for run in common if anew and run in anew and _fell_back(anew[run])]
     any_arm = next(iter(arms.values()))
@@ -239,7 +240,7 @@ def goals(
     rules: Sequence[Repaired],
     beside_it: Sequence[tuple[Repaired, Repaired]],
 ) -> Table:
-    """Say by how much the default locator reaches or misses what is wanted of its repairs.
+    """Compare the repairs of the default locator with their goals.
 
     `beside_it` are runs that were planned anew, each with what came of it by the default locator.
     """
@@ -275,13 +276,13 @@ def _beyond(goal: float | None, got: float | None, *, at_most: bool) -> float | 
 
 
 def _fell_back(one: Repaired) -> bool:
-    """Whether everything was planned anew, and nothing else was tried."""
+    """Whether the whole program was planned anew and nothing else was tried."""
     tried = one.bill.attempts
     return RepairPath.FALLBACK.value in tried and RepairPath.LOCALISED.value not in tried
 
 
 def _spent(one: Repaired) -> int:
-    """Return the tokens that it took to diagnose and repair a run."""
+    """Return the tokens of diagnosing and repairing a run."""
     return add_up([one.bill]).scopes[Scope.REPAIR.value].tokens
 
 
@@ -300,7 +301,7 @@ def main() -> int:
     try:
         arms = [arm(path) for path in options.stores]
         anew = arm(options.anew)[1] if options.anew else None
-        faults = read_lines(options.faults, Injected) if options.faults else []
+        faults = read_lines(options.faults, InjectedFailure) if options.faults else []
     except AuditCoderError as error:
         parser.error(f"{error} [{error.code}]")
     if len({name for name, _ in arms}) < len(arms):

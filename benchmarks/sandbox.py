@@ -1,10 +1,9 @@
-"""What isolation costs: this sandbox beside a bare interpreter, bubblewrap and plain limits.
+"""Compares this sandbox with a bare interpreter, bubblewrap and plain resource limits.
 
     python benchmarks/sandbox.py [--runs 200] [--long 20000] [--out benchmarks/results/sandbox.json]
 
-All ways run the same program, one after another in turn, so that a noisy machine is noisy for
-all of them. Then the sandbox runs it very often, and its processes, descriptors and memory are
-counted; then on all cores at once.
+All run the same program in turn, so that machine noise affects all of them. Then the sandbox runs
+it many times while its processes, descriptors and memory are counted; then on all cores at once.
 """
 
 import argparse
@@ -23,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from auditcoder import __version__
-from auditcoder.adapters.sandboxes.local import LocalSandbox
-from auditcoder.adapters.sandboxes.surroundings import interpreter, standard_library
-from auditcoder.domain.execution import Execution, Outcome, RunProgram
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.adapters.sandboxes.visible_paths import interpreter, standard_library
+from auditcoder.domain.execution import Execution, ExecutionOutcome, RunProgram
 
 PROGRAM = "print(sum(map(int, input().split())))"
 INPUT = "1 2 3 36\n"
@@ -33,17 +32,17 @@ ANSWER = b"42\n"
 
 
 def bare(path: str) -> bytes:
-    """An interpreter without any walls, nor packages to look for: it starts faster so."""
+    """Run a bare interpreter, isolated from site packages, which starts faster."""
     return _spawn([interpreter(), "-I", "-S", path])
 
 
 def limited(path: str) -> bytes:
-    """A fresh process with limits on what it uses, and no walls."""
+    """Run a fresh process with resource limits and no isolation."""
     return _spawn([interpreter(), "-I", "-S", path], limits=True)
 
 
 def bubblewrapped(path: str) -> bytes:
-    """A fresh interpreter in bubblewrap's namespaces, seeing what our candidates see."""
+    """Run a fresh interpreter in bubblewrap, with the files that our candidates see."""
     shown = [option for place in standard_library() for option in ("--ro-bind", place, place)]
     shown += ["--ro-bind", interpreter(), interpreter(), "--ro-bind", path, "/program.py"]
     return _spawn(
@@ -81,7 +80,7 @@ def _limit() -> None:
 
 
 def all_ways(sandbox: LocalSandbox, path: str) -> dict[str, Callable[[], bytes]]:
-    """List what is compared; bubblewrap where it is installed."""
+    """List the compared ways; bubblewrap only where it is installed."""
     ways: dict[str, Callable[[], bytes]] = {
         "auditcoder": lambda: _run(sandbox).stdout,
         "python -I -S": lambda: bare(path),
@@ -93,7 +92,7 @@ def all_ways(sandbox: LocalSandbox, path: str) -> dict[str, Callable[[], bytes]]
 
 
 def compare(ways: dict[str, Callable[[], bytes]], runs: int) -> dict[str, list[float]]:
-    """Time every way, in turn."""
+    """Time every way in turn."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
@@ -103,12 +102,12 @@ def compare(ways: dict[str, Callable[[], bytes]], runs: int) -> dict[str, list[f
     return times
 
 
-def _run(sandbox: LocalSandbox) -> Outcome:
+def _run(sandbox: LocalSandbox) -> ExecutionOutcome:
     return sandbox.run(Execution(source=PROGRAM, action=RunProgram(stdin=INPUT)))
 
 
 def endure(sandbox: LocalSandbox, runs: int) -> list[dict[str, Any]]:
-    """Run very often, and count what a leak would add to."""
+    """Run many times and count the resources that a leak would increase."""
     samples = []
     for number in range(runs + 1):
         if number % max(1, runs // 10) == 0:
@@ -154,7 +153,7 @@ def _descriptors(pid: int) -> int:
 
 
 def throughput(way: Callable[[], bytes], workers: int, seconds: float = 5.0) -> float:
-    """Return how many runs a second `workers` get through."""
+    """Return the runs per second of `workers` threads."""
     until = time.monotonic() + seconds
 
     def work(_: int) -> int:
@@ -171,7 +170,7 @@ def throughput(way: Callable[[], bytes], workers: int, seconds: float = 5.0) -> 
 
 
 def main() -> None:
-    """Measure, print, and keep."""
+    """Measure, print and write the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--long", type=int, default=20_000)

@@ -1,13 +1,13 @@
-"""Solves forty benchmark problems twice on the embedded model, and measures the records.
+"""Solves forty benchmark problems twice on the embedded model and measures the records.
 
 Twenty introductory APPS problems and twenty HumanEval problems, ids fixed below before the first
 run, each once with `joint` and once with `node` building. Every run is a record in one store, so
-the script can be stopped at any moment and goes on where it was. The data is read where it lies:
+the script can be stopped at any moment and resumed. The data is read from a folder:
 
     python benchmarks/solve.py --data PATH [--store solve.db]     run, then measure
-    python benchmarks/solve.py --data PATH --only-measure         measure what there is
+    python benchmarks/solve.py --data PATH --only-measure         measure the finished runs
 
-Hidden tests are used only here, after a run has ended, and nothing of them reaches a run.
+Hidden tests are used only after a run has ended; nothing of them reaches a run.
 """
 
 import argparse
@@ -21,30 +21,30 @@ from typing import Any, NamedTuple
 import msgspec
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.judging import judge, resolved
-from auditcoder.bench.problem import Problem
-from auditcoder.bench.runner import choose
-from auditcoder.bench.suites import suite
-from auditcoder.bench.suites.apps import INTRODUCTORY
 from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import RunId
-from auditcoder.interfaces.benching import problems_of
-from auditcoder.interfaces.opening import open_model, open_sandbox
+from auditcoder.interfaces.factories import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.options import Build, Options
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.workshop import Build, Options
-from auditcoder.methods.solving import (
+from auditcoder.lifecycle.runs import (
+    RunResources,
     Solution,
-    Tools,
     finished,
     replay,
     resume,
     solution,
     start,
 )
-from auditcoder.metrics import records
+from auditcoder.metrics import trace_metrics
+from auditcoder_bench.experiments import problems_of
+from auditcoder_bench.judge import judge, resolved
+from auditcoder_bench.problem import Problem
+from auditcoder_bench.runner import choose
+from auditcoder_bench.suites import suite
+from auditcoder_bench.suites.apps import INTRODUCTORY
 
 HUMANEVAL = tuple(str(number) for number in range(0, 160, 8))
 RESULTS = Path(__file__).parent / "results"
@@ -52,14 +52,14 @@ K = 1
 
 
 class Asked(NamedTuple):
-    """A problem under the name of its runs."""
+    """A problem and the prefix of its run ids."""
 
     name: str
     problem: Problem
 
 
 def problems(data: Path) -> list[Asked]:
-    """Read the forty problems, the two suites by turns."""
+    """Read the forty problems, alternating between the suites."""
     human = choose(problems_of(suite("humaneval"), data), HUMANEVAL)
     apps = choose(problems_of(suite("apps"), data), INTRODUCTORY)
     return [
@@ -74,8 +74,8 @@ def passes(sandbox: Sandbox, problem: Problem, program: str | None) -> bool:
     return program is not None and resolved(judge(sandbox, problem, program))
 
 
-def run_all(tools: Tools, wanted: list[Asked]) -> None:
-    """Solve what is not solved yet."""
+def run_all(tools: RunResources, wanted: list[Asked]) -> None:
+    """Solve the problems without a finished run."""
     known = set(tools.store.runs())
     todo = [(p, b) for b in Build for p in wanted]
     began = time.monotonic()
@@ -92,7 +92,7 @@ def run_all(tools: Tools, wanted: list[Asked]) -> None:
         done += 1
         spent = time.monotonic() - began
         left = spent / done * (len(todo) - number)
-        tokens = records.spent(found.trace).total.tokens
+        tokens = trace_metrics.spent(found.trace).total.tokens
         print(
             f"{number}/{len(todo)} {run}: {found.outcome.value}, {tokens} tokens,"
             f" {spent / 60:.1f} min so far, about {left / 60:.0f} min left",
@@ -101,7 +101,7 @@ def run_all(tools: Tools, wanted: list[Asked]) -> None:
 
 
 def measure(store: SqliteStore, sandbox: Sandbox, wanted: list[Asked]) -> dict[str, Any]:
-    """Compute every figure from the records alone, and judge the programs."""
+    """Compute every figure from the records and judge the programs."""
     rows = []
     known = set(store.runs())
     for build in Build:
@@ -125,10 +125,10 @@ def _row(
 ) -> dict[str, Any]:
     found: Solution = solution(store, run)
     trace: Trace = found.trace
-    used = records.spent(trace).total
-    coverage = records.trace_coverage(trace, store.blob)
-    signatures = records.signature_consistency(trace, store.blob)
-    frozen = records.frozen_intact(trace)
+    used = trace_metrics.spent(trace).total
+    coverage = trace_metrics.trace_coverage(trace, store.blob)
+    signatures = trace_metrics.signature_consistency(trace, store.blob)
+    frozen = trace_metrics.frozen_intact(trace)
     first = trace.programs[0].program if trace.programs else None
     try:
         again = replay(store, run, sandbox)
@@ -158,7 +158,7 @@ def _row(
         "replays": replayed,
         "replay_differences": differences,
         "coverage": [coverage.part, coverage.whole],
-        "graph_integrity": records.graph_integrity(trace),
+        "graph_integrity": trace_metrics.graph_integrity(trace),
         "signatures": [signatures.part, signatures.whole],
         "frozen_intact": [frozen.part, frozen.whole],
         "hidden_first": passes(
@@ -217,7 +217,7 @@ def main() -> None:
     wanted = problems(options.data)
     if not options.only_measure:
         model = open_model("embedded", settings, print)
-        run_all(Tools(store, model, sandbox), wanted)
+        run_all(RunResources(store, model, sandbox), wanted)
         model.close()
     measured = measure(store, sandbox, wanted)
     manifest = solution(store, RunId(measured["rows"][0]["run"])).trace.manifest

@@ -1,14 +1,14 @@
-"""A model and a sandbox with a stopwatch each."""
+"""A model and a sandbox that measure their own time."""
 
 import time
 
-from auditcoder.domain.execution import Execution, Outcome
+from auditcoder.domain.execution import Execution, ExecutionOutcome
 from auditcoder.domain.request import Reply, Request, Traits
 from auditcoder.lifecycle.ports import Model, Sandbox
 
 
 class TimedModel:
-    """A model that knows how long it was asked."""
+    """A model that measures the time of its requests."""
 
     def __init__(self, inner: Model) -> None:
         self._inner = inner
@@ -25,7 +25,7 @@ class TimedModel:
         return self._inner.traits
 
     def complete(self, request: Request) -> Reply:
-        """Answer, and count the time."""
+        """Answer and count the time."""
         began = time.perf_counter()
         try:
             return self._inner.complete(request)
@@ -38,7 +38,7 @@ class TimedModel:
 
 
 class TimedSandbox:
-    """A sandbox that knows how long it ran code."""
+    """A sandbox that measures the time of its runs."""
 
     def __init__(self, inner: Sandbox) -> None:
         self._inner = inner
@@ -50,8 +50,8 @@ class TimedSandbox:
         """The inner sandbox's kind."""
         return self._inner.kind
 
-    def run(self, execution: Execution) -> Outcome:
-        """Run, and count the time."""
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        """Run and count the time."""
         began = time.perf_counter()
         try:
             return self._inner.run(execution)

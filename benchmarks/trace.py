@@ -1,4 +1,4 @@
-"""How fast a record is written and verified, beside the least that could be done.
+"""Measures writing and verifying a record against the minimum work on the same bytes.
 
     python benchmarks/trace.py [--sizes 10000 100000 1000000] [--out FILE]
 
@@ -7,15 +7,15 @@ One run, on this machine, measures for each size:
   append   `Recorder.record` (encode, judge, hash, insert, commit) against a bare SQLite insert
            of the same bytes: same settings, same commits, no laws, no chain, no index. Making
            the event is the caller's work and is not timed. The two take turns in short
-           stretches, so that noise hits both.
+           stretches, so that noise affects both.
   verify   verification of the record in its store against reading the same bytes (every entry,
            every blob) from the same store and hashing them; and both once more with all bytes in
-           memory already, where nothing is left to hide behind. Caches are emptied each time.
+           memory already, so that only computation counts. Caches are emptied each time.
   memory   how much the writer grows from a tenth of the way to the end, and the peak of a fresh
            process that verifies the record.
 
-The log is one long run: repairs that never improve, so that state is opened, changed, judged
-and rolled back for ever. Ratios are what counts; the times are this machine's.
+The log is one long run of repairs that never improve, so that transactions are opened, judged and
+rolled back repeatedly. The ratios are the result; times depend on the machine.
 """
 
 import argparse
@@ -40,36 +40,36 @@ from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.diagnosis import Level, Localised
 from auditcoder.domain.events import CheckRan, Event, GraphCommitted, Located, ReplyRecorded
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.graph import FromTask, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.places import AtNode, AtProgram
+from auditcoder.domain.targets import AtNode, AtProgram
 from auditcoder.domain.task import ProgramForm, Task
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId
-from auditcoder.domain.verify import verify
+from auditcoder.domain.verification import verify
+from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.transfer import verify_run
 
 RUN = RunId("benchmark")
 LEAVES = [NodeId(f"S{n}") for n in range(1, 6)]
 REQUEST = "You implement one responsibility of a larger program. " * 110
-"""About six kilobytes: a task, a contract and what went wrong, as a small model is given them."""
+"""About six kilobytes: a task, a contract and a failure, as in a prompt for a small model."""
 BODY = "\n".join(f"    total = (total * 31 + values[{i}]) % 1000003" for i in range(18))
 
 
 def code(leaf: NodeId, version: int) -> str:
-    """A function of ordinary size, never the same twice."""
+    """Return a function of ordinary size, different for every number."""
     head = f"def part_{leaf}(values: list[int]) -> int:\n    total = {version}\n"
     return f"{head}{BODY}\n    return total\n"
 
 
 def lifecycle(recorder: Recorder) -> Iterator[None]:
-    """Yield after every event of a run that repairs without end."""
+    """Yield after every event of a run with endless repairs."""
     leaves = tuple(
         Node(
             id=leaf,
             goal=f"Part {leaf} of the work",
-            kind=Kind.MATH,
+            kind=NodeKind.MATH,
             parent=ROOT,
             inputs=(Slot(name="values", type="list[int]", source=FromTask()),),
             contract=Contract(
@@ -78,7 +78,7 @@ def lifecycle(recorder: Recorder) -> Iterator[None]:
         )
         for leaf in LEAVES
     )
-    root = Node(id=ROOT, goal="All of it", kind=Kind.ORCHESTRATION, dependencies=tuple(LEAVES))
+    root = Node(id=ROOT, goal="All of it", kind=NodeKind.ORCHESTRATION, dependencies=tuple(LEAVES))
     recorder.record(GraphCommitted(graph=TaskGraph(nodes=(root, *leaves), order=tuple(LEAVES))))
     yield
     for leaf in LEAVES:
@@ -182,7 +182,7 @@ def check(recorder: Recorder, number: int, verdict: Verdict, turn: int) -> None:
 
 
 class Tap(SqliteStore):
-    """The real store, which also remembers what it was given."""
+    """A store that also keeps the bytes that it was given."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -196,18 +196,18 @@ class Tap(SqliteStore):
         head: Head,
         blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]] = (),
     ) -> None:
-        """Append, and keep the bytes."""
+        """Append and keep the bytes."""
         super().append(run, after, entries, head, blobs)
         self.given.append((*entries, tuple(dict(blobs).values())))  # type: ignore[arg-type]
 
 
 class TimedRecorder(Recorder):
-    """The real recorder, which also knows how long its appends took."""
+    """A recorder that also measures the time of its appends."""
 
     seconds = 0.0
 
     def record(self, event: Event) -> int:
-        """Append, timed."""
+        """Append and measure the time."""
         began = time.perf_counter()
         seq = super().record(event)
         self.seconds += time.perf_counter() - began
@@ -215,7 +215,7 @@ class TimedRecorder(Recorder):
 
 
 class Bare:
-    """The least that keeps the same bytes: one table, the same settings, the same commits."""
+    """The minimum that stores the same bytes: one table, the same settings, the same commits."""
 
     def __init__(self, path: Path) -> None:
         self.db = sqlite3.connect(path, isolation_level=None)
@@ -232,7 +232,7 @@ class Bare:
 
 
 def measure_append(folder: Path, size: int) -> dict[str, float]:
-    """Write `size` events both ways, in turns."""
+    """Write `size` events both ways in turn."""
     store, bare = Tap(folder / f"{size}.db"), Bare(folder / f"{size}-bare.db")
     start = datetime(2026, 1, 1, tzinfo=UTC)
     ticks = iter(range(10**9))
@@ -276,7 +276,7 @@ def measure_append(folder: Path, size: int) -> dict[str, float]:
 
 
 def resident() -> float:
-    """Memory of this process, in MiB."""
+    """Return the resident memory of this process in MiB."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
@@ -288,7 +288,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def measure_verify(folder: Path, size: int) -> dict[str, float]:
-    """Verify, and do less with the same bytes, in turns."""
+    """Verify, and do the minimum on the same bytes, in turn."""
     store = SqliteStore(folder / f"{size}.db")
     sample = min(size, 100_000)
     bodies = [body for _, body in zip(range(sample), store.read(RUN), strict=False)]
@@ -338,10 +338,10 @@ def measure_verify(folder: Path, size: int) -> dict[str, float]:
 
 
 def peak_memory(path: Path) -> float:
-    """Peak memory, in MiB, of a fresh process that verifies the record at `path`."""
+    """Return the peak memory in MiB of a fresh process that verifies the record at `path`."""
     program = (
         "import sys; from auditcoder.adapters.stores.sqlite import SqliteStore;"
-        "from auditcoder.lifecycle.transfer import verify_run;"
+        "from auditcoder.lifecycle.export_import import verify_run;"
         f"assert verify_run(SqliteStore(sys.argv[1]), {RUN!r}).holds;"
         f"print(({PEAK})())"
     )
@@ -352,7 +352,7 @@ def peak_memory(path: Path) -> float:
 
 
 PEAK = "lambda: int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
-"""Peak memory in KiB. The kernel's, because `getrusage` carries a parent's peak over."""
+"""Peak memory in KiB, from the kernel, because `getrusage` inherits the parent's peak."""
 
 
 def main() -> None:

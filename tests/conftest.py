@@ -1,10 +1,12 @@
-"""What tests share: real stores, and a real PostgreSQL server started for them."""
+"""Shared fixtures: real stores, and a real PostgreSQL server that is started for the tests."""
 
+import os
 import signal
 import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,8 +14,33 @@ import pytest
 from auditcoder.adapters.stores.postgres import PostgresStore
 from auditcoder.adapters.stores.sqlite import SqliteStore
 
-# What a shell starts in the background ignores it, and so would everything that tests interrupt.
+# A process that a shell starts in the background ignores SIGINT, and so would its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+NO_SKIPS = os.environ.get("AUDITCODER_NO_SKIPS") == "1"
+"""Whether a skipped test fails; `make check` says so."""
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Turn a skipped test into a failure where nothing may be skipped."""
+    outcome: Any = yield
+    report: pytest.TestReport = outcome.get_result()
+    if NO_SKIPS and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and AUDITCODER_NO_SKIPS=1: {reason}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Turn a skipped test module into an error where nothing may be skipped."""
+    outcome: Any = yield
+    report: pytest.CollectReport = outcome.get_result()
+    if NO_SKIPS and report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, and AUDITCODER_NO_SKIPS=1: {reason}"
 
 
 @pytest.fixture
@@ -49,6 +76,6 @@ def postgres_url(postgres_server: str) -> str:
 @pytest.fixture
 def postgres_store(postgres_url: str) -> Iterator[PostgresStore]:
     """An empty store on the real server."""
-    opened = PostgresStore(postgres_url, patience=1.0)
+    opened = PostgresStore(postgres_url, timeout=1.0)
     yield opened
     opened.close()

@@ -8,18 +8,18 @@ from auditcoder.adapters.models.replay import ReplayModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import Manifest
 from auditcoder.domain.execution import Bounds, CallFunction, Execution, Returned, RunProgram
-from auditcoder.domain.observed import read
 from auditcoder.domain.request import Message, Speaker
 from auditcoder.domain.task import FunctionForm, Task
 from auditcoder.domain.usage import Phase
+from auditcoder.domain.value_decoder import read
 from auditcoder.domain.values import RunId
-from auditcoder.interfaces.opening import open_model, open_sandbox
+from auditcoder.interfaces.factories import open_model, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle.asking import Asker, Question
-from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.budget import Budget, BudgetLedger
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.model_client import ModelClient, ModelQuestion
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.shapes import Block
-from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.response_formats import PythonBlock
 
 HERE = Path("demo-run")
 RUN = RunId("edges")
@@ -34,12 +34,12 @@ CASES = {
     "palindrome('')": True,
     "palindrome('12 21')": True,
 }
-QUESTION = Question(
+QUESTION = ModelQuestion(
     messages=(
         Message(speaker=Speaker.SYSTEM, text="You write short, correct Python 3."),
         Message(speaker=Speaker.USER, text=TASK.statement),
     ),
-    shape=Block(),
+    shape=PythonBlock(),
     role="demo",
     phase=Phase.PLANNING,
     max_tokens=300,
@@ -60,8 +60,8 @@ def main() -> None:
     recorder = Recorder.start(store, RUN, TASK, lambda: datetime.now(UTC), manifest)
 
     title(f"{model.name} is asked for a function")
-    asker = Asker(model, recorder, Purse(Budget(tokens=4000), model.traits.price))
-    answer = asker.ask(QUESTION)
+    client = ModelClient(model, recorder, BudgetLedger(Budget(tokens=4000), model.traits.price))
+    answer = client.ask(QUESTION)
     used = answer.reply.usage
     print(answer.value)
     print(f"{used.prompt_tokens} tokens read, {used.completion_tokens} written,", end=" ")
@@ -83,7 +83,9 @@ def main() -> None:
 
     title("The same question, answered from the record: no model is needed")
     again = Recorder.start(SqliteStore(":memory:"), RUN, TASK, lambda: datetime.now(UTC), manifest)
-    replayed = Asker(ReplayModel(store, RUN), again, Purse(Budget(), None)).ask(QUESTION)
+    replayed = ModelClient(ReplayModel(store, RUN), again, BudgetLedger(Budget(), None)).ask(
+        QUESTION
+    )
     print(f"the same answer, word for word: {replayed.value == answer.value}")
     print(f"the record verifies: {verify_run(store, RUN).holds}")
     for part in (model, sandbox, store):

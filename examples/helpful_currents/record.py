@@ -22,7 +22,7 @@ from auditcoder.domain.brief import (
     PlannedCheck,
     Requirements,
 )
-from auditcoder.domain.contract import Clause, Contract, Cost, Param, signature_faults
+from auditcoder.domain.contract import Clause, Contract, CostBudget, Param, signature_faults
 from auditcoder.domain.diagnosis import Level, Localised
 from auditcoder.domain.events import (
     BriefCommitted,
@@ -31,13 +31,13 @@ from auditcoder.domain.events import (
     GraphRevised,
     Located,
     Manifest,
-    Outcome,
     RunFinished,
+    RunOutcome,
 )
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.graph import FromNode, FromTask, GraphDelta, Kind, Node, Slot, TaskGraph
+from auditcoder.domain.graph import FromNode, FromTask, GraphDelta, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.places import AtBranch, AtNode, AtProgram, Subject
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Subject
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.domain.values import CheckId, Digest, RunId
 from auditcoder.lifecycle.ports import TraceStore
@@ -88,7 +88,7 @@ BRIEF = Brief(
         ),
         strategy="settle the drift within a row, then carry every reached column north",
         assumptions=("the start column is counted as the statement counts it",),
-        cost=Cost(time="O(rows * columns)", space="O(columns)"),
+        cost=CostBudget(time="O(rows * columns)", space="O(columns)"),
     ),
     requirements=Requirements(
         checks=tuple(
@@ -105,7 +105,7 @@ GRAPH = TaskGraph(
         Node(
             id=ROOT,
             goal="Answer the task: read, count, present",
-            kind=Kind.ORCHESTRATION,
+            kind=NodeKind.ORCHESTRATION,
             dependencies=(S1, S2),
             inputs=(Slot(name="raw_input", type="str", source=FromTask()),),
             outputs=(Slot(name="answer", type="str"),),
@@ -116,7 +116,7 @@ GRAPH = TaskGraph(
         Node(
             id=S1,
             goal="From the raw input to the number of routes",
-            kind=Kind.GENERAL,
+            kind=NodeKind.GENERAL,
             parent=ROOT,
             dependencies=(S1_1, S1_2),
             inputs=(Slot(name="raw_input", type="str", source=FromTask()),),
@@ -131,7 +131,7 @@ GRAPH = TaskGraph(
         Node(
             id=S1_1,
             goal="Read the map and where the ship starts",
-            kind=Kind.STRING,
+            kind=NodeKind.STRING,
             parent=S1,
             inputs=(Slot(name="raw_input", type="str", source=FromTask()),),
             outputs=(Slot(name="grid", type="list[str]"), Slot(name="start", type="int")),
@@ -146,7 +146,7 @@ GRAPH = TaskGraph(
         Node(
             id=S1_2,
             goal="Count the ways from the start to the castle",
-            kind=Kind.DP,
+            kind=NodeKind.DP,
             parent=S1,
             inputs=(
                 Slot(name="grid", type="list[str]", source=FromNode(node=S1_1, slot="grid")),
@@ -161,14 +161,14 @@ GRAPH = TaskGraph(
                 requires=(
                     Clause(text="the start is on the map", expression="start < len(grid[0])"),
                 ),
-                cost=Cost(time="O(rows * columns)", space="O(columns)"),
+                cost=CostBudget(time="O(rows * columns)", space="O(columns)"),
             ),
             validation=("from a current the ship may still go north",),
         ),
         Node(
             id=S2,
             goal="Say the count, or that there is no way",
-            kind=Kind.STRING,
+            kind=NodeKind.STRING,
             parent=ROOT,
             dependencies=(),
             inputs=(Slot(name="count", type="int | None", source=FromNode(node=S1, slot="count")),),
@@ -245,7 +245,7 @@ def build(store: TraceStore, run: RunId, clock: Callable[[], datetime] | None = 
     recorder.decide("the branch was replanned within its own contract")
     assembly = recorder.ledger.working.assembly
     assert assembly is not None
-    recorder.record(RunFinished(outcome=Outcome.PASSED, program=assembly.program))
+    recorder.record(RunFinished(outcome=RunOutcome.PASSED, program=assembly.program))
     return recorder
 
 

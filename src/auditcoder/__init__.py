@@ -4,14 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from auditcoder.interfaces.api import solve
-    from auditcoder.methods.solving import Solution
+    from auditcoder.lifecycle.intake import TaskOptions
+    from auditcoder.lifecycle.options import Options
+    from auditcoder.lifecycle.runs import Solution
 
-__all__ = ["Solution", "__version__", "solve"]
+__all__ = ["Options", "Solution", "TaskOptions", "__version__", "solve"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "solve": "auditcoder.interfaces.api",
-    "Solution": "auditcoder.methods.solving",
+    "Options": "auditcoder.lifecycle.options",
+    "Solution": "auditcoder.lifecycle.runs",
+    "TaskOptions": "auditcoder.lifecycle.intake",
 }
 
 

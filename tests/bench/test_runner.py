@@ -6,18 +6,18 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from auditcoder.adapters.engines.local import LocalEngine
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.problem import Problem, StdioTests
-from auditcoder.bench.runner import Done, Job, choose, jobs, judged, perform
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.workshop import Options
-from auditcoder.methods.solving import Tools
-from tests.support.scripts import python, sandboxed
+from auditcoder.lifecycle.runs import RunResources
+from auditcoder_bench.engines.threads import LocalEngine
+from auditcoder_bench.problem import Problem, StdioTests
+from auditcoder_bench.runner import Job, JobResult, choose, jobs, judged, perform
+from tests.support.scripted_runs import python, sandboxed
 
 TASK = Task(
     title="Add",
@@ -36,9 +36,9 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def does(store: SqliteStore, sandbox: Sandbox, *lines: str) -> Done:
+def does(store: SqliteStore, sandbox: Sandbox, *lines: str) -> JobResult:
     model = ScriptedModel(list(lines))
-    return perform(Tools(store, model, sandbox), store, JOB, PROBLEM, Options())
+    return perform(RunResources(store, model, sandbox), store, JOB, PROBLEM, Options())
 
 
 def test_methods_stay_paired() -> None:
@@ -96,7 +96,7 @@ def test_a_run_that_was_made_otherwise_is_not_taken_for_this_one(
     store: SqliteStore, sandbox: Sandbox
 ) -> None:
     does(store, sandbox, RIGHT)
-    tools = Tools(store, ScriptedModel([]), sandbox)
+    tools = RunResources(store, ScriptedModel([]), sandbox)
     with pytest.raises(RecordRefused, match="made otherwise: settings"):
         perform(tools, store, JOB, PROBLEM, Options(max_repairs=1))
     other = PROBLEM._replace(task=replace(TASK, statement="Subtract."))

@@ -11,11 +11,11 @@ import repair
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.values import RunId
+from auditcoder.lifecycle.options import LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.workshop import Options, WhichLocator
-from auditcoder.methods.solving import Tools, start
-from tests.lifecycle.test_weighed import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, script
-from tests.support.scripts import Script, sandboxed
+from auditcoder.lifecycle.runs import RunResources, start
+from tests.support.adder_task import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, script
+from tests.support.scripted_runs import Script, sandboxed
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -29,22 +29,22 @@ def _stores(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> tuple
     folder = tmp_path_factory.mktemp("repair")
     paths = folder / "rules.db", folder / "weighed.db"
     worse = BAD_ADD.replace("1:", "2:")
-    solve(sandbox, paths[0], WhichLocator.PAPER_RULES, BAD_ADD)
-    solve(sandbox, paths[1], WhichLocator.WEIGHED, worse)
+    solve(sandbox, paths[0], LocatorName.PAPER_RULES, BAD_ADD)
+    solve(sandbox, paths[1], LocatorName.WEIGHED, worse)
     return paths
 
 
 def solve(
     sandbox: Sandbox,
     path: Path,
-    locator: WhichLocator,
+    locator: LocatorName,
     apart: str,
     names: tuple[str, str, str] = ("fails", "passes", "apart"),
 ) -> None:
     store = SqliteStore(path)
     for name, code in zip(names, (BAD_ADD, GOOD_ADD, apart), strict=True):
         answers = [Script(script(GOOD_READ, code, redo="Nothing comes to mind."))] * 40
-        tools = Tools(store, ScriptedModel(answers), sandbox)
+        tools = RunResources(store, ScriptedModel(answers), sandbox)
         start(tools, TASK, Options(locator=locator, fallback=True), RunId(name))
     store.close()
 
@@ -81,7 +81,7 @@ def test_suites_stand_apart_and_goals_are_told_by_how_much_they_are_missed(
     sandbox: Sandbox, stores: tuple[Path, Path], tmp_path: Path
 ) -> None:
     paths = [tmp_path / f"{name}.db" for name in ("rules", "weighed", "anew")]
-    locators = (WhichLocator.PAPER_RULES, WhichLocator.WEIGHED, WhichLocator.TRACEBACK)
+    locators = (LocatorName.PAPER_RULES, LocatorName.WEIGHED, LocatorName.TRACEBACK)
     for path, locator in zip(paths, locators, strict=True):
         solve(sandbox, path, locator, BAD_ADD, names=("one.fails", "two.passes", "two.apart"))
     *two, (_, anew) = (repair.arm(path) for path in paths)

@@ -12,16 +12,16 @@ from auditcoder.adapters.models.replay import ReplayModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import BudgetExceeded, ModelMisconfigured
 from auditcoder.domain.events import ReplyRecorded
-from auditcoder.domain.request import Finish, Message, Request, Speaker
+from auditcoder.domain.request import FinishReason, Message, Request, Speaker
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import digest_of
-from auditcoder.lifecycle.asking import Asker, Question
-from auditcoder.lifecycle.budget import Budget, Purse
+from auditcoder.lifecycle.budget import Budget, BudgetLedger
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.model_client import ModelClient, ModelQuestion
 from auditcoder.lifecycle.ports import Model
-from auditcoder.lifecycle.shapes import Structured, Text
-from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.response_formats import FreeText, JsonValue
+from tests.support.record_builders import RUN, started
 from tests.support.records import take
-from tests.support.worlds import RUN, started
 
 SHARED = Message(speaker=Speaker.SYSTEM, text="You are a terse assistant.")
 
@@ -33,22 +33,22 @@ class Sky(msgspec.Struct, forbid_unknown_fields=True):
     reason: str
 
 
-GREETING = Question(
+GREETING = ModelQuestion(
     messages=(SHARED, Message(speaker=Speaker.USER, text="Say hello in one word.")),
-    shape=Text(),
+    shape=FreeText(),
     role="greeter",
     phase=Phase.PLANNING,
     max_tokens=24,
 )
 
-SKY = Question(
+SKY = ModelQuestion(
     messages=(
         SHARED,
         Message(
             speaker=Speaker.USER, text="Which colour has the sky at noon, and why, in five words?"
         ),
     ),
-    shape=Structured(Sky),
+    shape=JsonValue(Sky),
     role="observer",
     phase=Phase.PLANNING,
     max_tokens=120,
@@ -78,13 +78,13 @@ class ModelConformance:
         store.close()
 
     @pytest.fixture
-    def asker(self, model: Model, store: SqliteStore) -> Asker:
-        return Asker(model, started(store), Purse(Budget(), model.traits.price))
+    def client(self, model: Model, store: SqliteStore) -> ModelClient:
+        return ModelClient(model, started(store), BudgetLedger(Budget(), model.traits.price))
 
     def test_an_answer_is_text_with_an_end_and_a_cost(self, model: Model) -> None:
         reply = model.complete(HELLO)
         assert reply.text.strip()
-        assert reply.finish is Finish.STOP
+        assert reply.finish is FinishReason.STOP
         assert reply.usage.calls == 1
         assert reply.usage.completion_tokens > 0 or reply.usage.unmeasured == 1
         assert reply.usage.cached_tokens <= reply.usage.prompt_tokens
@@ -100,13 +100,13 @@ class ModelConformance:
             replies = list(pool.map(model.complete, [HELLO] * 3))
         assert all(reply.text.strip() for reply in replies)
 
-    def test_a_structured_answer_is_validated(self, asker: Asker) -> None:
-        assert asker.ask(SKY).value.colour in {"blue", "red"}
+    def test_a_structured_answer_is_validated(self, client: ModelClient) -> None:
+        assert client.ask(SKY).value.colour in {"blue", "red"}
 
     def test_what_was_asked_and_answered_is_on_record(
-        self, asker: Asker, model: Model, store: SqliteStore
+        self, client: ModelClient, model: Model, store: SqliteStore
     ) -> None:
-        said = asker.ask(GREETING)
+        said = client.ask(GREETING)
         raw = take(store, RUN)
         event = raw.events()[said.seq]
         assert isinstance(event, ReplyRecorded)
@@ -118,10 +118,14 @@ class ModelConformance:
         assert event.model
         assert verify_run(store, RUN).holds
 
-    def test_a_record_replays_without_the_model(self, asker: Asker, store: SqliteStore) -> None:
-        questions: tuple[Question[Any], ...] = (GREETING, SKY, GREETING)
-        said = [asker.ask(question) for question in questions]
-        again = Asker(ReplayModel(store, RUN), started(SqliteStore(":memory:")), _open_purse())
+    def test_a_record_replays_without_the_model(
+        self, client: ModelClient, store: SqliteStore
+    ) -> None:
+        questions: tuple[ModelQuestion[Any], ...] = (GREETING, SKY, GREETING)
+        said = [client.ask(question) for question in questions]
+        again = ModelClient(
+            ReplayModel(store, RUN), started(SqliteStore(":memory:")), _open_purse()
+        )
         assert [again.ask(question).reply for question in questions] == [
             answered.reply for answered in said
         ]
@@ -134,15 +138,15 @@ class ModelConformance:
     ) -> None:
         recorder = started(store)
         before = recorder.head
-        asker = Asker(model, recorder, Purse(Budget(tokens=20), model.traits.price))
+        client = ModelClient(model, recorder, BudgetLedger(Budget(tokens=20), model.traits.price))
         with pytest.raises(BudgetExceeded) as refused:
-            asker.ask(GREETING)
+            client.ask(GREETING)
         assert refused.value.code == "budget.tokens"
         assert recorder.head == before
 
 
-def _open_purse() -> Purse:
-    return Purse(Budget(), None)
+def _open_purse() -> BudgetLedger:
+    return BudgetLedger(Budget(), None)
 
 
 class RealModelConformance(ModelConformance):
@@ -151,7 +155,7 @@ class RealModelConformance(ModelConformance):
     def test_an_answer_is_cut_at_the_longest_allowed(self, model: Model) -> None:
         story = (SHARED, Message(speaker=Speaker.USER, text="Count from 1 to 100."))
         reply = model.complete(Request(messages=story, max_tokens=8, temperature=0.0))
-        assert reply.finish is Finish.LENGTH
+        assert reply.finish is FinishReason.LENGTH
         assert reply.usage.completion_tokens <= 8
 
     def test_an_answer_ends_at_a_stop_text(self, model: Model) -> None:
@@ -160,12 +164,12 @@ class RealModelConformance(ModelConformance):
         assert "5" not in reply.text
 
     def test_a_schema_holds_even_a_model_that_would_rather_talk(self, model: Model) -> None:
-        schema = Structured(Sky).schema
+        schema = JsonValue(Sky).schema
         talk = (SHARED, Message(speaker=Speaker.USER, text="Write a haiku about rivers."))
         reply = model.complete(
             Request(messages=talk, max_tokens=120, temperature=0.0, schema=schema)
         )
-        if reply.finish is Finish.STOP:
+        if reply.finish is FinishReason.STOP:
             msgspec.json.decode(reply.text, type=Sky)
         else:
             assert reply.text.lstrip().startswith("{")

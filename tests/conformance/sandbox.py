@@ -13,7 +13,7 @@ from auditcoder.domain.execution import (
     CallFunction,
     Ending,
     Execution,
-    Outcome,
+    ExecutionOutcome,
     Raised,
     Returned,
     RunFiles,
@@ -21,7 +21,7 @@ from auditcoder.domain.execution import (
     RunTests,
     TestVerdict,
 )
-from auditcoder.domain.observed import read
+from auditcoder.domain.value_decoder import read
 from auditcoder.lifecycle.ports import Sandbox
 
 SHORT = Bounds(seconds=5.0, memory_bytes=256 << 20)
@@ -124,7 +124,7 @@ class SandboxConformance:
         bounds: Bounds = SHORT,
         *,
         watch: bool = False,
-    ) -> Outcome:
+    ) -> ExecutionOutcome:
         """Run some code."""
         return sandbox.run(
             Execution(source=source, action=action or RunProgram(), bounds=bounds, watch=watch)

@@ -13,11 +13,11 @@ import pytest
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict
 from auditcoder.domain.values import Digest, RunId, digest
+from auditcoder.lifecycle.export_import import ImportResult, copy_run, verify_run
 from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.transfer import Transfer, copy_run, verify_run
+from tests.support.record_builders import RUN, S2, TASK, code, failing, repairing, started, ticking
 from tests.support.records import take
-from tests.support.worlds import RUN, S2, TASK, code, failing, repairing, started, ticking
 
 
 def chained(after: Head, *bodies: bytes) -> Head:
@@ -234,10 +234,10 @@ class TraceStoreConformance:
 
         source = SqliteStore(":memory:")
         recorder = started(source)
-        assert copy_run(source, RUN, store) is Transfer.COPIED
-        assert copy_run(source, RUN, store) is Transfer.ALREADY_THERE
+        assert copy_run(source, RUN, store) is ImportResult.COPIED
+        assert copy_run(source, RUN, store) is ImportResult.ALREADY_THERE
         recorder.write_code(S2, code("S2"))
-        assert copy_run(source, RUN, store) is Transfer.EXTENDED
+        assert copy_run(source, RUN, store) is ImportResult.EXTENDED
         assert take(store, RUN) == take(source, RUN)
         source.close()
 

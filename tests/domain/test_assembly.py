@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from auditcoder.domain.assembly import (
     AssemblyConflict,
-    Draft,
+    AssemblyDraft,
     Segment,
     assemble,
     assembly_faults,
     build_order,
     owner_of_line,
 )
-from auditcoder.domain.binding import BUILTINS
-from auditcoder.domain.code import Bundle, NodeCode, read_bundle, units_of
+from auditcoder.domain.code import CodeBundle, NodeCode, read_bundle, units_of
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import BUILTINS
 from auditcoder.domain.values import digest
-from tests.support.worlds import ROOT_NODE, S1, S2, node
+from tests.support.record_builders import ROOT_NODE, S1, S2, node
 
 replace = msgspec.structs.replace
 
@@ -36,7 +36,7 @@ class World:
 
     def __init__(self, sources: dict[str, str], scopes: dict[str, str] | None = None) -> None:
         self.code: dict[NodeId, NodeCode] = {}
-        self.bundles: dict[NodeId, Bundle] = {}
+        self.bundles: dict[NodeId, CodeBundle] = {}
         for name, source in sources.items():
             taken = BUILTINS | {u.registered for c in self.code.values() for u in c.units}
             scope = (scopes or {}).get(name, "")
@@ -48,7 +48,7 @@ class World:
                 scope=scope,
             )
 
-    def assemble(self) -> Draft:
+    def assemble(self) -> AssemblyDraft:
         return assemble(GRAPH, self.code, self.bundles)
 
     def faults(self, text: str, segments: tuple[Segment, ...]) -> tuple[str, ...]:

@@ -9,17 +9,15 @@ import jsonschema
 import msgspec
 import pytest
 
-from auditcoder.adapters.stores.bundle import Bundle
+from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.chain import EMPTY, FORMAT, Reader, seal
+from auditcoder.domain.chain import EMPTY, FORMAT, EntryReader, entry_schema, seal
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import RunStarted
-from auditcoder.domain.schema import entry_schema
 from auditcoder.domain.trace import fold
-from auditcoder.domain.usage import Usage, total
-from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.export_import import verify_run
+from tests.support.record_builders import RUN, TASK, repairing
 from tests.support.records import take
-from tests.support.worlds import RUN, TASK, repairing
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -45,7 +43,7 @@ def test_every_entry_that_is_written_fits_the_published_schema(store: SqliteStor
 def test_an_older_reader_says_that_a_record_is_newer() -> None:
     _, body, _ = seal(EMPTY, RunStarted(format=FORMAT + 1, run=RUN, task=TASK), NOW)
     with pytest.raises(RecordUnreadable) as newer:
-        Reader().read(body)
+        EntryReader().read(body)
     assert newer.value.code == "record.newer-format"
     assert newer.value.advice
 
@@ -61,16 +59,16 @@ def test_a_newer_reader_reads_older_entries_through_its_upgrades(store: SqliteSt
     def from_two(entry: dict[str, Any]) -> dict[str, Any]:
         return entry | {"seq": entry["seq"] - 1000}
 
-    newer = Reader(current=3, upgrades={1: from_one, 2: from_two})
-    plain = Reader()
+    newer = EntryReader(current=3, upgrades={1: from_one, 2: from_two})
+    plain = EntryReader()
     assert [newer.read(body) for body in written] == [plain.read(body) for body in written]
     with pytest.raises(RecordUnreadable):
-        Reader(current=3, upgrades={2: from_two}).read(written[0])
+        EntryReader(current=3, upgrades={2: from_two}).read(written[0])
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "data").glob("format-*.acb")))
 def test_records_of_every_released_format_still_verify(path: Path) -> None:
-    bundle = Bundle(path)
+    bundle = BundleFile(path)
     run = bundle.manifest.run
     report = verify_run(bundle, run)
     assert report.holds, report.findings
@@ -102,14 +100,14 @@ def test_there_is_a_record_of_every_format() -> None:
 )
 def test_what_is_no_entry_is_refused_clearly(body: bytes) -> None:
     with pytest.raises(RecordUnreadable):
-        Reader().read(body)
+        EntryReader().read(body)
 
 
 def test_an_unknown_field_is_not_passed_over(store: SqliteStore) -> None:
     repairing(store)
     for body in store.read(RUN):
         plain = msgspec.json.decode(body)
-        reader = Reader()
+        reader = EntryReader()
         reader._format = FORMAT
         with pytest.raises(RecordUnreadable):
             reader.read(msgspec.json.encode(plain | {"smuggled": 1}))
@@ -118,11 +116,3 @@ def test_an_unknown_field_is_not_passed_over(store: SqliteStore) -> None:
 def test_times_are_kept_in_universal_time(store: SqliteStore) -> None:
     repairing(store)
     assert all(b"2026-01-02T03:" in body for body in take(store, RUN).bodies)
-
-
-def test_usage_adds_up_and_keeps_what_is_unknown() -> None:
-    known = Usage(calls=1, prompt_tokens=10, completion_tokens=5, usd=0.5)
-    unpriced = Usage(calls=1, prompt_tokens=1, unpriced=1)
-    both = total([known, unpriced])
-    assert both == Usage(calls=2, prompt_tokens=11, completion_tokens=5, usd=0.5, unpriced=1)
-    assert both.tokens == 16

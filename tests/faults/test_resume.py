@@ -1,15 +1,14 @@
-"""A run cut off at any moment goes on as if nothing had happened, and nothing is asked twice."""
+"""An interrupted run resumes to the same result, and no recorded request is sent again."""
 
 import contextlib
 import multiprocessing
 import os
 import random
 import signal
-import time
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.chain import Head, Reader
+from auditcoder.domain.chain import EntryReader, Head
 from auditcoder.domain.errors import (
     BudgetExceeded,
     ModelUnavailable,
@@ -27,38 +26,34 @@ from auditcoder.domain.errors import (
     StoreFull,
     StoreLocked,
 )
-from auditcoder.domain.events import Event, Outcome, ReplyRecorded, RunResumed
+from auditcoder.domain.events import Event, ReplyRecorded, RunOutcome, RunResumed
 from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.request import FREE, Reply, Request, Traits
 from auditcoder.domain.task import Limits, Task
 from auditcoder.domain.values import Digest, RunId, digest_of
-from auditcoder.interfaces.opening import open_sandbox
+from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle import recorder, workshop
-from auditcoder.lifecycle.budget import Budget
-from auditcoder.lifecycle.patience import Patience
+from auditcoder.lifecycle import replayer, run_context, runs
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.options import Build, Options
 from auditcoder.lifecycle.ports import Sandbox, TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Watch
-from auditcoder.lifecycle.transfer import verify_run
-from auditcoder.lifecycle.workshop import Build, Options
-from auditcoder.methods import solving
-from auditcoder.methods.solving import Solution, Tools, replay, resume, start
+from auditcoder.lifecycle.retry_policy import RetryPolicy
+from auditcoder.lifecycle.runs import RunResources, Solution, replay, resume, start
 from auditcoder.prompts import Prompt, load
-from tests.support import solvers
+from tests.support import scripted_answers
+from tests.support.campaigns import CUTS, RUN_INTERRUPTS, RUN_KILLS, sized, spread
 
 RUN = RunId("a-run")
-KILLS = int(os.environ.get("AUDITCODER_KILLS", "40"))
-EVERY = 1 if KILLS >= 200 else 16
-"""Cut a run off at every so many of its events."""
-LONGEST = 5.0
-"""Seconds: a machine that once stood still must not leave the next ones alive for long."""
-IMPATIENT = Patience(attempts=1)
+HUNG = 300.0
+"""Seconds after which a process hangs; nothing that is expected takes so long."""
+IMPATIENT = RetryPolicy(attempts=1)
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.faults.test_resume"])
 
 
-class Life(NamedTuple):
+class Scenario(NamedTuple):
     """A task that always goes the same way."""
 
     task: Task
@@ -71,40 +66,75 @@ class Life(NamedTuple):
 
 
 def _patient(task: Task) -> Task:
-    return msgspec.structs.replace(task, limits=Limits(seconds=10.0))
+    return msgspec.structs.replace(task, limits=Limits(seconds=60.0))
 
 
-LIVES = {
-    "repaired": Life(_patient(solvers.PROGRAM), Options(), 1, {"square": "return number + 'x'"}),
-    "branch": Life(
-        _patient(solvers.SIGNED),
+SCENARIOS = {
+    "repaired": Scenario(
+        _patient(scripted_answers.PROGRAM), Options(), 1, {"square": "return number + 'x'"}
+    ),
+    "branch": Scenario(
+        _patient(scripted_answers.SIGNED),
         Options(build=Build.NODE, fallback=True, differential=True),
         2,
         {"square": "return number + 'x'"},
         stubborn=True,
     ),
-    "parallel": Life(
-        _patient(solvers.PROGRAM),
+    "parallel": Scenario(
+        _patient(scripted_answers.PROGRAM),
         Options(build=Build.NODE),
         4,
         {"sum_squares": "return -1"},
     ),
-    "class": Life(
-        _patient(solvers.CLASS), Options(build=Build.NODE), 3, {"total": "return self.nothing"}
+    "class": Scenario(
+        _patient(scripted_answers.CLASS),
+        Options(build=Build.NODE),
+        3,
+        {"total": "return self.nothing"},
     ),
 }
 
 
-class Scribe:
-    """Answers by the request alone, and notes what it was asked where no kill can reach."""
+class Moment(Enum):
+    """When a process is sent its signal."""
+
+    OPENED = "before it opens the store"
+    ASKED = "while a request is under way"
+    WRITING = "before an event is written"
+    WRITTEN = "after an event was written"
+
+
+class Strike:
+    """Sends this process a signal when something happens for the n-th time."""
+
+    def __init__(self, moment: Moment, count: int, number: signal.Signals) -> None:
+        self._moment, self._left, self._number = moment, count, number
+        self._lock = threading.Lock()
+
+    def at(self, moment: Moment) -> None:
+        """Count a moment, and send the signal if it is the one."""
+        with self._lock:
+            self._left -= moment is self._moment
+            if self._left or moment is not self._moment:
+                return
+            if self._number is signal.SIGINT:
+                os.killpg(os.getpid(), self._number)  # as a terminal does
+            else:
+                os.kill(os.getpid(), self._number)
+
+
+class RecordedModel:
+    """Answers by the request alone, and logs its requests to a file that survives a kill."""
 
     name = "scribe"
 
-    def __init__(self, life: Life, log: Path | None = None, pace: float = 0.0) -> None:
-        self.traits = Traits(price=FREE, parallel=life.parallel)
+    def __init__(
+        self, scenario: Scenario, log: Path | None = None, strike: "Strike | None" = None
+    ) -> None:
+        self.traits = Traits(price=FREE, parallel=scenario.parallel)
         self.asked: list[Digest] = []
-        self._life = life
-        self._pace = pace
+        self._life = scenario
+        self._strike = strike
         self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def complete(self, request: Request) -> Reply:
@@ -113,24 +143,24 @@ class Scribe:
         if self._log is not None:
             os.write(self._log, f"{request.digest}\n".encode())
             os.fsync(self._log)
-        # Different requests take different times, so that parallel ones come back in any order.
-        time.sleep(self._pace * (1 + int(request.digest[:2], 16) % 8))
+        if self._strike is not None:
+            self._strike.at(Moment.ASKED)
         seconds = int(request.digest[:6], 16) / 1e6
-        return solvers.answer(request, self._said(request), seconds)
+        return scripted_answers.answer(request, self._said(request), seconds)
 
     def _said(self, request: Request) -> str:
-        step = solvers.step_of(request)
-        if step not in solvers.CODES:
-            return solvers.right(request)
+        step = scripted_answers.step_of(request)
+        if step not in scripted_answers.CODES:
+            return scripted_answers.right(request)
         wrong = self._life.wrong if step != "again" or self._life.stubborn else {}
-        if "inner_part" in solvers.asked(request):
+        if "inner_part" in scripted_answers.asked(request):
             wrong = {}
         code = "\n\n".join(
-            solvers.function(header, wrong.get(header.partition("(")[0]))
-            for header in solvers.headers(request)
+            scripted_answers.function(header, wrong.get(header.partition("(")[0]))
+            for header in scripted_answers.headers(request)
         )
-        scoped = "class Basket" in solvers.asked(request)
-        return solvers.fenced(solvers.in_class(code) if scoped else code)
+        scoped = "class Basket" in scripted_answers.asked(request)
+        return scripted_answers.fenced(scripted_answers.in_class(code) if scoped else code)
 
     def close(self) -> None:
         if self._log is not None:
@@ -181,7 +211,7 @@ def ended(store: TraceReader, solution: Solution) -> Ended:
 
 
 def events(store: TraceReader) -> list[Event]:
-    reader = Reader()
+    reader = EntryReader()
     return [reader.read(body).event for body in store.read(RUN)]
 
 
@@ -191,9 +221,11 @@ def answers(store: TraceReader) -> Counter[str]:
     return Counter(str(e.request) for e in recorded if e.finish != "failed")
 
 
-def undisturbed(life: Life, sandbox: Sandbox) -> tuple[Ended, list[Event]]:
+def undisturbed(scenario: Scenario, sandbox: Sandbox) -> tuple[Ended, list[Event]]:
     store = SqliteStore(":memory:")
-    solution = start(Tools(store, Scribe(life), sandbox), life.task, life.options, RUN)
+    solution = start(
+        RunResources(store, RecordedModel(scenario), sandbox), scenario.task, scenario.options, RUN
+    )
     assert solution.passed, solution.trace.finish
     return ended(store, solution), events(store)
 
@@ -211,19 +243,24 @@ def hold(store: TraceStore, sandbox: Sandbox) -> None:
 # A process of its own, killed.
 
 
-def work(name: str, place: str, log: str, pace: float, ready: Connection) -> None:
-    """Start the run or go on with it; leave quietly when interrupted."""
+def work(
+    name: str, place: str, log: str, strike: tuple[Moment, int, signal.Signals] | None
+) -> None:
+    """Start the run or resume it; end quietly when interrupted."""
     os.setsid()
-    life = LIVES[name]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    scenario = SCENARIOS[name]
+    struck = Strike(*strike) if strike else Strike(Moment.OPENED, 0, signal.SIGKILL)
     try:
-        ready.send_bytes(b"ready")
-        sandbox = open_sandbox(read_settings(), lambda _said: None)
+        struck.at(Moment.OPENED)
+        sandbox = open_sandbox(read_settings(), lambda _notice: None)
         store = SqliteStore(place)
-        tools = Tools(store, Scribe(life, Path(log), pace), sandbox)
+        model = RecordedModel(scenario, Path(log), struck)
+        tools = RunResources(StrikingStore(store, struck), model, sandbox)
         if store.head(RUN).entries:
             resume(tools, RUN)
         else:
-            start(tools, life.task, life.options, RUN)
+            start(tools, scenario.task, scenario.options, RUN)
         sandbox.close()
         store.close()
     except KeyboardInterrupt:
@@ -234,31 +271,18 @@ def work(name: str, place: str, log: str, pace: float, ready: Connection) -> Non
     os._exit(0)
 
 
-def worker(name: str, place: Path, log: Path, pace: float) -> BaseProcess:
-    """Start a worker, and wait until it is about to begin."""
-    reading, writing = processes.Pipe(duplex=False)
-    process = processes.Process(target=work, args=(name, str(place), str(log), pace, writing))
+def exit_code_of(
+    name: str, place: Path, log: Path, strike: tuple[Moment, int, signal.Signals] | None = None
+) -> int:
+    """Start or resume a run in a process of its own and return the exit code."""
+    process = processes.Process(target=work, args=(name, str(place), str(log), strike))
     process.start()
-    writing.close()
-    with contextlib.suppress(EOFError):
-        reading.recv_bytes()
-    reading.close()
-    return process
-
-
-def end(process: BaseProcess, seconds: float, number: signal.Signals) -> int:
-    """Let it work so long, then send it the signal; return its exit code."""
-    process.join(seconds)
-    if process.exitcode is None:
-        assert process.pid is not None
-        with contextlib.suppress(ProcessLookupError):
-            if number is signal.SIGINT:
-                os.killpg(process.pid, number)  # as a terminal does
-            else:
-                os.kill(process.pid, number)
-    process.join(60)
-    assert process.exitcode is not None, "it does not end"
+    process.join(HUNG)
     code = process.exitcode
+    if code is None:
+        process.kill()
+        process.join()
+        raise AssertionError("it does not end")
     process.close()
     return code
 
@@ -267,81 +291,73 @@ def logged(log: Path) -> list[str]:
     return log.read_text().split("\n")[:-1] if log.exists() else []
 
 
-class Toll(NamedTuple):
-    kills: int
-    """How many were killed before they were done."""
-    cut: int
-    """How many of those had written something."""
-    lost: int
-    """Answers that were on their way."""
-
-
-def kill_many(name: str, place: Path, kills: int, sandbox: Sandbox, number: signal.Signals) -> Toll:
-    """Kill one life after another at random moments until there were so many kills."""
-    life, chance, pace = LIVES[name], random.Random(f"{name}{number}"), 0.01
-    wanted, _ = undisturbed(life, sandbox)
-    toll, lives = Toll(0, 0, 0), 0
-    whole = 1.0
-    while toll.kills < kills:
-        lives += 1
-        store_path, log = place / f"{name}-{lives}.db", place / f"{name}-{lives}.log"
+def kill_many(name: str, place: Path, kills: int, sandbox: Sandbox, number: signal.Signals) -> None:
+    """Kill processes at random moments of their runs until there were so many kills."""
+    scenario, chance = SCENARIOS[name], random.Random(f"{name}{number}")
+    wanted, whole = undisturbed(scenario, sandbox)
+    limits = {
+        Moment.OPENED: 1,
+        Moment.ASKED: wanted.answers.total(),
+        Moment.WRITING: len(whole),
+        Moment.WRITTEN: len(whole) - 1,
+    }
+    killed, rounds = 0, 0
+    while killed < kills:
+        rounds += 1
+        store_path, log = place / f"{name}-{rounds}.db", place / f"{name}-{rounds}.log"
         for _ in range(chance.randint(1, 5)):
             before = Counter(logged(log))
             on_record = answers(SqliteStore(store_path)) if store_path.exists() else Counter()
-            code = end(worker(name, store_path, log, pace), chance.uniform(0.0, whole), number)
+            # The first process of all is killed after it has written; the others at any moment.
+            moment = chance.choice(list(Moment)) if killed else Moment.WRITTEN
+            count = chance.randint(1, limits[moment])
+            code = exit_code_of(name, store_path, log, (moment, count, number))
             error = Path(f"{log}.error")
             assert not error.exists(), error.read_text()
             assert code in {0, -number, 130}
             asked = Counter(logged(log)) - before
-            assert not asked + on_record - wanted.answers, "what is on record was asked again"
+            assert not asked + on_record - wanted.answers, "a recorded request was sent again"
             if code == 0:
-                break
+                break  # it had less left to do than the chosen number
+            killed += 1
             store = SqliteStore(store_path)
-            now = answers(store)
-            lost = (asked - (now - on_record)).total()
-            assert lost <= life.parallel
+            lost = (asked - (answers(store) - on_record)).total()
+            assert lost <= scenario.parallel
             if store.head(RUN).entries:
                 report = verify_run(store, RUN)
                 assert report.holds, report.findings
-            toll = Toll(toll.kills + 1, toll.cut + bool(store.head(RUN).entries), toll.lost + lost)
             store.close()
-        begun = time.monotonic()
-        assert end(worker(name, store_path, log, pace), 120.0, signal.SIGKILL) == 0
-        took = time.monotonic() - begun
-        whole = min(LONGEST, max(whole if lives > 1 else 0.0, took))
+        assert exit_code_of(name, store_path, log) == 0
         store = SqliteStore(store_path)
-        assert ended(store, solving.solution(store, RUN)) == wanted
+        assert ended(store, runs.solution(store, RUN)) == wanted
         hold(store, sandbox)
         store.close()
-    return toll
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LIVES)
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(
-    name: str, tmp_path: Path, sandbox: Sandbox
+@sized("kills", RUN_KILLS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_killed_run_resumes_to_the_same_result(
+    name: str, kills: int, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    toll = kill_many(name, tmp_path, KILLS // len(LIVES), sandbox, signal.SIGKILL)
-    assert toll.cut, "all were killed before they could write"
+    kill_many(name, tmp_path, kills, sandbox, signal.SIGKILL)
 
 
-@pytest.mark.slow
+@sized("kills", RUN_INTERRUPTS)
 @pytest.mark.parametrize("name", ["repaired", "parallel"])
-def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
-    name: str, tmp_path: Path, sandbox: Sandbox
+def test_an_interrupted_run_resumes_to_the_same_result(
+    name: str, kills: int, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    toll = kill_many(name, tmp_path, KILLS // (2 * len(LIVES)), sandbox, signal.SIGINT)
-    assert toll.cut, "all were interrupted before they could write"
+    kill_many(name, tmp_path, kills, sandbox, signal.SIGINT)
 
 
 # In this process, cut off at every single event, and at every single request.
 
 
-class Failing:
-    """A store that fails once, at one append."""
+class DelegatingStore:
+    """A store that passes everything on to another."""
 
-    def __init__(self, store: TraceStore, at: int, error: BaseException) -> None:
-        self._store, self._left, self._error = store, at, error
+    def __init__(self, store: TraceStore) -> None:
+        self._store = store
 
     def runs(self) -> list[RunId]:
         return self._store.runs()
@@ -363,71 +379,109 @@ class Failing:
         head: Head,
         blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]] = (),
     ) -> None:
+        self.before_append()
+        self._store.append(run, after, entries, head, blobs)
+        self.after_append()
+
+    def before_append(self) -> None:
+        """Do nothing before an event is written."""
+
+    def after_append(self) -> None:
+        """Do nothing after an event was written."""
+
+    def close(self) -> None:
+        """Leave the other store open: its owner closes it."""
+
+
+class StrikingStore(DelegatingStore):
+    """A store whose process may be killed before or after it writes an event."""
+
+    def __init__(self, store: TraceStore, strike: Strike) -> None:
+        super().__init__(store)
+        self._strike = strike
+
+    def before_append(self) -> None:
+        self._strike.at(Moment.WRITING)
+
+    def after_append(self) -> None:
+        self._strike.at(Moment.WRITTEN)
+
+
+class Failing(DelegatingStore):
+    """A store that fails once, at one append."""
+
+    def __init__(self, store: TraceStore, at: int, error: BaseException) -> None:
+        super().__init__(store)
+        self._left, self._error = at, error
+
+    def before_append(self) -> None:
         self._left -= 1
         if self._left == 0:
             raise self._error
-        self._store.append(run, after, entries, head, blobs)
-
-    def close(self) -> None:
-        """Leave it to who opened it."""
 
 
-def go_on(store: TraceStore, life: Life, sandbox: Sandbox, wanted: Ended) -> None:
+def resume_and_compare(
+    store: TraceStore, scenario: Scenario, sandbox: Sandbox, wanted: Ended
+) -> None:
     """Replay a run as far as it came, resume it, and hold it to what it would have been."""
     known, head = answers(store), store.head(RUN)
     seen = replay(store, RUN, None)
     assert (seen.head, seen.finished) == (head, False)
-    model = Scribe(life)
-    solution = resume(Tools(store, model, sandbox), RUN)
+    model = RecordedModel(scenario)
+    solution = resume(RunResources(store, model, sandbox), RUN)
     assert ended(store, solution) == wanted
     assert not Counter(map(str, model.asked)) + known - wanted.answers
     hold(store, sandbox)
 
 
-@pytest.mark.parametrize("name", LIVES)
+@sized("cuts", CUTS)
+@pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize(
     "error", [StoreFull("store.full", "full"), StoreLocked("store.locked", "held")], ids=repr
 )
-def test_a_store_that_fails_at_any_event_costs_nothing_but_time(
-    name: str, error: StoreError, sandbox: Sandbox
+def test_a_run_whose_store_failed_at_any_event_resumes(
+    name: str, cuts: int, error: StoreError, sandbox: Sandbox
 ) -> None:
-    life = LIVES[name]
-    wanted, whole = undisturbed(life, sandbox)
+    scenario = SCENARIOS[name]
+    wanted, whole = undisturbed(scenario, sandbox)
     first = 2 if isinstance(error, StoreFull) else 5
-    for at in range(first, len(whole) + 1, EVERY):
+    for at in spread(len(whole) + 1, cuts, first):
         store = SqliteStore(":memory:")
-        tools = Tools(Failing(store, at, error), Scribe(life), sandbox)
+        tools = RunResources(Failing(store, at, error), RecordedModel(scenario), sandbox)
         with pytest.raises(type(error)):
-            start(tools, life.task, life.options, RUN)
+            start(tools, scenario.task, scenario.options, RUN)
         assert verify_run(store, RUN).holds
-        go_on(store, life, sandbox, wanted)
+        resume_and_compare(store, scenario, sandbox, wanted)
         store.close()
 
 
-@pytest.mark.parametrize("name", LIVES)
-def test_a_run_cut_off_twice_goes_on_twice(name: str, sandbox: Sandbox) -> None:
-    life = LIVES[name]
+@sized("cuts", CUTS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_cut_off_twice_resumes_twice(name: str, cuts: int, sandbox: Sandbox) -> None:
+    scenario = SCENARIOS[name]
     full = StoreFull("store.full", "full")
-    wanted, whole = undisturbed(life, sandbox)
-    for at in range(2, len(whole), 3 * EVERY):
-        for later in range(1, len(whole) - at, 5 * EVERY):
+    wanted, whole = undisturbed(scenario, sandbox)
+    for at in spread(len(whole), max(1, cuts // 2), 2):
+        for later in spread(len(whole) - at, max(1, cuts // 4), 1):
             store = SqliteStore(":memory:")
-            broken = Tools(Failing(store, at, full), Scribe(life), sandbox)
+            broken = RunResources(Failing(store, at, full), RecordedModel(scenario), sandbox)
             with pytest.raises(StoreFull):
-                start(broken, life.task, life.options, RUN)
+                start(broken, scenario.task, scenario.options, RUN)
             with pytest.raises(StoreFull):
-                resume(Tools(Failing(store, later, full), Scribe(life), sandbox), RUN)
-            go_on(store, life, sandbox, wanted)
+                resume(
+                    RunResources(Failing(store, later, full), RecordedModel(scenario), sandbox), RUN
+                )
+            resume_and_compare(store, scenario, sandbox, wanted)
             resumed = [e for e in events(store) if isinstance(e, RunResumed)]
             assert len(resumed) in {1, 2}, "a resumption that came to nothing is not on record"
             store.close()
 
 
-class Down(Scribe):
+class Down(RecordedModel):
     """Does not answer from some request on."""
 
-    def __init__(self, life: Life, after: int) -> None:
-        super().__init__(life)
+    def __init__(self, scenario: Scenario, after: int) -> None:
+        super().__init__(scenario)
         self._after = after
 
     def complete(self, request: Request) -> Reply:
@@ -436,27 +490,29 @@ class Down(Scribe):
         return super().complete(request)
 
 
-@pytest.mark.parametrize("name", LIVES)
-def test_a_model_that_is_down_ends_the_run_where_it_can_go_on(name: str, sandbox: Sandbox) -> None:
-    life = LIVES[name]
-    wanted, _ = undisturbed(life, sandbox)
-    for after in range(0, wanted.answers.total(), min(3, EVERY)):
+@sized("cuts", CUTS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_whose_model_was_unavailable_resumes(name: str, cuts: int, sandbox: Sandbox) -> None:
+    scenario = SCENARIOS[name]
+    wanted, _ = undisturbed(scenario, sandbox)
+    for after in spread(wanted.answers.total(), cuts):
         store = SqliteStore(":memory:")
-        tools = Tools(store, Down(life, after), sandbox, IMPATIENT)
+        tools = RunResources(store, Down(scenario, after), sandbox, IMPATIENT)
         with pytest.raises(ModelUnavailable):
-            start(tools, life.task, life.options, RUN)
+            start(tools, scenario.task, scenario.options, RUN)
         for _ in range(2):
             with pytest.raises(ModelUnavailable):
-                resume(Tools(store, Down(life, 0), sandbox, IMPATIENT), RUN)
+                resume(RunResources(store, Down(scenario, 0), sandbox, IMPATIENT), RUN)
         assert verify_run(store, RUN).holds
-        go_on(store, life, sandbox, wanted)
+        resume_and_compare(store, scenario, sandbox, wanted)
         store.close()
 
 
-@pytest.mark.parametrize("name", LIVES)
-def test_an_interrupt_at_any_event_leaves_a_run_that_goes_on(name: str, sandbox: Sandbox) -> None:
-    life = LIVES[name]
-    wanted, whole = undisturbed(life, sandbox)
+@sized("cuts", CUTS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_interrupted_at_any_event_resumes(name: str, cuts: int, sandbox: Sandbox) -> None:
+    scenario = SCENARIOS[name]
+    wanted, whole = undisturbed(scenario, sandbox)
 
     def interrupting(at: int) -> Watch:
         def watch(seq: int, _event: Event) -> None:
@@ -465,11 +521,11 @@ def test_an_interrupt_at_any_event_leaves_a_run_that_goes_on(name: str, sandbox:
 
         return watch
 
-    for at in range(0, len(whole) - 1, EVERY):
+    for at in spread(len(whole) - 1, cuts):
         store = SqliteStore(":memory:")
-        tools = Tools(store, Scribe(life), sandbox)
+        tools = RunResources(store, RecordedModel(scenario), sandbox)
         with pytest.raises(KeyboardInterrupt):
-            start(tools, life.task, life.options, RUN, interrupting(at))
+            start(tools, scenario.task, scenario.options, RUN, interrupting(at))
         # Again while what is on record is gone through, and where it goes on.
         for early in {at // 2, at}:
             before = store.head(RUN)
@@ -477,135 +533,156 @@ def test_an_interrupt_at_any_event_leaves_a_run_that_goes_on(name: str, sandbox:
                 resume(tools, RUN, interrupting(early))
             assert store.head(RUN) == before
         assert verify_run(store, RUN).holds
-        go_on(store, life, sandbox, wanted)
+        resume_and_compare(store, scenario, sandbox, wanted)
         store.close()
 
 
-def test_two_that_go_on_with_one_run_do_not_both_write_it(sandbox: Sandbox) -> None:
-    life = LIVES["repaired"]
-    wanted, _ = undisturbed(life, sandbox)
+def test_only_one_of_two_resumptions_writes_a_run(sandbox: Sandbox) -> None:
+    scenario = SCENARIOS["repaired"]
+    wanted, _ = undisturbed(scenario, sandbox)
     store = SqliteStore(":memory:")
     with pytest.raises(ModelUnavailable):
-        start(Tools(store, Down(life, 1), sandbox, IMPATIENT), life.task, life.options, RUN)
+        start(
+            RunResources(store, Down(scenario, 1), sandbox, IMPATIENT),
+            scenario.task,
+            scenario.options,
+            RUN,
+        )
 
-    class Overtaken(Scribe):
+    class Overtaken(RecordedModel):
         def complete(self, request: Request) -> Reply:
-            resume(Tools(store, Scribe(life), sandbox), RUN)
+            resume(RunResources(store, RecordedModel(scenario), sandbox), RUN)
             return super().complete(request)
 
     with pytest.raises(StoreConflict):
-        resume(Tools(store, Overtaken(life), sandbox), RUN)
-    assert ended(store, solving.solution(store, RUN)) == wanted
+        resume(RunResources(store, Overtaken(scenario), sandbox), RUN)
+    assert ended(store, runs.solution(store, RUN)) == wanted
     hold(store, sandbox)
 
 
-def test_an_interrupt_while_the_past_is_gone_through_is_an_interrupt(
+def test_an_interrupt_during_the_replay_of_a_resumption_is_reported_as_one(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The moment is short: between looking for a recorded answer and having it."""
-    life = LIVES["repaired"]
-    wanted, whole = undisturbed(life, sandbox)
+    scenario = SCENARIOS["repaired"]
+    wanted, whole = undisturbed(scenario, sandbox)
     store = SqliteStore(":memory:")
     broken = Failing(store, len(whole), StoreFull("store.full", "full"))
     with pytest.raises(StoreFull):
-        start(Tools(broken, Scribe(life), sandbox), life.task, life.options, RUN)
+        start(
+            RunResources(broken, RecordedModel(scenario), sandbox),
+            scenario.task,
+            scenario.options,
+            RUN,
+        )
     head = store.head(RUN)
 
-    def interrupted(_recorder: recorder.Recorder, _request: Digest) -> None:
+    def interrupted(_replayer: replayer.Replayer, _request: Digest) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(recorder.Recorder, "recall_reply", interrupted)
+        patched.setattr(replayer.Replayer, "recall_reply", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            resume(Tools(store, Scribe(life), sandbox), RUN)
+            resume(RunResources(store, RecordedModel(scenario), sandbox), RUN)
     assert store.head(RUN) == head
-    go_on(store, life, sandbox, wanted)
+    resume_and_compare(store, scenario, sandbox, wanted)
 
 
-def test_calls_that_brought_nothing_are_counted_against_the_budget_for_good(
+def test_failed_calls_count_against_the_budget_of_later_resumptions(
     sandbox: Sandbox,
 ) -> None:
     """Each may have cost as much as it could: whoever resumes again and again pays for it."""
-    life = LIVES["repaired"]
-    options = msgspec.structs.replace(life.options, budget=Budget(tokens=20_000))
+    scenario = SCENARIOS["repaired"]
+    options = msgspec.structs.replace(scenario.options, budget_tokens=20_000)
     store = SqliteStore(":memory:")
-    tools = Tools(store, Down(life, 0), sandbox, IMPATIENT)
+    tools = RunResources(store, Down(scenario, 0), sandbox, IMPATIENT)
     with pytest.raises(ModelUnavailable):
-        start(tools, life.task, options, RUN)
+        start(tools, scenario.task, options, RUN)
     for _ in range(10):
         with contextlib.suppress(ModelUnavailable):
-            assert resume(tools, RUN).outcome is Outcome.STOPPED
+            assert resume(tools, RUN).outcome is RunOutcome.STOPPED
             break
     else:
         raise AssertionError("ten calls of more than 4,000 tokens fit into 20,000")
     hold(store, sandbox)
 
 
-def test_a_budget_that_nobody_can_keep_begins_no_run(sandbox: Sandbox) -> None:
-    life = LIVES["repaired"]
-    options = msgspec.structs.replace(life.options, budget=Budget(usd=1.0))
-    store, model = SqliteStore(":memory:"), Scribe(life)
+def test_a_budget_in_dollars_needs_a_known_price(sandbox: Sandbox) -> None:
+    scenario = SCENARIOS["repaired"]
+    options = msgspec.structs.replace(scenario.options, budget_usd=1.0)
+    store, model = SqliteStore(":memory:"), RecordedModel(scenario)
     model.traits = Traits(price=None)
     with pytest.raises(BudgetExceeded):
-        start(Tools(store, model, sandbox), life.task, options, RUN)
+        start(RunResources(store, model, sandbox), scenario.task, options, RUN)
     assert store.runs() == []
 
 
-@pytest.mark.parametrize("name", LIVES)
-def test_a_finished_run_is_not_made_again(name: str, sandbox: Sandbox) -> None:
-    life = LIVES[name]
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_resuming_a_finished_run_does_nothing(name: str, sandbox: Sandbox) -> None:
+    scenario = SCENARIOS[name]
     store = SqliteStore(":memory:")
-    first = start(Tools(store, Scribe(life), sandbox), life.task, life.options, RUN)
-    head, model = store.head(RUN), Scribe(life)
-    again = resume(Tools(store, model, sandbox), RUN)
+    first = start(
+        RunResources(store, RecordedModel(scenario), sandbox), scenario.task, scenario.options, RUN
+    )
+    head, model = store.head(RUN), RecordedModel(scenario)
+    again = resume(RunResources(store, model, sandbox), RUN)
     assert (again.program, again.outcome) == (first.program, first.outcome)
     assert (store.head(RUN), model.asked) == (head, [])
 
 
-@pytest.mark.parametrize("name", LIVES)
-def test_other_prompts_are_refused_and_nothing_is_written(
-    name: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+@sized("cuts", CUTS)
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_resumption_with_other_prompts_is_refused_and_writes_nothing(
+    name: str, cuts: int, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    life = LIVES[name]
-    _, whole = undisturbed(life, sandbox)
+    scenario = SCENARIOS[name]
+    _, whole = undisturbed(scenario, sandbox)
     first = next(n for n, e in enumerate(whole) if isinstance(e, ReplyRecorded))
 
     def altered(role: str) -> Prompt:
         prompt = load(role)
         return prompt._replace(system=f"{prompt.system} Hurry.")
 
-    for at in range(first + 2, len(whole) + 1, 2 * EVERY):
+    for at in spread(len(whole) + 1, max(1, cuts // 2), first + 2):
         store = SqliteStore(":memory:")
         broken = Failing(store, at, StoreFull("store.full", "full"))
         with pytest.raises(StoreFull):
-            start(Tools(broken, Scribe(life), sandbox), life.task, life.options, RUN)
-        head, model = store.head(RUN), Scribe(life)
+            start(
+                RunResources(broken, RecordedModel(scenario), sandbox),
+                scenario.task,
+                scenario.options,
+                RUN,
+            )
+        head, model = store.head(RUN), RecordedModel(scenario)
         with monkeypatch.context() as patched:
-            patched.setattr(workshop, "load", altered)
-            patched.setattr(recorder, "_PATIENCE", 0.5)
+            patched.setattr(run_context, "load", altered)
             with pytest.raises(ReplayDiverged) as refused:
-                resume(Tools(store, model, sandbox), RUN)
+                resume(RunResources(store, model, sandbox), RUN)
         assert refused.value.code in {"replay.diverged", "replay.miss"}
         assert (store.head(RUN), model.asked) == (head, [])
         store.close()
 
 
-def test_other_settings_are_refused_and_nothing_is_written(
+def test_a_resumption_with_other_settings_is_refused_and_writes_nothing(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    life = LIVES["repaired"]
-    _, whole = undisturbed(life, sandbox)
+    scenario = SCENARIOS["repaired"]
+    _, whole = undisturbed(scenario, sandbox)
     others = (Options(seed=1), Options(temperature="0.5"), Options(build=Build.NODE))
     for options in others:
         store = SqliteStore(":memory:")
         broken = Failing(store, len(whole), StoreFull("store.full", "full"))
         with pytest.raises(StoreFull):
-            start(Tools(broken, Scribe(life), sandbox), life.task, life.options, RUN)
-        head, model = store.head(RUN), Scribe(life)
+            start(
+                RunResources(broken, RecordedModel(scenario), sandbox),
+                scenario.task,
+                scenario.options,
+                RUN,
+            )
+        head, model = store.head(RUN), RecordedModel(scenario)
         with monkeypatch.context() as patched:
-            patched.setattr(recorder, "_PATIENCE", 0.5)
-            patched.setattr(solving, "options_of", lambda _manifest, chosen=options: chosen)
+            patched.setattr(runs, "options_of", lambda _manifest, chosen=options: chosen)
             with pytest.raises(ReplayDiverged):
-                resume(Tools(store, model, sandbox), RUN)
+                resume(RunResources(store, model, sandbox), RUN)
         assert (store.head(RUN), model.asked) == (head, [])
         store.close()

@@ -1,4 +1,4 @@
-"""A long download is seen: a bar where somebody watches, lines where somebody reads a log."""
+"""A download shows a bar on a terminal and lines in a log."""
 
 import io
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from auditcoder.adapters.models.weights import Progress
-from auditcoder.interfaces.progress import pulling
+from auditcoder.interfaces.progress import show_download
 
 
 class _Terminal(io.StringIO):
@@ -15,28 +15,31 @@ class _Terminal(io.StringIO):
 
 
 def at(done: int) -> Progress:
-    return Progress(done=done, total=1_000_000_000, source="hub")
+    return Progress(done=done, total=1_000_000_000, source="hub [bold]")
 
 
-def test_a_terminal_shows_a_bar_that_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_a_bar_with_amount_and_source(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with pulling(lambda _: None) as report:
+    monkeypatch.setenv("COLUMNS", "120")
+    with show_download(lambda _: None) as report:
         report(at(0))
         report(at(500_000_000))
         report(at(1_000_000_000))
-    said = terminal.getvalue()
-    assert said.count("\n") == 1
-    assert " 50 %  500 of 1,000 MB" in said
-    assert "[" + "#" * 15 + "-" * 15 + "]" in said
+    drawn = terminal.getvalue()
+    assert "100%" in drawn
+    assert "1.0/1.0 GB" in drawn
+    assert "(hub [bold])" in drawn  # a source is text, not markup
 
 
-def test_a_log_gets_a_line_now_and_then_and_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_gets_a_line_every_ten_seconds_and_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = 0.0
     monkeypatch.setattr("auditcoder.interfaces.progress.time.monotonic", lambda: clock)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     lines: list[str] = []
-    with pulling(lines.append) as report:
+    with show_download(lines.append) as report:
         for second in range(26):
             clock = float(second)
             report(at(second * 40_000_000))
@@ -45,9 +48,9 @@ def test_a_log_gets_a_line_now_and_then_and_the_last(monkeypatch: pytest.MonkeyP
     assert lines[-1].startswith("100 %")
 
 
-def test_nothing_to_pull_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_download_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with pulling(lambda _: None):
+    with show_download(lambda _: None):
         pass
     assert terminal.getvalue() == ""

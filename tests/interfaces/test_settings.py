@@ -1,17 +1,20 @@
-"""What is set is read, what is wrong is said, and a key is never shown."""
+"""Configuration: discovery, precedence, errors that name file and key, and hidden secrets."""
 
 import os
 from pathlib import Path
 
 import pytest
 
+from auditcoder.interfaces.cli.exit_codes import Exit, exit_for
 from auditcoder.interfaces.settings import (
     Settings,
     SettingsInvalid,
     config_path,
+    configured_options,
     exposed_keys,
     read_settings,
 )
+from tests.support.commands import run_as_user
 
 CONFIG = """
 model = "shop:big"
@@ -104,9 +107,10 @@ def test_a_key_does_not_show_itself(tmp_path: Path) -> None:
     assert "sk-1234" not in repr(settings)
 
 
-def test_it_is_where_such_files_are() -> None:
-    assert config_path({"XDG_CONFIG_HOME": "/x"}) == Path("/x/auditcoder/config.toml")
-    assert config_path({"HOME": "/h"}) == Path("/h/.config/auditcoder/config.toml")
+def test_the_users_file_is_in_the_configuration_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/x")
+    assert config_path({}) == Path("/x/auditcoder/config.toml")
+    assert config_path({"AUDITCODER_CONFIG": "/c.toml"}) == Path("/c.toml")
 
 
 def test_a_key_that_others_can_read_is_noticed(tmp_path: Path) -> None:
@@ -116,3 +120,137 @@ def test_a_key_that_others_can_read_is_noticed(tmp_path: Path) -> None:
     assert exposed_keys(settings, path)
     path.chmod(0o600)
     assert not exposed_keys(settings, path)
+
+
+PROJECT_FILES = ["auditcoder.toml", "pyproject.toml"]
+
+
+def _project(folder: Path, name: str, text: str) -> Path:
+    """Write a project's configuration, as a file of its own or as a section."""
+    section = "[tool.auditcoder]\n" if name == "pyproject.toml" else ""
+    (folder / name).write_text(section + text)
+    return folder / name
+
+
+def _error(folder: Path, environment: dict[str, str] | None = None) -> str:
+    with pytest.raises(SettingsInvalid) as invalid:
+        read_settings(environment or {}, folder)
+    assert invalid.value.code == "config.invalid"
+    assert exit_for(invalid.value) == Exit.UNREADABLE
+    return str(invalid.value)
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+def test_the_project_file_of_a_folder_above_is_found(tmp_path: Path, name: str) -> None:
+    _project(tmp_path, name, "max_repairs = 7\nmodel = 'ollama:small'\n")
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    settings = read_settings({}, below)
+    assert (settings.options, settings.model) == ({"max_repairs": 7}, "ollama:small")
+
+
+def test_the_nearest_project_file_is_used_alone(tmp_path: Path) -> None:
+    _project(tmp_path, "auditcoder.toml", "max_repairs = 7\nfallback = true\n")
+    below = tmp_path / "a"
+    below.mkdir()
+    _project(below, "pyproject.toml", "max_repairs = 1\n")
+    assert read_settings({}, below).options == {"max_repairs": 1}
+
+
+def test_a_pyproject_without_a_section_is_passed_over(tmp_path: Path) -> None:
+    _project(tmp_path, "auditcoder.toml", "max_repairs = 7\n")
+    below = tmp_path / "a"
+    below.mkdir()
+    (below / "pyproject.toml").write_text("[project]\nname = 'other'\n")
+    assert read_settings({}, below).options == {"max_repairs": 7}
+
+
+def test_flag_environment_project_user_and_default_override_in_this_order(tmp_path: Path) -> None:
+    layers = [3]
+    assert configured_options({}, read_settings({}, tmp_path)).max_repairs == 3
+    environment = _config(tmp_path, "max_repairs = 4")
+    layers.append(configured_options({}, read_settings(environment, tmp_path)).max_repairs)
+    _project(tmp_path, "auditcoder.toml", "max_repairs = 5")
+    layers.append(configured_options({}, read_settings(environment, tmp_path)).max_repairs)
+    environment["AUDITCODER_MAX_REPAIRS"] = "6"
+    settings = read_settings(environment, tmp_path)
+    layers.append(configured_options({}, settings).max_repairs)
+    layers.append(configured_options({"max_repairs": 7}, settings).max_repairs)
+    assert layers == [3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+def test_an_unknown_key_is_reported_with_a_suggestion(tmp_path: Path, name: str) -> None:
+    path = _project(tmp_path, name, "max_repiars = 2\n")
+    message = _error(tmp_path)
+    assert str(path) in message
+    assert "unknown key 'max_repiars'; did you mean 'max_repairs'?" in message
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("max_repairs = 'many'", "max_repairs"),
+        ("max_repairs = -1", "max_repairs"),
+        ("fallback = 'perhaps'", "fallback"),
+        ("planner = 'crystal'", "planner"),
+        ("temperature = 3", "temperature"),
+        ("budget_usd = 0", "budget_usd"),
+        ("packages = 'numpy'", "packages"),
+        ("model = 3", "model"),
+    ],
+)
+def test_a_wrong_type_names_file_and_key(tmp_path: Path, name: str, line: str, key: str) -> None:
+    path = _project(tmp_path, name, line + "\n")
+    message = _error(tmp_path)
+    assert str(path) in message
+    assert key in message
+
+
+def test_two_project_files_in_a_folder_are_refused(tmp_path: Path) -> None:
+    paths = [_project(tmp_path, name, "max_repairs = 1\n") for name in PROJECT_FILES]
+    message = _error(tmp_path)
+    assert all(str(path) in message for path in paths)
+    assert "[tool.auditcoder]" in message
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+@pytest.mark.parametrize("content", [b"max_repairs = ", b"model = '\xff\xfe'"])
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert str(tmp_path / name) in _error(tmp_path)
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+def test_a_folder_in_place_of_a_project_file_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    message = _error(tmp_path)
+    assert str(tmp_path / name) in message
+    assert "not an ordinary file" in message
+
+
+def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool]\nauditcoder = 3\n")
+    assert "'tool.auditcoder' must be a table" in _error(tmp_path)
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+def test_a_project_cannot_say_where_keys_are_sent(tmp_path: Path, name: str) -> None:
+    table = "tool.auditcoder.providers.a" if name == "pyproject.toml" else "providers.a"
+    (tmp_path / name).write_text(f"[{table}]\nbase_url = 'http://elsewhere'\n")
+    assert "'providers' is not allowed" in _error(tmp_path)
+
+
+def test_an_invalid_environment_variable_is_named(tmp_path: Path) -> None:
+    message = _error(tmp_path, {"AUDITCODER_MAX_REPAIRS": "many"})
+    assert "AUDITCODER_MAX_REPAIRS must be a non-negative integer, not 'many'" in message
+
+
+def test_a_command_reports_the_project_file_and_its_key(home: Path) -> None:
+    path = _project(home, "auditcoder.toml", "modle = 'x'\n")
+    result = run_as_user(home, "models")
+    assert result.code == Exit.UNREADABLE
+    assert f"{path}" in result.err
+    assert "did you mean 'model'?" in result.err
+    assert "[config.invalid]" in result.err

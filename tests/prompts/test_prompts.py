@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from auditcoder import prompts
-from auditcoder.domain.graph import Kind
+from auditcoder.domain.graph import NodeKind
 from auditcoder.domain.request import Speaker
 from auditcoder.prompts import SHARED, advice, digests, load, roles
 
@@ -29,12 +29,11 @@ def test_what_most_requests_share_comes_first(role: str) -> None:
 
 
 def test_roles_that_work_together_share_their_beginning() -> None:
-    methods = [role for role in ROLES if role.startswith("methods/")]
     sketching = [role for role in ROLES if "{{handbook}}" in _text(role)]
     writing = [role for role in ROLES if "{{coder}}" in _text(role)]
-    planning = [role for role in ROLES if role not in {*methods, *sketching, *writing}]
+    planning = [role for role in ROLES if role not in {*sketching, *writing}]
     assert len(planning) == 8
-    for together in (methods, sketching, writing, planning):
+    for together in (sketching, writing, planning):
         assert len({load(role).system for role in together}) == 1
 
 
@@ -70,8 +69,8 @@ def test_the_digest_names_the_text_and_the_shared_one_it_holds() -> None:
     assert load("parser").digest == known["parser"]
 
 
-@pytest.mark.parametrize("kind", [k for k in Kind if k is not Kind.ORCHESTRATION])
-def test_every_kind_has_its_specialist(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [k for k in NodeKind if k is not NodeKind.ORCHESTRATION])
+def test_every_kind_has_its_specialist(kind: NodeKind) -> None:
     assert advice(kind.value).startswith("Advice")
 
 

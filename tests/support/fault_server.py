@@ -1,4 +1,4 @@
-"""A server on the loopback that speaks OpenAI's protocol, and misbehaves when told to."""
+"""A server on the loopback interface that speaks OpenAI's protocol and can misbehave."""
 
 import json
 import socket
@@ -36,7 +36,7 @@ def completion(
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Does with each request what the server was told to do next."""
+    """Answers each request with the next behaviour of the server."""
 
     server: "FaultServer"
     body: dict[str, Any]

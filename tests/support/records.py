@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from auditcoder.domain.chain import EMPTY, Head, Reader, seal
+from auditcoder.domain.chain import EMPTY, EntryReader, Head, seal
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.events import Event
 from auditcoder.domain.values import Digest, RunId, digest
-from auditcoder.domain.verify import Report, verify
+from auditcoder.domain.verification import Report, verify
 from auditcoder.lifecycle.ports import TraceReader
 
 
@@ -28,7 +28,7 @@ class Raw(NamedTuple):
 
     def events(self) -> list[Event]:
         """Return the events."""
-        reader = Reader()
+        reader = EntryReader()
         return [reader.read(body).event for body in self.bodies]
 
     def verify(self, bodies: Iterable[bytes] | None = None) -> Report:
@@ -40,7 +40,7 @@ class Raw(NamedTuple):
 def take(reader: TraceReader, run: RunId) -> Raw:
     """Copy a run out of where it is kept."""
     bodies = list(reader.read(run))
-    decoder = Reader()
+    decoder = EntryReader()
     names = {name for body in bodies for name in decoder.read(body).event.blobs()}
     return Raw(run, bodies, {name: reader.blob(name) for name in names}, reader.head(run))
 

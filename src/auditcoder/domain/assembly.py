@@ -11,11 +11,11 @@ from itertools import groupby, pairwise
 
 import msgspec
 
-from auditcoder.domain.binding import BUILTINS
-from auditcoder.domain.code import Bundle, NodeCode, Part, read_bundle, units_of
+from auditcoder.domain.code import BundlePart, CodeBundle, NodeCode, read_bundle, units_of
 from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.renaming import renamed
+from auditcoder.domain.python_names import BUILTINS
 from auditcoder.domain.values import Digest, Value
 
 INDENT = "    "
@@ -41,7 +41,7 @@ class Assembly(Value):
     segments: tuple[Segment, ...]
 
 
-class Draft(msgspec.Struct, frozen=True):
+class AssemblyDraft(msgspec.Struct, frozen=True):
     """What assembly makes: the text and the certificate for it."""
 
     text: str
@@ -62,7 +62,7 @@ def owner_of_line(segments: Iterable[Segment], line: int) -> Segment | None:
     return None
 
 
-def placed(bundle: Bundle, code: NodeCode) -> tuple[str, ...]:
+def placed(bundle: CodeBundle, code: NodeCode) -> tuple[str, ...]:
     """Return the bundle's lines exactly as they must stand in the program."""
     if code.scope:
         return tuple(
@@ -81,8 +81,8 @@ def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[Node
 
 
 def assemble(
-    graph: TaskGraph, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]
-) -> Draft:
+    graph: TaskGraph, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
+) -> AssemblyDraft:
     """Put the bundles together in dependency order; raise AssemblyConflict if they clash."""
     order = build_order(graph, code)
     if clash := _clash(code, bundles):
@@ -107,7 +107,7 @@ def assemble(
         raise AssemblyConflict(f"no bundle declares class {', '.join(methods)}")
     if coding_of("\n".join(page.lines[:2])):
         page.start_lower()
-    return Draft(text="\n".join(page.lines) + "\n", segments=tuple(page.segments))
+    return AssemblyDraft(text="\n".join(page.lines) + "\n", segments=tuple(page.segments))
 
 
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
@@ -135,7 +135,7 @@ class _Page:
         self.lines.append(statement)
         self.segments.append(Segment(lines=1, asked=asked))
 
-    def put(self, node: NodeId, part: Part, body: tuple[str, ...]) -> None:
+    def put(self, node: NodeId, part: BundlePart, body: tuple[str, ...]) -> None:
         """Add one part of a node's bundle, a blank line before it."""
         if self.lines and body[part.first - 1].strip():
             self.lines.append("")
@@ -146,7 +146,7 @@ class _Page:
 
 
 def _merged_imports(
-    order: Iterable[NodeId], bundles: Mapping[NodeId, Bundle]
+    order: Iterable[NodeId], bundles: Mapping[NodeId, CodeBundle]
 ) -> list[tuple[str, tuple[NodeId, ...]]]:
     asked: dict[str, dict[NodeId, None]] = {}
     for node in order:
@@ -157,7 +157,7 @@ def _merged_imports(
     return [(statement, tuple(asked[statement])) for statement in first]
 
 
-def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]) -> str | None:
+def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]) -> str | None:
     """Say which imported name would mean something else to another node than it does alone."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
     meanings: dict[str, set[str]] = {}
@@ -179,7 +179,7 @@ def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]) ->
 
 
 def _importers(
-    name: str, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, Bundle]
+    name: str, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
 ) -> list[NodeId]:
     return [n for n in code if any(i.name == name for i in bundles[n].imported)]
 
@@ -189,7 +189,7 @@ def assembly_faults(
     segments: tuple[Segment, ...],
     order: tuple[NodeId, ...],
     code: Mapping[NodeId, NodeCode],
-    bundles: Mapping[NodeId, Bundle],
+    bundles: Mapping[NodeId, CodeBundle],
 ) -> tuple[str, ...]:
     """Say where the program is not, line for line, what its nodes own; empty means faithful.
 
@@ -213,7 +213,7 @@ def assembly_faults(
         start += segment.lines
         node = segment.node
         if node is None:
-            asked = {(line, asker) for line in piece if line for asker in segment.asked}
+            asked = {(line, client) for line in piece if line for client in segment.asked}
             blank = not any(piece)
             if segment.source or not asked <= wanted or blank is bool(segment.asked):
                 faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
@@ -249,7 +249,7 @@ def _whole_faults(
     segments: tuple[Segment, ...],
     order: tuple[NodeId, ...],
     code: Mapping[NodeId, NodeCode],
-    bundles: Mapping[NodeId, Bundle],
+    bundles: Mapping[NodeId, CodeBundle],
 ) -> list[str]:
     """Say what is wrong with the program although each of its lines is right."""
     faults = []

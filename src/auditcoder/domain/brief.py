@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from auditcoder.domain.contract import Clause, Cost
+from auditcoder.domain.contract import Clause, CostBudget
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.task import Example, Limits
 from auditcoder.domain.values import CheckId, Digest, Value, digest_of
@@ -35,7 +35,7 @@ class Trap(Value):
     why: str = ""
 
 
-class Candidate(Value):
+class AlgorithmCandidate(Value):
     """One family of solutions that was considered."""
 
     family: str
@@ -43,7 +43,7 @@ class Candidate(Value):
     cons: str = ""
 
 
-class Choice(Value):
+class AlgorithmChoice(Value):
     """One algorithm that was chosen, who carries it out, and for what."""
 
     algorithm: str
@@ -61,17 +61,17 @@ class Approach(Value):
     observations: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
     traps: tuple[Trap, ...] = ()
-    considered: tuple[Candidate, ...] = ()
+    considered: tuple[AlgorithmCandidate, ...] = ()
     questions: tuple[str, ...] = ()
     """Open questions that the statement left."""
     strategy: str = ""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[AlgorithmChoice, ...] = ()
     reasoning: tuple[str, ...] = ()
     """The chain from observations to strategy, a step each."""
     assumptions: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     """What the constraints allow or forbid."""
-    cost: Cost = Cost()
+    cost: CostBudget = CostBudget()
 
 
 class PlannedCheck(Value):

@@ -67,7 +67,7 @@ def seal(head: Head, event: Event, at: datetime) -> Sealed:
     return Sealed(read, body, Head(entries=head.entries + 1, digest=digest(body)))
 
 
-class Reader:
+class EntryReader:
     """Reads entries of one record, whatever format they were written in."""
 
     def __init__(self, current: int = FORMAT, upgrades: Mapping[int, Upgrade] = UPGRADES) -> None:
@@ -132,3 +132,14 @@ def starts(entry: Entry) -> RunStarted:
     if not isinstance(entry.event, RunStarted):
         raise RecordUnreadable("record.malformed", "the first entry is not the start of a run")
     return entry.event
+
+
+def entry_schema() -> dict[str, Any]:
+    """Return the JSON Schema of one entry, generated from the types."""
+    (reference,), components = msgspec.json.schema_components([Entry])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"AuditCoder trace entry, format {FORMAT}",
+        **reference,
+        "$defs": dict(sorted(components.items())),
+    }

@@ -15,7 +15,9 @@ from functools import cached_property, lru_cache
 
 import msgspec
 
-from auditcoder.domain.binding import (
+from auditcoder.domain.helper_renames import renamed
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.python_names import (
     PARSE_ERRORS,
     Function,
     Imported,
@@ -26,8 +28,6 @@ from auditcoder.domain.binding import (
     parse,
     scopes,
 )
-from auditcoder.domain.ids import NodeId
-from auditcoder.domain.renaming import renamed
 from auditcoder.domain.values import Digest, Value
 
 
@@ -74,7 +74,7 @@ class NodeCode(Value):
         }
 
 
-class Part(msgspec.Struct, frozen=True):
+class BundlePart(msgspec.Struct, frozen=True):
     """One top-level statement of a bundle, with the comments above it."""
 
     first: int
@@ -96,18 +96,18 @@ class Part(msgspec.Struct, frozen=True):
     """For a class: the names that its body binds, with their first and last lines."""
 
 
-class Bundle(msgspec.Struct, frozen=True, dict=True):
+class CodeBundle(msgspec.Struct, frozen=True, dict=True):
     """A bundle's text, read once."""
 
     source: str
     lines: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[BundlePart, ...]
     parses: bool
     inside_string: frozenset[int]
     """Lines that begin inside a string and so must not be indented."""
 
     @cached_property
-    def body(self) -> tuple[Part, ...]:
+    def body(self) -> tuple[BundlePart, ...]:
         """What is left once imports are lifted out."""
         return tuple(part for part in self.parts if not part.lifted)
 
@@ -137,32 +137,32 @@ class Bundle(msgspec.Struct, frozen=True, dict=True):
 
 
 @lru_cache(maxsize=512)
-def read_bundle(source: str) -> Bundle:
+def read_bundle(source: str) -> CodeBundle:
     """Split a bundle into its top-level statements. Code that does not parse is one part."""
     lines = tuple(source.removesuffix("\n").split("\n")) if source else ()
     try:
         return on_a_fresh_stack(lambda: _read(source, lines))
     except (*PARSE_ERRORS, tokenize.TokenError):
-        whole = (Part(first=1, last=len(lines)),) if lines else ()
-        return Bundle(
+        whole = (BundlePart(first=1, last=len(lines)),) if lines else ()
+        return CodeBundle(
             source=source, lines=lines, parts=whole, parses=False, inside_string=frozenset()
         )
 
 
-def _read(source: str, lines: tuple[str, ...]) -> Bundle:
+def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
     if "\r" in source:
         raise ValueError("the parser counts other line ends than we do")
     body = parse(source).body
     inside_string = _lines_inside_strings(source)
     read_part = _with_globals if "global" in source else _part  # the walk is not cheap
-    parts: list[Part] = []
+    parts: list[BundlePart] = []
     for statement in body:
         last = statement.end_lineno or statement.lineno
         if parts and statement.lineno <= parts[-1].last:
             parts[-1] = _joined(parts[-1], read_part(statement, parts[-1].first, last))
         else:
             parts.append(read_part(statement, first_line(statement), last))
-    return Bundle(
+    return CodeBundle(
         source=source,
         lines=lines,
         parts=tuple(_with_comments(_lifted(parts), len(lines))),
@@ -177,17 +177,17 @@ def first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
-def _with_globals(statement: ast.stmt, first: int, last: int) -> Part:
+def _with_globals(statement: ast.stmt, first: int, last: int) -> BundlePart:
     declared = {n for g in ast.walk(statement) if isinstance(g, ast.Global) for n in g.names}
     return msgspec.structs.replace(_part(statement, first, last), declared=tuple(sorted(declared)))
 
 
-def _part(statement: ast.stmt, first: int, last: int) -> Part:
+def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
     match statement:
         case ast.Import() | ast.ImportFrom():
-            return Part(first=first, last=last, imported=imports_of(statement), lifted=True)
+            return BundlePart(first=first, last=last, imported=imports_of(statement), lifted=True)
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            return Part(
+            return BundlePart(
                 first=first,
                 last=last,
                 names=(name,),
@@ -195,7 +195,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
                 in_passing=_in_passing(statement),
             )
         case ast.ClassDef(name=name, body=body):
-            return Part(
+            return BundlePart(
                 first=first,
                 last=last,
                 names=(name,),
@@ -210,7 +210,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> Part:
             )
         case _:
             names = tuple(sorted(bound_by([statement])))
-            return Part(
+            return BundlePart(
                 first=first,
                 last=last,
                 imported=imports_in(statement),
@@ -224,10 +224,10 @@ def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
     return tuple(sorted(bound_by(outside)))
 
 
-def _joined(a: Part, b: Part) -> Part:
+def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
     """Two statements on one line cannot be parted, so neither can be lifted out as an import."""
     names = a.names + b.names
-    return Part(
+    return BundlePart(
         first=a.first,
         last=b.last,
         imported=a.imported + b.imported,
@@ -238,7 +238,7 @@ def _joined(a: Part, b: Part) -> Part:
     )
 
 
-def _lifted(parts: list[Part]) -> list[Part]:
+def _lifted(parts: list[BundlePart]) -> list[BundlePart]:
     """Leave imports where they are if the order in which names are bound could matter."""
     if not any(part.lifted for part in parts):
         return parts
@@ -253,7 +253,7 @@ def _lifted(parts: list[Part]) -> list[Part]:
     ]
 
 
-def _with_comments(parts: list[Part], count: int) -> list[Part]:
+def _with_comments(parts: list[BundlePart], count: int) -> list[BundlePart]:
     """Give the lines between statements to the one that follows, the last ones to the last."""
     result = []
     end = 0
@@ -263,7 +263,7 @@ def _with_comments(parts: list[Part], count: int) -> list[Part]:
     if result:
         result[-1] = msgspec.structs.replace(result[-1], last=count)
     elif count:
-        result.append(Part(first=1, last=count))
+        result.append(BundlePart(first=1, last=count))
     return result
 
 
@@ -286,7 +286,7 @@ def _lines_inside_strings(source: str) -> frozenset[int]:
 
 
 def units_of(
-    bundle: Bundle, node: NodeId, scope: str = "", taken: frozenset[str] = frozenset()
+    bundle: CodeBundle, node: NodeId, scope: str = "", taken: frozenset[str] = frozenset()
 ) -> tuple[Unit, ...]:
     """Return the units that `bundle` registers for `node`.
 
@@ -324,7 +324,7 @@ def units_of(
     return tuple(units.values())
 
 
-def _aliases(bundle: Bundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:
+def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:
     """Return other names for those that are taken; none if they cannot be changed safely."""
     bound = {name for part in bundle.parts for name in (*part.names, *part.in_passing)}
     aliases = {name: f"{name}__{node}" for name in sorted(bound & taken)}

@@ -2,7 +2,7 @@
 
 import ast
 
-from auditcoder.domain.binding import PARSE_ERRORS, Function, parse
+from auditcoder.domain.python_names import PARSE_ERRORS, Function, parse
 from auditcoder.domain.task import Example
 from auditcoder.domain.values import Value
 
@@ -28,7 +28,7 @@ class Clause(Value):
     expression: str = ""
 
 
-class Cost(Value):
+class CostBudget(Value):
     """A complexity budget, such as `O(n log n)`; empty means none was set."""
 
     time: str = ""
@@ -46,7 +46,7 @@ class Contract(Value):
     requires: tuple[Clause, ...] = ()
     ensures: tuple[Clause, ...] = ()
     invariants: tuple[Clause, ...] = ()
-    cost: Cost = Cost()
+    cost: CostBudget = CostBudget()
     examples: tuple[Example, ...] = ()
 
     @property

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import TypeAlias
 
-from auditcoder.domain.places import Target
+from auditcoder.domain.targets import Target
 from auditcoder.domain.values import Value
 
 

@@ -1,45 +1,48 @@
-"""What can go wrong that is not the candidate program's doing.
+"""Errors that are not the candidate program's fault.
 
     AuditCoderError
-    ├── NotFound            a run, node or line that is not there
-    ├── RecordRefused       the writer will not write an illegal history
-    ├── RecordUnreadable    not a record, or not one that this version reads
-    ├── ReplayDiverged      a record, gone through again, does not come out the same
-    ├── TaskInvalid         the task cannot be understood as it is given
-    ├── BundleUnreadable    not a bundle, or an unsafe or damaged one
-    ├── StoreError          the store cannot serve
-    │   ├── StoreConflict     someone else wrote to this run meanwhile
-    │   ├── StoreForeign      a database of another program or version
-    │   ├── StoreFull         no room left
-    │   ├── StoreLocked       someone holds it, and did not let go in time
-    │   └── StoreUnavailable  it cannot be opened or reached
-    ├── ModelError          no usable answer
+    ├── NotFound                a run, node or line does not exist
+    ├── RecordRefused           the event would make the history illegal
+    ├── RecordUnreadable        not a record, or not one that this version reads
+    ├── ReplayDiverged          a replay does not reproduce the record
+    │   └── EndOfRecord         the record ends before the run does
+    ├── TaskInvalid             the task cannot be parsed
+    ├── BundleUnreadable        not a bundle, or an unsafe or damaged one
+    ├── StoreError              the store failed
+    │   ├── StoreConflict       another writer appended to this run
+    │   ├── StoreForeign        a database of another program or version
+    │   ├── StoreFull           no space left
+    │   ├── StoreLocked         another writer holds the lock beyond the timeout
+    │   └── StoreUnavailable    the store cannot be opened or reached
+    ├── ModelError              the model gave no usable reply
     │   ├── ModelMisconfigured  no such model, a missing key or package, a refused request
-    │   ├── ModelUnavailable    it did not answer, or not now: trying again may help
-    │   ├── ReplyUnusable       it answered, and the answer is no answer
-    │   └── WeightsUnavailable  the embedded model's weights are not here and cannot be had
-    ├── BudgetExceeded      the next call would cost more than was allowed
-    └── SandboxError        generated code cannot be run safely here
+    │   ├── ModelUnavailable    no reply; a retry may help
+    │   ├── ReplyUnusable       the reply cannot be used
+    │   └── WeightsUnavailable  the embedded model's weights cannot be found or downloaded
+    ├── DataUnavailable         a suite's data cannot be found or downloaded
+    ├── EngineUnavailable       the job engine cannot run jobs
+    ├── BudgetExceeded          the next call would exceed the budget
+    └── SandboxError            generated code cannot be run safely here
 
-Every one says what went wrong, what to do next, and carries a stable code.
+Every error says what went wrong and what to do next, and carries a stable code.
 """
 
 from auditcoder.domain.request import Attempt
 
 
 class AuditCoderError(Exception):
-    """Our fault or the user's, never the candidate's."""
+    """Base class: a fault of this program, its environment or its user, never of the candidate."""
 
     def __init__(self, code: str, message: str, advice: str = "") -> None:
         super().__init__(message)
         self.code = code
-        """Stable, documented, for programs to match on."""
+        """Stable and documented; programs can match on it."""
         self.advice = advice
         """What to do next."""
 
 
 class NotFound(AuditCoderError):
-    """What was asked for is not there."""
+    """A run, node or line does not exist."""
 
 
 class RecordRefused(AuditCoderError):
@@ -51,23 +54,23 @@ class RecordUnreadable(AuditCoderError):
 
 
 class ReplayDiverged(AuditCoderError):
-    """A run that is gone through again does something else than its record says."""
+    """A replay does not reproduce the events of the record."""
 
 
 class EndOfRecord(ReplayDiverged):
-    """The record ends here, and the run would go on."""
+    """The record ends before the replayed run does."""
 
     def __init__(
         self,
         code: str = "replay.diverged",
-        message: str = "the record ends, and the run would go on",
-        advice: str = "resume it, or replay it with the version that made it",
+        message: str = "the record ends before the run does",
+        advice: str = "resume the run, or replay it with the version that made it",
     ) -> None:
         super().__init__(code, message, advice)
 
 
 class TaskInvalid(AuditCoderError):
-    """The task cannot be understood as it is given."""
+    """The task cannot be parsed."""
 
 
 class BundleUnreadable(AuditCoderError):
@@ -75,11 +78,11 @@ class BundleUnreadable(AuditCoderError):
 
 
 class StoreError(AuditCoderError):
-    """The store cannot serve."""
+    """The store failed."""
 
 
 class StoreConflict(StoreError):
-    """Someone else wrote to this run meanwhile."""
+    """Another writer appended to this run in the meantime."""
 
 
 class StoreForeign(StoreError):
@@ -87,11 +90,11 @@ class StoreForeign(StoreError):
 
 
 class StoreFull(StoreError):
-    """There is no room for another event. What was acknowledged is safe."""
+    """There is no space for another event. Events that were acknowledged are safe."""
 
 
 class StoreLocked(StoreError):
-    """Another writer holds the store and did not let go in time."""
+    """Another writer holds the lock of the store beyond the timeout."""
 
 
 class StoreUnavailable(StoreError):
@@ -99,15 +102,15 @@ class StoreUnavailable(StoreError):
 
 
 class ModelError(AuditCoderError):
-    """A model gave no usable answer."""
+    """A model gave no usable reply."""
 
 
 class ModelMisconfigured(ModelError):
-    """The model cannot be asked like this; trying again would change nothing."""
+    """The model cannot be called with this configuration; a retry would not help."""
 
 
 class ModelUnavailable(ModelError):
-    """The model did not answer, or not now. Trying again may help."""
+    """The model did not reply. A retry may help."""
 
     def __init__(
         self,
@@ -120,31 +123,31 @@ class ModelUnavailable(ModelError):
     ) -> None:
         super().__init__(code, message, advice)
         self.retry_after = retry_after
-        """Seconds that the server asked us to wait."""
+        """Seconds to wait before the next attempt, as the server requested."""
         self.billed = billed
-        """Whether the server may have worked, and charged, for an answer that never came."""
+        """Whether the server may have charged for the lost reply."""
         self.attempts: tuple[Attempt, ...] = ()
-        """Every try, once we have given up."""
+        """Every failed attempt, once the retries are exhausted."""
 
 
 class ReplyUnusable(ModelError):
-    """The model answered, and what it said cannot be used."""
+    """The model replied, but the reply cannot be used."""
 
 
 class WeightsUnavailable(ModelError):
-    """The embedded model's weights are not here and cannot be had."""
+    """The embedded model's weights cannot be found or downloaded."""
 
 
 class DataUnavailable(AuditCoderError):
-    """A suite's data is not here, and cannot be had."""
+    """A suite's data cannot be found or downloaded."""
 
 
 class EngineUnavailable(AuditCoderError):
-    """Jobs cannot be done where they were to be done."""
+    """The job engine cannot run jobs."""
 
 
 class BudgetExceeded(AuditCoderError):
-    """The next call would cost more than was allowed, so it was not made."""
+    """The next call would exceed the budget, so it was not made."""
 
 
 class SandboxError(AuditCoderError):

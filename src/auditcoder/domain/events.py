@@ -19,7 +19,7 @@ from auditcoder.domain.repair import (
     StateDigest,
     TransactionKind,
 )
-from auditcoder.domain.request import Attempt, Finish, Reply
+from auditcoder.domain.request import Attempt, FinishReason, Reply
 from auditcoder.domain.task import Task
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, Value
@@ -120,7 +120,7 @@ class ReplyRecorded(Recordable, tag="reply_recorded"):
         """Return the answer as it was given; its text is kept apart."""
         return Reply(
             text=text,
-            finish=Finish(self.finish),
+            finish=FinishReason(self.finish),
             usage=self.usage,
             model=self.model,
             seconds=(self.milliseconds or 0.0) / 1000,
@@ -232,7 +232,7 @@ class RolledBack(Recordable, tag="rolled_back"):
     restored: StateDigest
 
 
-class Outcome(Enum):
+class RunOutcome(Enum):
     """How a run ended."""
 
     PASSED = "passed"
@@ -247,7 +247,7 @@ class Outcome(Enum):
 class RunFinished(Recordable, tag="run_finished"):
     """The run is over. Nothing follows."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     program: Digest | None
     reason: str = ""
 

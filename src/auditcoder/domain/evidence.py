@@ -3,7 +3,7 @@
 from enum import Enum
 
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.places import Subject
+from auditcoder.domain.targets import Subject
 from auditcoder.domain.values import CheckId, Digest, Value
 
 

@@ -1,7 +1,7 @@
 """One run of untrusted code: what is to be run, within which bounds, and how it ended.
 
 The four forms of a task have four actions. What a program should have answered has no place in
-an `Execution`: answers are compared outside, with what the `Outcome` says was seen.
+an `Execution`: answers are compared outside, with what the `ExecutionOutcome` says was seen.
 """
 
 from enum import Enum
@@ -110,7 +110,7 @@ class Raised(Value, tag="raised"):
 
 
 class Returned(Value, tag="returned"):
-    """A value, as `auditcoder.domain.observed` reads it."""
+    """A value, as `auditcoder.domain.value_decoder` reads it."""
 
     value: str
 
@@ -158,7 +158,7 @@ class FunctionUse(Value):
     own_seconds: float
 
 
-class Outcome(Value):
+class ExecutionOutcome(Value):
     """How a run ended, and what it left. Exit, time and memory are the kernel's word."""
 
     ending: Ending

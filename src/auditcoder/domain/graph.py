@@ -10,14 +10,14 @@ import msgspec
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.places import AtBranch, AtInterface, AtNode, AtNodes, Target
+from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.domain.values import Digest, Value, digest_of
 
 Region: TypeAlias = frozenset[NodeId]
 """The nodes that a repair may change."""
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """The routing category: who should carry a responsibility out. Never its identity."""
 
     ORCHESTRATION = "orchestration"
@@ -72,7 +72,7 @@ class Node(Value):
     id: NodeId
     goal: str
     """The commitment. An id keeps its goal for good; another goal is another id."""
-    kind: Kind
+    kind: NodeKind
     parent: NodeId | None = None
     dependencies: tuple[NodeId, ...] = ()
     """Nodes whose results or code this one calls for."""

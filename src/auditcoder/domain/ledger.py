@@ -6,17 +6,17 @@ import msgspec
 
 from auditcoder.domain.assembly import Assembly
 from auditcoder.domain.brief import Brief
-from auditcoder.domain.code import Bundle, NodeCode
+from auditcoder.domain.code import CodeBundle, NodeCode
 from auditcoder.domain.diagnosis import Diagnosis
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.graph import Region, TaskGraph
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.places import AtNode, AtProgram, Subject
 from auditcoder.domain.repair import Frozen, Rank, StateDigest, TransactionKind, rank
+from auditcoder.domain.targets import AtNode, AtProgram, Subject
 from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest_of
 
 
-class Standing(Value):
+class CurrentCheck(Value):
     """The latest run of a check that still speaks about the present code."""
 
     seq: int
@@ -28,7 +28,7 @@ class Standing(Value):
     """What was checked; when that changes, the evidence no longer stands."""
 
 
-class Registered(Value):
+class RegisteredCheck(Value):
     """What a check is, from its planning or its first run on. It cannot become another."""
 
     subject: Subject
@@ -42,15 +42,15 @@ class Registered(Value):
     expected: Digest | None = None
 
 
-class Working(Value):
+class WorkingState(Value):
     """What a run works on, and what a rollback restores: all of it, by pointing back."""
 
     brief: Brief | None = None
     graph: TaskGraph | None = None
     code: dict[NodeId, NodeCode] = {}
     assembly: Assembly | None = None
-    evidence: dict[CheckId, Standing] = {}
-    bundles: dict[NodeId, Bundle] = {}
+    evidence: dict[CheckId, CurrentCheck] = {}
+    bundles: dict[NodeId, CodeBundle] = {}
     """The code as read: what `code` names, so that it need not be read again."""
 
     def owners(self) -> dict[str, NodeId]:
@@ -71,7 +71,7 @@ class Working(Value):
     def freeze(self, region: Region) -> tuple[Frozen, ...]:
         """F: every node outside `region`, by the digests of its code and local evidence."""
         assert self.graph is not None
-        local: dict[NodeId, dict[CheckId, Standing]] = {}
+        local: dict[NodeId, dict[CheckId, CurrentCheck]] = {}
         for check, s in self.evidence.items():
             if isinstance(s.subject, AtNode):
                 local.setdefault(s.subject.node, {})[check] = s
@@ -102,7 +102,7 @@ class OpenTransaction(Value):
 
     number: int
     kind: TransactionKind
-    before: Working
+    before: WorkingState
     """The snapshot. Restoring it is pointing back to it."""
     program: Digest
     """The program that is to be repaired."""
@@ -124,14 +124,14 @@ class Ledger(Value):
     finished: bool = False
     allocated: dict[NodeId, int] = {}
     """Every id ever given, retired ones too, and the event that gave it."""
-    working: Working = Working()
+    working: WorkingState = WorkingState()
     assembled: bool = False
     """Whether a program was ever assembled: from then on code changes only in transactions."""
     replies: dict[int, NodeId | None] = {}
     """Replies, since the last transaction began or ended, that code may come from: for whom."""
     opinions: dict[NodeId, int] = {}
     """The newest reply that says, to verify a node, how it could be written: code may be that."""
-    checks: dict[CheckId, Registered] = {}
+    checks: dict[CheckId, RegisteredCheck] = {}
     """Every check there ever was, but for the dropped ones. No rollback forgets one."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()
     """Who may write for whom before the first assembly."""

@@ -72,7 +72,7 @@ class Request(Value):
         return sum(len(text.encode("utf-8", "replace")) + 16 for text in texts)
 
 
-class Finish(Enum):
+class FinishReason(Enum):
     """Why an answer ended."""
 
     STOP = "stop"
@@ -109,7 +109,7 @@ class Reply(Value):
     """What a model answered, word for word."""
 
     text: str
-    finish: Finish
+    finish: FinishReason
     usage: Usage
     model: str = ""
     """Who answered, as the server names it."""

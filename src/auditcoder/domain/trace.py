@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from auditcoder.domain.chain import EMPTY, Entry, Head, Reader, starts
+from auditcoder.domain.chain import EMPTY, Entry, EntryReader, Head, starts
 from auditcoder.domain.diagnosis import Diagnosis
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import (
@@ -21,10 +21,10 @@ from auditcoder.domain.events import (
     GraphRevised,
     Located,
     Manifest,
-    Outcome,
     ReplyRecorded,
     RolledBack,
     RunFinished,
+    RunOutcome,
     RunResumed,
     TransactionDecided,
     TransactionOpened,
@@ -32,10 +32,10 @@ from auditcoder.domain.events import (
 from auditcoder.domain.evidence import Evidence, Trust, Verdict
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.law import IllegalHistory, ReadBlob, advance
-from auditcoder.domain.ledger import Ledger, Working
-from auditcoder.domain.places import AtBranch, AtNode, AtProgram
+from auditcoder.domain.laws import IllegalHistory, ReadBlob, advance
+from auditcoder.domain.ledger import Ledger, WorkingState
 from auditcoder.domain.repair import IntegrationException, RollbackStatus, Transaction
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import Task
 from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest
 
@@ -47,7 +47,7 @@ class Moment(Value):
     at: datetime
 
 
-class Witness(Value):
+class RecordedEvidence(Value):
     """Evidence and when it was taken."""
 
     when: Moment
@@ -56,7 +56,7 @@ class Witness(Value):
     """The transaction whose candidate it speaks of."""
 
 
-class Version(Value):
+class CodeVersion(Value):
     """One text that a node's code had."""
 
     when: Moment
@@ -68,7 +68,7 @@ class Version(Value):
     transaction: int | None = None
 
 
-class Exceptional(Value):
+class RaisedException(Value):
     """An integration exception and when it was raised."""
 
     when: Moment
@@ -76,7 +76,7 @@ class Exceptional(Value):
     transaction: int | None = None
 
 
-class Answer(Value):
+class DiagnosisRecord(Value):
     """A diagnosis, when it was made, and the transaction that acted on it."""
 
     when: Moment
@@ -87,7 +87,7 @@ class Answer(Value):
     transaction: int | None = None
 
 
-class Billed(Value):
+class BilledReply(Value):
     """A model's reply and when it came."""
 
     when: Moment
@@ -95,7 +95,7 @@ class Billed(Value):
     transaction: int | None = None
 
 
-class Program(Value):
+class ProgramVersion(Value):
     """A program that was assembled."""
 
     when: Moment
@@ -103,11 +103,11 @@ class Program(Value):
     transaction: int | None = None
 
 
-class Finish(Value):
+class RunEnd(Value):
     """How a run ended."""
 
     when: Moment
-    outcome: Outcome
+    outcome: RunOutcome
     reason: str = ""
 
 
@@ -120,35 +120,35 @@ class Trace(Value):
     last: Moment
     head: Head
     manifest: Manifest
-    working: Working
+    working: WorkingState
     """Graph, code, assembly and evidence as they stand."""
     committed: dict[NodeId, Moment]
     """When each id was given, retired ones included."""
     nodes: dict[NodeId, Node]
     """Every responsibility there ever was, as last described."""
     retired: dict[NodeId, Moment]
-    versions: tuple[Version, ...]
-    evidence: tuple[Witness, ...]
+    versions: tuple[CodeVersion, ...]
+    evidence: tuple[RecordedEvidence, ...]
     """E, all of it: what no longer stands, too."""
     dropped: dict[CheckId, str]
     history: tuple[Transaction, ...]
     """H."""
-    diagnoses: tuple[Answer, ...]
-    exceptions: tuple[Exceptional, ...]
-    replies: tuple[Billed, ...]
-    programs: tuple[Program, ...]
+    diagnoses: tuple[DiagnosisRecord, ...]
+    exceptions: tuple[RaisedException, ...]
+    replies: tuple[BilledReply, ...]
+    programs: tuple[ProgramVersion, ...]
     resumed: tuple[Moment, ...] = ()
-    finish: Finish | None = None
+    finish: RunEnd | None = None
     planner: str = ""
     """Who planned."""
     granularity: str = ""
     """Why the plan has as many responsibilities as it has."""
 
-    def versions_of(self, node: NodeId) -> tuple[Version, ...]:
+    def versions_of(self, node: NodeId) -> tuple[CodeVersion, ...]:
         """Every text that `node`'s code had, oldest first."""
         return tuple(v for v in self.versions if v.node == node)
 
-    def evidence_of(self, node: NodeId) -> tuple[Witness, ...]:
+    def evidence_of(self, node: NodeId) -> tuple[RecordedEvidence, ...]:
         """The evidence filed under `node` itself, oldest first."""
         return tuple(
             w
@@ -160,12 +160,12 @@ class Trace(Value):
         """The repairs whose region held `node`."""
         return tuple(t for t in self.history if node in t.region)
 
-    def stands(self, witness: Witness) -> bool:
+    def stands(self, witness: RecordedEvidence) -> bool:
         """Whether the evidence still speaks about the present code."""
         standing = self.working.evidence.get(witness.evidence.check)
         return standing is not None and standing.seq == witness.when.seq
 
-    def judges(self, witness: Witness) -> bool:
+    def judges(self, witness: RecordedEvidence) -> bool:
         """Whether it says of the present code if that is right; what a failure showed does not."""
         return witness.evidence.kind.judges and self.stands(witness)
 
@@ -180,7 +180,7 @@ def _subject(evidence: Evidence) -> NodeId | None:
             return None
 
 
-def _symptom(working: Working) -> Verdict | None:
+def _symptom(working: WorkingState) -> Verdict | None:
     weight = list(Trust).index
     failing = [
         (weight(s.trust), check, s.verdict)
@@ -192,7 +192,7 @@ def _symptom(working: Working) -> Verdict | None:
 
 def fold(bodies: Iterable[bytes], read: ReadBlob) -> Trace:
     """Fold a record into its trace; raise RecordUnreadable where it is not a legal history."""
-    reader = Reader()
+    reader = EntryReader()
     folding: _Folding | None = None
     head = EMPTY
     for body in bodies:
@@ -229,16 +229,16 @@ class _Folding:
         self.committed: dict[NodeId, Moment] = {ROOT: self.started}
         self.nodes: dict[NodeId, Node] = {}
         self.retired: dict[NodeId, Moment] = {}
-        self.versions: list[Version] = []
-        self.evidence: list[Witness] = []
+        self.versions: list[CodeVersion] = []
+        self.evidence: list[RecordedEvidence] = []
         self.dropped: dict[CheckId, str] = {}
         self.history: list[Transaction] = []
-        self.diagnoses: list[Answer] = []
-        self.exceptions: list[Exceptional] = []
-        self.replies: list[Billed] = []
-        self.programs: list[Program] = []
+        self.diagnoses: list[DiagnosisRecord] = []
+        self.exceptions: list[RaisedException] = []
+        self.replies: list[BilledReply] = []
+        self.programs: list[ProgramVersion] = []
         self.resumed: list[Moment] = []
-        self.finish: Finish | None = None
+        self.finish: RunEnd | None = None
         self.planner = self.granularity = ""
 
     def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case an event
@@ -254,10 +254,10 @@ class _Folding:
                 self._learn((*delta.added, *delta.revised))
                 self.retired |= dict.fromkeys(delta.retired, self.now)
             case ReplyRecorded() as reply:
-                self.replies.append(Billed(when=self.now, reply=reply, transaction=open_now))
+                self.replies.append(BilledReply(when=self.now, reply=reply, transaction=open_now))
             case CodeWritten() as written:
                 self.versions.append(
-                    Version(
+                    CodeVersion(
                         when=self.now,
                         node=written.node,
                         code=written.code,
@@ -269,16 +269,18 @@ class _Folding:
                 )
             case CheckRan(evidence=evidence):
                 self.evidence.append(
-                    Witness(when=self.now, evidence=evidence, transaction=open_now)
+                    RecordedEvidence(when=self.now, evidence=evidence, transaction=open_now)
                 )
                 self._attach(evidence)
             case CheckDropped(check=check, reason=reason):
                 self.dropped[check] = reason
             case Assembled(program=program):
-                self.programs.append(Program(when=self.now, program=program, transaction=open_now))
+                self.programs.append(
+                    ProgramVersion(when=self.now, program=program, transaction=open_now)
+                )
             case Located(diagnosis=diagnosis, locator=locator):
                 self.diagnoses.append(
-                    Answer(
+                    DiagnosisRecord(
                         when=self.now,
                         diagnosis=diagnosis,
                         symptom=_symptom(before.working),
@@ -289,7 +291,7 @@ class _Folding:
                 self._open(opened, before)
             case ExceptionRaised(exception=exception):
                 self.exceptions.append(
-                    Exceptional(when=self.now, exception=exception, transaction=open_now)
+                    RaisedException(when=self.now, exception=exception, transaction=open_now)
                 )
                 if open_now is not None:
                     self._amend(exceptions=(*self.history[-1].exceptions, exception))
@@ -308,7 +310,7 @@ class _Folding:
                 self._amend(rollback=RollbackStatus.RESTORED, closed=self.now.seq)
                 self._forget_revisions()
             case RunFinished(outcome=outcome, reason=reason):
-                self.finish = Finish(when=self.now, outcome=outcome, reason=reason)
+                self.finish = RunEnd(when=self.now, outcome=outcome, reason=reason)
             case RunResumed(manifest=manifest):
                 self.manifest = manifest
                 self.resumed.append(self.now)

@@ -1,4 +1,4 @@
-"""How far a long work is, for people and for logs."""
+"""Shows the progress of a download: a bar on a terminal, lines in a log."""
 
 import sys
 import time
@@ -6,69 +6,74 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from auditcoder.adapters.models.weights import Progress
+from auditcoder.interfaces.cli.terminal import console_for
 
-_WIDTH = 30
 _LINE_EVERY = 10.0
-"""Seconds between two lines where nobody watches a terminal."""
+"""Seconds between two lines of a log."""
 
 
 @contextmanager
-def pulling(say: Callable[[str], None]) -> Iterator[Callable[[Progress], None]]:
-    """Give something to report a download to: a bar on a terminal, lines elsewhere."""
-    bar = _Bar() if sys.stderr is not None and sys.stderr.isatty() else _Lines(say)
+def show_download(say: Callable[[str], None]) -> Iterator[Callable[[Progress], None]]:
+    """Yield the function that a download reports to. A log's lines are given to `say`."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield _Lines(say).report
+        return
+    bar = _Bar()
     try:
         yield bar.report
     finally:
-        bar.end()
-
-
-class _Speed:
-    """How fast it goes, from when something first came."""
-
-    def __init__(self) -> None:
-        self._start: tuple[float, int] | None = None
-
-    def of(self, done: int) -> float:
-        now = time.monotonic()
-        if self._start is None or done < self._start[1]:
-            self._start = (now, done)
-        began, had = self._start
-        return (done - had) / (now - began) if now - began > 0.5 else 0.0
+        bar.stop()
 
 
 class _Bar:
+    """A progress bar, shown from the first report on."""
+
     def __init__(self) -> None:
-        self._speed = _Speed()
-        self._drawn = False
+        from rich import progress as rich
+
+        self._shown = rich.Progress(
+            rich.TaskProgressColumn(),
+            rich.BarColumn(30),
+            rich.DownloadColumn(),
+            rich.TransferSpeedColumn(),
+            rich.TimeRemainingColumn(),
+            rich.TextColumn("({task.fields[source]})", markup=False),
+            console=console_for(sys.stderr),
+        )
+        self._task = self._shown.add_task("", start=False, source="")
+        self._started = False
 
     def report(self, progress: Progress) -> None:
-        self._drawn = True
-        speed = self._speed.of(progress.done)
-        filled = _WIDTH * progress.done // progress.total
-        bar = "#" * filled + "-" * (_WIDTH - filled)
-        sys.stderr.write(f"\r{_summary(progress, speed)} [{bar}]\033[K")
-        sys.stderr.flush()
+        if not self._started:
+            self._started = True
+            self._shown.start()
+            self._shown.start_task(self._task)
+        self._shown.update(
+            self._task, completed=progress.done, total=progress.total, source=progress.source
+        )
 
-    def end(self) -> None:
-        if self._drawn:
-            sys.stderr.write("\n")
+    def stop(self) -> None:
+        if self._started:
+            self._shown.stop()
 
 
 class _Lines:
+    """A line at most every ten seconds, and one at the end."""
+
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
-        self._speed = _Speed()
+        self._first: tuple[float, int] | None = None
         self._last = -_LINE_EVERY
 
     def report(self, progress: Progress) -> None:
         now = time.monotonic()
-        speed = self._speed.of(progress.done)
+        if self._first is None or progress.done < self._first[1]:
+            self._first = (now, progress.done)
         if now - self._last >= _LINE_EVERY or progress.done == progress.total:
             self._last = now
+            began, had = self._first
+            speed = (progress.done - had) / (now - began) if now - began > 0.5 else 0.0
             self._say(_summary(progress, speed))
-
-    def end(self) -> None:
-        pass
 
 
 def _summary(progress: Progress, speed: float) -> str:

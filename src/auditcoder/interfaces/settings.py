@@ -1,18 +1,21 @@
-"""What the user has set: a file, and the environment over it."""
+"""Reads the configuration: user file, project file and environment, the later ones first."""
 
 import os
 import stat
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
+from auditcoder.adapters.user_folders import config_folder
 from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.request import Price
 from auditcoder.domain.values import Value
-from auditcoder.lifecycle.patience import Patience
+from auditcoder.lifecycle.options import Options, option_specs
+from auditcoder.lifecycle.retry_policy import RetryPolicy
 
 _LARGEST = 1 << 16
 
@@ -36,9 +39,9 @@ class ProviderSettings(Value):
     """US dollars for a million tokens; by default the published price, if there is one."""
 
     @property
-    def patience(self) -> Patience:
-        """How long to bear with it."""
-        return Patience(attempts=self.attempts)
+    def patience(self) -> RetryPolicy:
+        """The retry policy for its calls."""
+        return RetryPolicy(attempts=self.attempts)
 
     def __repr__(self) -> str:
         """Show everything but the key."""
@@ -47,47 +50,147 @@ class ProviderSettings(Value):
 
 
 class Settings(Value):
-    """Everything that can be set in `config.toml`."""
+    """Everything that the configuration sets."""
 
     model: str = "embedded"
     packages: tuple[str, ...] = ()
     """Packages that generated programs may import."""
     providers: dict[str, ProviderSettings] = {}
+    store: str | None = None
+    """Where runs are kept; None for the data folder."""
+    options: dict[str, Any] = {}
+    """The options of a run that are set, by name."""
 
 
 def config_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where the configuration is, or would be."""
+    """Return the path of the user's configuration file, whether or not it exists."""
     if chosen := environment.get("AUDITCODER_CONFIG"):
         return Path(chosen)
-    folder = environment.get("XDG_CONFIG_HOME")
-    home = environment.get("HOME")
-    base = Path(folder) if folder else Path(home or os.devnull) / ".config"
-    return base / "auditcoder" / "config.toml"
+    return (config_folder() or Path(os.devnull)) / "config.toml"
 
 
-def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Read the configuration; none is as good as an empty one, unless it was named."""
-    path = config_path(environment)
-    try:
-        text = _text(path)
-    except (FileNotFoundError, NotADirectoryError):
-        if environment.get("AUDITCODER_CONFIG"):
-            raise _invalid(path, "there is no such file") from None
-        text = ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise _invalid(path, str(error)) from error
-    try:
-        settings = msgspec.convert(tomllib.loads(text), Settings)
-    except (ValueError, RecursionError) as error:
-        raise _invalid(path, str(error)) from error
-    if chosen := environment.get("AUDITCODER_MODEL"):
-        settings = msgspec.structs.replace(settings, model=chosen)
+PROJECT_FILE = "auditcoder.toml"
+_FILE_KEYS = ("model", "packages", "store", "providers")
+
+
+def read_settings(
+    environment: Mapping[str, str] = os.environ, folder: Path | None = None
+) -> Settings:
+    """Read the configuration of the user and of the project around a folder.
+
+    The environment overrides the project's file, and that overrides the user's. A missing user
+    file is an error only if AUDITCODER_CONFIG names it.
+    """
+    user = config_path(environment)
+    values = _settings_of(user, _user_table(user, environment))
+    if (project := _project_table(folder)) is not None:
+        path, table = project
+        if "providers" in table:
+            raise _invalid(
+                path,
+                "'providers' is not allowed in a project's file, since it says where keys are sent",
+            )
+        found = _settings_of(path, table)
+        values = {**values, **found, "options": {**values["options"], **found["options"]}}
+    values["options"] = {**values["options"], **_from_environment(environment)}
+    for key in ("model", "store"):
+        if chosen := environment.get(f"AUDITCODER_{key.upper()}"):
+            values[key] = chosen
+    settings = Settings(**values)
     if address := environment.get("AUDITCODER_BASE_URL"):
         server = ProviderSettings(base_url=address, key_env="AUDITCODER_API_KEY")
         settings = msgspec.structs.replace(
             settings, providers={"server": server, **settings.providers}
         )
     return settings
+
+
+def configured_options(given: Mapping[str, Any], settings: Settings) -> Options:
+    """Return the options of a run: those given, else the configured ones, else the defaults."""
+    return Options(**{**settings.options, **given})
+
+
+def _user_table(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    table = _table(path)
+    if table is None and environment.get("AUDITCODER_CONFIG"):
+        raise _invalid(path, "there is no such file")
+    return table or {}
+
+
+def _project_table(folder: Path | None) -> tuple[Path, dict[str, Any]] | None:
+    """Return the project's configuration: of the nearest folder upward that has one."""
+    try:
+        start = (folder or Path.cwd()).resolve()
+    except OSError:  # the current folder was removed
+        return None
+    for each in (start, *start.parents):
+        own, shared = each / PROJECT_FILE, each / "pyproject.toml"
+        table = _table(own)
+        section = _section(shared)
+        if table is not None and section is not None:
+            raise _invalid(own, f"{shared} has [tool.auditcoder], too; keep one of them")
+        if table is not None:
+            return own, table
+        if section is not None:
+            return shared, section
+    return None
+
+
+def _section(path: Path) -> dict[str, Any] | None:
+    """Return [tool.auditcoder] of a pyproject.toml, if there is one."""
+    tool = (_table(path) or {}).get("tool", {})
+    section = tool.get("auditcoder") if isinstance(tool, dict) else None
+    if section is not None and not isinstance(section, dict):
+        raise _invalid(path, "'tool.auditcoder' must be a table")
+    return section
+
+
+def _table(path: Path) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(_text(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _invalid(path, str(error)) from error
+
+
+def _settings_of(path: Path, table: dict[str, Any]) -> dict[str, Any]:
+    """Check a configuration table and return it as the fields of `Settings`."""
+    specs = {spec.name: spec for spec in option_specs()}
+    known = (*_FILE_KEYS, *specs)
+    options: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            close = get_close_matches(key, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise _invalid(path, f"unknown key {key!r}{hint}")
+        if key in specs:
+            try:
+                options[key] = specs[key].convert(value)
+            except ValueError as error:
+                raise _invalid(path, f"{key!r} {error}") from error
+    files = {key: value for key, value in table.items() if key in _FILE_KEYS}
+    try:
+        checked = msgspec.convert(files, Settings)
+    except (ValueError, RecursionError) as error:
+        raise _invalid(path, str(error)) from error
+    return {**{key: getattr(checked, key) for key in files}, "options": options}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read the options that variables set; an empty variable counts as unset."""
+    found = {}
+    for spec in option_specs():
+        if text := environment.get(spec.variable):
+            try:
+                found[spec.name] = spec.convert(text)
+            except ValueError as error:
+                raise SettingsInvalid(
+                    "config.invalid",
+                    f"the environment variable {spec.variable} {error}",
+                    "correct it or unset it; see docs/reference/configuration.md",
+                ) from error
+    return found
 
 
 def _text(path: Path) -> str:

@@ -15,22 +15,22 @@ class Budget(Value):
     usd: float | None = None
 
 
-class Reserved(Value):
+class Reservation(Value):
     """The most that one call can cost."""
 
     tokens: int
     usd: float
 
 
-class Purse:
+class BudgetLedger:
     """Keeps a budget. Safe to share between threads: what is asked for is set aside first."""
 
     def __init__(self, budget: Budget, price: Price | None) -> None:
         if budget.usd is not None and price is None:
             raise BudgetExceeded(
                 "budget.unpriced",
-                "a budget in money was given, and nobody knows what this model costs",
-                "give a budget in tokens, or the model's price in the configuration",
+                "--budget-usd needs a known price for this model",
+                "use --budget-tokens, or set the model's price in the configuration",
             )
         self._budget = budget
         self._price = price
@@ -38,7 +38,7 @@ class Purse:
         self._tokens = 0
         self._usd = 0.0
 
-    def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
+    def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reservation:
         """Set aside what a call can cost at most, or raise BudgetExceeded."""
         most = self._most(prompt_tokens, completion_tokens)
         with self._lock:
@@ -61,17 +61,17 @@ class Purse:
     def charge(self, request: Request, usage: Usage) -> None:
         """Count what a call cost for which nothing was set aside, such as before a resumption."""
         most = self._most(request.at_most_tokens(), request.max_tokens)
-        self._count(most, usage, Reserved(tokens=0, usd=0.0))
+        self._count(most, usage, Reservation(tokens=0, usd=0.0))
 
-    def settle(self, most: Reserved, usage: Usage) -> None:
+    def settle(self, most: Reservation, usage: Usage) -> None:
         """Put back what a call did not cost."""
         self._count(most, usage, most)
 
-    def _most(self, prompt_tokens: int, completion_tokens: int) -> Reserved:
+    def _most(self, prompt_tokens: int, completion_tokens: int) -> Reservation:
         usd = self._price.most(prompt_tokens, completion_tokens) if self._price else 0.0
-        return Reserved(tokens=prompt_tokens + completion_tokens, usd=usd)
+        return Reservation(tokens=prompt_tokens + completion_tokens, usd=usd)
 
-    def _count(self, most: Reserved, usage: Usage, set_aside: Reserved) -> None:
+    def _count(self, most: Reservation, usage: Usage, set_aside: Reservation) -> None:
         """Count a call. What nobody measured counts at its most."""
         with self._lock:
             self._tokens += usage.tokens + usage.unmeasured * most.tokens - set_aside.tokens

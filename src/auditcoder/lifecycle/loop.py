@@ -1,6 +1,7 @@
-"""The life of a run, on one page: plan, build, assemble, validate, locate, repair."""
+"""The lifecycle of a run on one page: plan, build, assemble, validate, locate, repair."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from auditcoder.domain.assembly import AssemblyConflict
@@ -8,114 +9,112 @@ from auditcoder.domain.errors import BudgetExceeded, RecordRefused
 from auditcoder.domain.events import (
     BriefCommitted,
     GraphCommitted,
-    Outcome,
     RunFinished,
+    RunOutcome,
 )
-from auditcoder.domain.places import Target
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
-from auditcoder.lifecycle import building
-from auditcoder.lifecycle.considering import Finding
-from auditcoder.lifecycle.diagnosing import choose, local_evidence
-from auditcoder.lifecycle.falling_back import fall_back
+from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
-from auditcoder.lifecycle.locating.case import Locator, weightiest
-from auditcoder.lifecycle.planning import skeleton, sketch, staged
+from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisState, Locator, weightiest
+from auditcoder.lifecycle.options import Planner
+from auditcoder.lifecycle.planning import class_planner, sketch_planner, staged_planner
 from auditcoder.lifecycle.planning.plan import Plan
-from auditcoder.lifecycle.repairing import Repair, repair
-from auditcoder.lifecycle.validating import validate_program, validate_region
-from auditcoder.lifecycle.validating.contradictions import (
+from auditcoder.lifecycle.repair_choice import choose, local_evidence
+from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.validation import validate_program, validate_region
+from auditcoder.lifecycle.validation.contradicted_checks import (
     drop_contradicted_cases,
     drop_contradicted_promises,
 )
-from auditcoder.lifecycle.workshop import Planner, Workshop
 
-Life: TypeAlias = Callable[[Workshop], tuple[Outcome, str]]
-"""A way from a task to a program: how it ended, and why."""
+Strategy: TypeAlias = Callable[[RunContext], tuple[RunOutcome, str]]
+"""Takes a run from its task to a program; returns its outcome and the reason."""
 
 
-def live(workshop: Workshop, life: Life) -> Outcome:
-    """Take a run from its task to its end. A spent budget ends it; what stands is kept."""
+def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
+    """Run a strategy and record its outcome. A spent budget ends it; the program so far is kept."""
     try:
-        outcome, reason = life(workshop)
+        outcome, reason = strategy(context)
     except BudgetExceeded as spent:
-        if workshop.recorder.ledger.transaction is not None:
-            workshop.recorder.decide("the budget was spent before the candidate was complete")
-        outcome, reason = Outcome.STOPPED, str(spent)
-    assembly = workshop.recorder.ledger.working.assembly
+        if context.recorder.ledger.transaction is not None:
+            context.recorder.decide("the budget was spent before the candidate was complete")
+        outcome, reason = RunOutcome.STOPPED, str(spent)
+    assembly = context.recorder.ledger.working.assembly
     program = assembly.program if assembly else None
-    workshop.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))
+    context.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))
     return outcome
 
 
-def audited(workshop: Workshop) -> tuple[Outcome, str]:
-    """Live as this page says: responsibilities first, then code, then bounded repair."""
-    plan = make_plan(workshop)
-    workshop.recorder.record(BriefCommitted(brief=plan.brief))
-    workshop.recorder.record(
+def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
+    """Commit responsibilities first, then write code, then repair within bounds."""
+    plan = make_plan(context)
+    context.recorder.record(BriefCommitted(brief=plan.brief))
+    context.recorder.record(
         GraphCommitted(graph=plan.graph, planner=plan.planner, granularity=plan.granularity)
     )
-    drop_contradicted_cases(workshop)
-    building.build(workshop, plan.given)
-    local = validate_region(workshop, plan.graph.ids)
-    assemble(workshop)
-    validate_program(workshop)
-    drop_contradicted_promises(workshop, local)
-    return _mend(workshop, LOCATORS[workshop.options.locator]())
+    drop_contradicted_cases(context)
+    code_builder.build(context, plan.given)
+    local = validate_region(context, plan.graph.ids)
+    assemble(context)
+    validate_program(context)
+    drop_contradicted_promises(context, local)
+    return repair_until_done(context, LOCATORS[context.options.locator]())
 
 
-def _mend(workshop: Workshop, locator: Locator) -> tuple[Outcome, str]:
-    """Repair within bounds until the program passes, nothing is supported, or K is reached."""
-    tried: list[Target] = []
-    known: dict[tuple[int, ...], Finding] = {}
-    repairs, most = 0, workshop.options.max_repairs
-    may_fall_back = workshop.options.fallback
-    while not passes(workshop):
+def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome, str]:
+    """Repair until the program passes, no target is supported, or the maximum is reached."""
+    state = DiagnosisState()
+    repairs, most = 0, context.options.max_repairs
+    may_fall_back = context.options.fallback
+    while not passes(context):
         if repairs == most:
-            return Outcome.FAILED, f"the program still fails after {most} repairs"
-        chosen = choose(workshop, locator, tuple(tried), known)
-        if isinstance(chosen, Repair):
+            return RunOutcome.FAILED, f"the program still fails after {most} repairs"
+        chosen, state = choose(context, locator, state)
+        if isinstance(chosen, PlannedRepair):
             repairs += 1
-            decision = repair(workshop, chosen)
+            decision = repair(context, chosen)
         elif may_fall_back and not chosen.flaky:
-            may_fall_back = False  # once, and counted apart
-            decision = fall_back(workshop, weightiest(workshop))
+            may_fall_back = False  # at most once, and counted separately
+            decision = fall_back(context, weightiest(context))
         else:
-            return Outcome.ABSTAINED, chosen.reason
+            return RunOutcome.ABSTAINED, chosen.reason
         if decision is Decision.ACCEPTED:
-            tried = []
-        elif isinstance(chosen, Repair):
-            tried.append(chosen.target)
-        drop_contradicted_promises(workshop, local_evidence(workshop))
-    return Outcome.PASSED, ""
+            state = replace(state, rejected=())
+        elif isinstance(chosen, PlannedRepair):
+            state = state.with_rejected(chosen.target)
+        drop_contradicted_promises(context, local_evidence(context))
+    return RunOutcome.PASSED, ""
 
 
-def make_plan(workshop: Workshop) -> Plan:
-    """Plan as the task's form and the options say."""
-    form = workshop.task.form
+def make_plan(context: RunContext) -> Plan:
+    """Plan with the planner that the form of the task and the options select."""
+    form = context.task.form
     if isinstance(form, ClassForm):
-        return skeleton.plan(workshop.task, form)
-    if workshop.options.planner is Planner.STAGED:
-        return staged.plan(workshop)
-    return sketch.plan(workshop)
+        return class_planner.plan(context.task, form)
+    if context.options.planner is Planner.STAGED:
+        return staged_planner.plan(context)
+    return sketch_planner.plan(context)
 
 
-def assemble(workshop: Workshop) -> None:
-    """Put the program together; a part that cannot stand beside the others is not used."""
-    graph = workshop.recorder.ledger.graph
+def assemble(context: RunContext) -> None:
+    """Assemble the program; code that clashes with another node is replaced by a stub."""
+    graph = context.recorder.ledger.graph
     promising = [n for n in (*reversed(graph.order), *graph.inner) if graph.by_id[n].contract]
     for node in (None, *promising):
         if node is not None:
-            building.replace(workshop, node, "it clashes with another part of the program")
+            code_builder.replace(context, node, "it clashes with another part of the program")
         try:
-            workshop.recorder.assemble()
+            context.recorder.assemble()
         except (AssemblyConflict, RecordRefused):
             continue
         return
-    raise AssertionError("what only says that it was never written clashes with nothing")
+    raise AssertionError("stubs cannot clash")
 
 
-def passes(workshop: Workshop) -> bool:
+def passes(context: RunContext) -> bool:
     """Whether every check that decides has passed."""
-    ledger = workshop.recorder.ledger
+    ledger = context.recorder.ledger
     return ledger.working.rank(ledger.program_checks()).full

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from auditcoder.domain.chain import Head
-from auditcoder.domain.execution import Execution, Outcome
+from auditcoder.domain.execution import Execution, ExecutionOutcome
+from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.request import Reply, Request, Traits
 from auditcoder.domain.values import Digest, RunId
 
@@ -60,7 +61,7 @@ class Sandbox(Protocol):
         """Name the walls that stand; it goes into the record."""
         ...
 
-    def run(self, execution: Execution) -> Outcome:
+    def run(self, execution: Execution) -> ExecutionOutcome:
         """Run untrusted code and say how it ended.
 
         The code's own fault is in the outcome. SandboxError is ours, and blames nobody.
@@ -95,3 +96,19 @@ class Model(Protocol):
     def close(self) -> None:
         """Let go of whatever is held."""
         ...
+
+
+class Judgements(Protocol):
+    """Where judges' words are kept, apart from the records."""
+
+    def keep_judgement(self, judgement: Judgement) -> None:
+        """Keep what a judge found, once for each suite and head of a record."""
+        ...
+
+    def judgements(self, run: RunId) -> list[Judgement]:
+        """Return what judges found about a run."""
+        ...
+
+
+class JudgedStore(TraceStore, Judgements, Protocol):
+    """A store that keeps both."""

@@ -1,39 +1,35 @@
-"""The writer of a record. It refuses what the laws forbid, before anything is written."""
+"""The writer of a record. It rejects events that the laws forbid before anything is written."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Self, TypeAlias
-
-import msgspec
+from typing import Self, TypeAlias, TypeVar
 
 from auditcoder.domain.assembly import assemble
-from auditcoder.domain.chain import EMPTY, FORMAT, Entry, Head, Reader, Sealed, seal
+from auditcoder.domain.chain import EMPTY, FORMAT, Entry, EntryReader, Head, Sealed, seal
 from auditcoder.domain.code import read_bundle, units_of
+from auditcoder.domain.contract import Contract
 from auditcoder.domain.errors import (
-    AuditCoderError,
-    EndOfRecord,
     NotFound,
     RecordRefused,
     RecordUnreadable,
-    ReplayDiverged,
 )
 from auditcoder.domain.events import (
     Assembled,
     CheckDropped,
+    CheckRan,
     CodeWritten,
     Event,
     Manifest,
-    ReplyRecorded,
     RolledBack,
-    RunResumed,
     RunStarted,
 )
-from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.evidence import CheckKind, Evidence
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.law import (
+from auditcoder.domain.laws import (
     IllegalHistory,
     advance,
     committed_graph,
@@ -43,23 +39,56 @@ from auditcoder.domain.law import (
 )
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import Decision, TransactionKind
-from auditcoder.domain.request import Reply, Request
+from auditcoder.domain.request import Reply
+from auditcoder.domain.targets import AtNode
 from auditcoder.domain.task import Task
-from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, digest, whole
-from auditcoder.lifecycle.past import Past, brought_nothing
 from auditcoder.lifecycle.ports import TraceStore
 
 Clock: TypeAlias = Callable[[], datetime]
 Watch: TypeAlias = Callable[[int, Event], None]
-"""Is told of every event once it stands; an interface shows it."""
+"""Receives every event with its number once it is recorded; an interface displays it."""
 
-Charge: TypeAlias = Callable[[Request, Usage], None]
-"""Is told of calls that brought no answer, and may have cost something all the same."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _KEPT = 4096
-_PATIENCE = 120.0
-"""Seconds to wait, while retracing, for another thread to do what came first."""
+
+
+class RunHistory:
+    """What the events of a run say about its past, whatever was rolled back since."""
+
+    def __init__(self) -> None:
+        self._evidence: dict[int, Evidence] = {}
+        self._versions: dict[NodeId, list[CodeWritten]] = {}
+        self._references: dict[tuple[NodeId, Contract | None], Digest] = {}
+
+    def evidence(self, seq: int) -> Evidence:
+        """Return the evidence that an event recorded."""
+        return self._evidence[seq]
+
+    def versions(self, node: NodeId) -> tuple[CodeWritten, ...]:
+        """Return every code that was written for a node, the oldest first."""
+        return tuple(self._versions.get(node, ()))
+
+    def reference(self, node: NodeId, contract: Contract | None) -> Digest | None:
+        """Return the last slow reference that a node with this contract was compared with."""
+        return self._references.get((node, contract))
+
+    def add(self, seq: int, event: Event, ledger: Ledger) -> None:
+        """Take in one event; `ledger` is the state that it led to."""
+        match event:
+            case CodeWritten(node=node):
+                self._versions.setdefault(node, []).append(event)
+            case CheckRan(evidence=evidence):
+                self._evidence[seq] = evidence
+                subject, source = evidence.subject, evidence.input
+                compared = evidence.kind is CheckKind.DIFFERENTIAL
+                if compared and isinstance(subject, AtNode) and source is not None:
+                    contract = ledger.graph.by_id[subject.node].contract
+                    self._references[subject.node, contract] = source
+            case _:
+                pass
 
 
 class Recorder:
@@ -74,17 +103,13 @@ class Recorder:
         self._run = run
         self._clock = clock
         self._lock = threading.RLock()
-        self._turn = threading.Condition(self._lock)
-        self._past = Past()
-        self._resuming: Manifest | None = None
-        self._ends_with_past = False
         self.watch: Watch = lambda _seq, _event: None
-        self._charged: Charge = lambda _request, _usage: None
         self._staged: dict[Digest, bytes] = {}
         self._kept: OrderedDict[Digest, None] = OrderedDict()
-        self._reader = Reader()
+        self._reader = EntryReader()
         self._ledger = Ledger()
         self._head = EMPTY
+        self.history = RunHistory()
 
     @classmethod
     def start(
@@ -111,36 +136,9 @@ class Recorder:
             raise NotFound("run.unknown", f"there is no run {run} here")
         return recorder
 
-    @classmethod
-    def retrace(
-        cls,
-        store: TraceStore,
-        run: RunId,
-        clock: Clock,
-        resuming: Manifest | None,
-        charge: Charge,
-    ) -> Self:
-        """Go through a run again from its beginning, as its life does once more what it did.
-
-        Where the record ends, `resuming` is recorded and the run goes on. Without it the run
-        is only replayed: to go on is an error, and nothing is ever written. `charge` is told, in
-        its place, of every call that brought no answer.
-        """
-        recorder = cls(store, run, clock)
-        recorder._charged = charge
-        recorder._past = Past(recorder._chained())
-        if not recorder._past:
-            raise NotFound("run.unknown", f"there is no run {run} here")
-        recorder._resuming = resuming
-        recorder._ends_with_past = resuming is None
-        with recorder._turn:
-            recorder._retraced()
-        return recorder
-
     def _catch_up(self) -> None:
         for entry in self._chained():
-            self._ledger = self._judge(entry.event)
-            self._head = self._after(entry)
+            self._advance(entry)
 
     def _chained(self) -> Iterator[Entry]:
         """Yield the record's entries as long as each follows from the one before."""
@@ -156,10 +154,14 @@ class Recorder:
             head = Head(entries=head.entries + 1, digest=digest(body))
             yield entry
 
-    def _after(self, entry: Entry) -> Head:
-        """Return the head once `entry` stands; its bytes are made anew, not copied."""
+    def _advance(self, entry: Entry) -> int:
+        """Move the state past a recorded entry and return the entry's number."""
+        self._ledger = self._judge(entry.event)
+        # The bytes are encoded again, not copied: a reader that changes an entry is noticed.
         _, _, head = seal(self._head, entry.event, entry.at)
-        return head
+        seq, self._head = self._head.entries, head
+        self.history.add(seq, entry.event, self._ledger)
+        return seq
 
     @property
     def run(self) -> RunId:
@@ -197,110 +199,53 @@ class Recorder:
 
     def record(self, event: Event) -> int:
         """Append `event` and return its number; raise RecordRefused if it may not follow."""
-        with self._turn:
-            if self._past and self._is_past(event):
-                return self._retraced()
-            if self._resuming is not None:
-                resumed, self._resuming = RunResumed(manifest=self._resuming), None
-                self._append(resumed)
-            return self._append(event)
+        return self._append(event)
 
-    def _is_past(self, event: Event) -> bool:
-        """Wait until it is this event's turn; tell whether it was recorded before."""
-        event = self._sealed(event).entry.event  # as a reader will read it
-        while self._past:
-            self._step_over()
-            if self._past.is_next(event):
-                return True
-            if self._past:
-                self._judge(event)  # what the laws refuse was refused then, too, and left no trace
-            # Replies come in any order from several threads: each waits for those before it.
-            patient = isinstance(event, ReplyRecorded) and threading.active_count() > 1
-            if self._past and not (patient and self._turn.wait(_PATIENCE)):
-                raise self._diverged(event)
-        return False
+    # What a run that is replayed takes from its record. A run that is written for the first time
+    # has nothing to take.
 
-    def _step_over(self) -> None:
-        """Pass by what is no step of the life: a resumption, a call that brought nothing."""
-        while (entry := self._past.next()) is not None and brought_nothing(entry.event):
-            if isinstance(entry.event, ReplyRecorded):
-                request = msgspec.json.decode(self.read(entry.event.request), type=Request)
-                self._charged(request, entry.event.usage)
-            self._retraced()
+    def run_in_threads(
+        self, work: Callable[[Item], Result], items: Sequence[Item], threads: int
+    ) -> list[Result]:
+        """Apply `work` to each item, several at a time; return the results in order."""
+        with ThreadPoolExecutor(max_workers=min(threads, len(items))) as pool:
+            try:
+                return list(pool.map(work, items))
+            except BaseException:
+                self._give_up_waiting()  # the pool waits for its threads before it raises
+                raise
 
-    def pass_by(self) -> None:
-        """While retracing: pass by calls that brought nothing, before the next one is made."""
-        with self._turn:
-            self._step_over()
-
-    def _retraced(self) -> int:
-        entry = self._past.take()
-        self._ledger = self._judge(entry.event)
-        seq, self._head = self._head.entries, self._after(entry)
-        self._settle({n: None for n in entry.event.blobs() if n in self._staged})
-        self.watch(seq, entry.event)
-        self._step_over()
-        self._turn.notify_all()
-        return seq
-
-    def _diverged(self, event: Event) -> AuditCoderError:
-        was = self._past.next()
-        recorded = type(was.event).__name__ if was else "the end of the record"
-        return ReplayDiverged(
-            "replay.diverged",
-            f"run {self._run} goes another way than its record at event {self._head.entries}:"
-            f" {recorded} is recorded, {type(event).__name__} would follow now",
-            "it was made by another version or with other settings; its record still verifies,"
-            " and nothing was written",
-        )
-
-    def recall_reply(self, request: Digest) -> Reply | None:
-        """Return the recorded answer to a request; None once the past is behind us."""
-        with self._turn:
-            self._step_over()
-            event = self._past.reply_to(request)
-            if event is None:
-                while self._past and threading.active_count() > 1 and self._turn.wait(_PATIENCE):
-                    pass
-                if self._ends_with_past and not self._past:
-                    raise EndOfRecord
-                if self._past:
-                    raise ReplayDiverged(
-                        "replay.miss",
-                        f"run {self._run} holds no answer to request {request[:16]}",
-                        "it was made by another version or with other settings; its record still"
-                        " verifies, and shows what was asked",
-                    )
-                return None
-        return event.answer(self.text(event.reply))
-
-    def recall_evidence(self, check: CheckId, against: Digest) -> Evidence | None:
-        """Return what a check saw when it ran on the very same, if that comes next."""
-        with self._turn:
-            self._step_over()
-            return self._past.evidence(check, against)
-
-    def recall_drop(self) -> CheckDropped | None:
-        """Return the dropping of a check, if that comes next."""
-        with self._turn:
-            self._step_over()
-            entry = self._past.next()
-            return entry.event if entry and isinstance(entry.event, CheckDropped) else None
+    def _give_up_waiting(self) -> None:
+        """Wake the threads that wait for one another; a writer's never do."""
 
     @property
-    def retracing(self) -> bool:
-        """Whether the past is not yet behind us."""
-        return bool(self._past)
+    def replaying(self) -> bool:
+        """Whether recorded events are left to go through."""
+        return False
+
+    def skip_failed_calls(self) -> None:
+        """Step over recorded calls that brought no reply, before the next call is made."""
+
+    def recall_reply(self, request: Digest) -> Reply | None:  # noqa: ARG002
+        """Return the recorded reply to a request; None if the model must be asked."""
+        return None
+
+    def recall_evidence(self, check: CheckId, against: Digest) -> Evidence | None:  # noqa: ARG002
+        """Return the recorded evidence of a check if that event comes next."""
+        return None
+
+    def recall_drop(self) -> CheckDropped | None:
+        """Return the recorded dropping of a check if that event comes next."""
+        return None
 
     def _append(self, event: Event) -> int:
         with self._lock:
-            if self._ends_with_past:
-                raise EndOfRecord
             entry, body, head = self._sealed(event)
             after = self._judge(entry.event)
             blobs = {n: self._staged[n] for n in event.blobs() if n in self._staged}
             self._store.append(self._run, self._head, [body], head, blobs)
             seq, self._ledger, self._head = self._head.entries, after, head
+            self.history.add(seq, entry.event, after)
             self._settle(blobs)
             self.watch(seq, entry.event)
             return seq

@@ -44,9 +44,12 @@ class Prompt(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def load(role: str) -> Prompt:
-    """Return a role's prompt, with the texts that its system part shares with other roles."""
-    text = _text(role)
+def load(role: str, package: str = __name__) -> Prompt:
+    """Return a role's prompt, with the texts that its system part shares with other roles.
+
+    `package` holds the file; the shared texts are always those of this package.
+    """
+    text = _text(role, package)
     parts = _PARTS.fullmatch(text)
     if parts is None:
         raise ValueError(f"prompt {role} has no system and user part")
@@ -61,24 +64,27 @@ def load(role: str) -> Prompt:
 
 @lru_cache(maxsize=64)
 def advice(name: str) -> str:
-    """Return what a specialist knows: a text that goes into a prompt."""
+    """Return the text that a specialist adds to a prompt."""
     return _text(f"specialists/{name}").strip()
 
 
-def roles() -> tuple[str, ...]:
-    """Return every role that has a prompt: those of the lifecycle, then those of other methods."""
-    return _names("") + _names("methods/")
+@lru_cache(maxsize=64)
+def answer_schema(role: str, package: str = __name__) -> str:
+    """Return the JSON Schema that a role's answer obeys, as the model reads it."""
+    return (resources.files(package) / f"schemas/{role}.json").read_text("utf-8").strip()
 
 
-def digests() -> dict[str, Digest]:
-    """Return the digest of every prompt file, specialists too."""
-    return {name: digest(_text(name).encode()) for name in (*roles(), *_names("specialists/"))}
-
-
-def _names(folder: str) -> tuple[str, ...]:
-    found = (entry.name for entry in (resources.files(__name__) / folder).iterdir())
+def roles(package: str = __name__, folder: str = "") -> tuple[str, ...]:
+    """Return the name of every prompt in a folder of a package."""
+    found = (entry.name for entry in (resources.files(package) / folder).iterdir())
     return tuple(sorted(folder + n.removesuffix(".md") for n in found if n.endswith(".md")))
 
 
-def _text(name: str) -> str:
-    return (resources.files(__name__) / f"{name}.md").read_text("utf-8")
+def digests(package: str = __name__, *folders: str) -> dict[str, Digest]:
+    """Return the digest of every prompt file; by default those of the lifecycle."""
+    names = [name for folder in folders or ("", "specialists/") for name in roles(package, folder)]
+    return {name: digest(_text(name, package).encode()) for name in names}
+
+
+def _text(name: str, package: str = __name__) -> str:
+    return (resources.files(package) / f"{name}.md").read_text("utf-8")

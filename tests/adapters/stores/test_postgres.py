@@ -1,13 +1,6 @@
 """PostgreSQL, a real server: the same suite, the same refusals."""
 
-import os
-import pwd
-import secrets
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import psycopg
 import pytest
@@ -19,11 +12,11 @@ from auditcoder.domain.errors import (
     StoreLocked,
     StoreUnavailable,
 )
+from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.transfer import verify_run
 from tests.conformance.trace_store import TraceStoreConformance
-from tests.support.worlds import RUN, S2, code, failing, locate, started, ticking
+from tests.support.record_builders import RUN, S2, code, failing, locate, started, ticking
 
 
 class TestPostgresStore(TraceStoreConformance):
@@ -115,51 +108,37 @@ def test_a_connection_that_was_cut_is_made_anew(
     assert verify_run(postgres_store, RUN).holds
 
 
-@pytest.fixture
-def small_disk(postgres_url: str) -> Iterator[str]:
-    """A table space on a file system of eight megabytes."""
-    folder = Path(tempfile.mkdtemp(prefix="acfull"))
-    mount = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if mount.returncode:
-        folder.rmdir()
-        pytest.skip(f"no file system can be mounted here: {mount.stderr.strip()}")
-    try:
-        space = folder / "space"
-        space.mkdir()
-        if os.geteuid() == 0:
-            shutil.chown(folder, "pgserver")
-            shutil.chown(space, pwd.getpwnam("pgserver").pw_uid)
-        with psycopg.connect(postgres_url, autocommit=True) as db:
-            db.execute(f"CREATE TABLESPACE small LOCATION '{space}'".encode())
-            yield postgres_url + "&options=-c%20default_tablespace%3Dsmall"
-            db.execute("DROP SCHEMA auditcoder CASCADE")
-            db.execute("DROP TABLESPACE small")
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-        folder.rmdir()
+FULL_DISK = """
+CREATE FUNCTION auditcoder.fail_when_full() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT count(*) FROM auditcoder.blobs) > 20 THEN
+        RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER full_disk BEFORE INSERT ON auditcoder.blobs
+    FOR EACH ROW EXECUTE FUNCTION auditcoder.fail_when_full();
+"""
+"""Makes the server report a full disk after twenty blobs, within the writer's transaction."""
 
 
-def write_until_full(recorder: Recorder) -> None:
-    for n in range(10_000):
-        noise = secrets.token_hex(30_000)  # so that the server cannot squeeze it
-        recorder.write_code(S2, code("S2", f"return {n}") + f"# {noise}\n")
+def write_often(recorder: Recorder) -> None:
+    for n in range(100):
+        recorder.write_code(S2, code("S2", f"return {n}"))
 
 
-def test_a_disk_that_is_really_full_loses_nothing_acknowledged(small_disk: str) -> None:
-    store = PostgresStore(small_disk)
-    recorder = started(store)
+def test_a_full_disk_loses_nothing_acknowledged(
+    postgres_store: PostgresStore, postgres_url: str
+) -> None:
+    recorder = started(postgres_store)
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute(FULL_DISK)
     with pytest.raises(StoreFull) as full:
-        write_until_full(recorder)
+        write_often(recorder)
     assert full.value.advice
     assert recorder.head.entries > 5
-    assert store.head(RUN) == recorder.head
-    assert verify_run(store, RUN).holds
-    store.close()
-    again = PostgresStore(small_disk)
+    assert postgres_store.head(RUN) == recorder.head
+    assert verify_run(postgres_store, RUN).holds
+    again = PostgresStore(postgres_url)
     assert Recorder.resume(again, RUN, ticking()).head == recorder.head
     again.close()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from auditcoder.bench.faultbench.goals import GOALS, against_goals
-from auditcoder.bench.faultbench.studying import study
-from auditcoder.domain.tables import Cell, Row, Table
-from tests.bench.faultbench.test_fitting import cases
+from auditcoder.domain.table import Cell, Row, Table
+from auditcoder_bench.faultbench.goals import GOALS, against_goals
+from auditcoder_bench.faultbench.study_tables import study
+from tests.support.faultbench import cases
 
 
 def located(**cells: Cell) -> Table:

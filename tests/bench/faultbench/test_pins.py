@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from auditcoder.bench.faultbench.injected import inject
-from auditcoder.bench.faultbench.injecting import Fault
-from auditcoder.bench.faultbench.material import programs
-from auditcoder.bench.faultbench.pins import Pin, pinned, pins_of, written
 from auditcoder.lifecycle.ports import Sandbox
-from tests.bench.faultbench.test_injected import tools
-from tests.support.scripts import sandboxed
+from auditcoder_bench.faultbench.fault_injector import Fault
+from auditcoder_bench.faultbench.injected_failures import inject
+from auditcoder_bench.faultbench.injection_targets import programs
+from auditcoder_bench.faultbench.pins import Pin, pinned, pins_of, written
+from tests.support.faultbench import tools
+from tests.support.scripted_runs import sandboxed
 
 
 @pytest.fixture(scope="module", name="sandbox")

@@ -13,10 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from auditcoder.adapters.models.weights import QWEN, Weights
+from auditcoder.adapters.models.weights import QWEN, ModelWeights
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
-from auditcoder.domain.repetition import circles
-from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import whole
 
@@ -29,7 +28,7 @@ _KEPT_MIB = 1024
 _BATCH = 128
 """Prompt tokens between two chances to stop: about two seconds on two cores, at no loss."""
 _LOOK_EVERY = 16
-"""Tokens between two looks at whether the answer goes in circles."""
+"""Tokens between two checks for repetition."""
 
 
 class EmbeddedModel:
@@ -38,7 +37,7 @@ class EmbeddedModel:
     def __init__(
         self,
         path: Path,
-        weights: Weights = QWEN,
+        weights: ModelWeights = QWEN,
         *,
         threads: int | None = None,
         at_once: int = 1,
@@ -105,7 +104,7 @@ class _Listener:
         self._usage: dict[str, Any] = {}
         self._timings: dict[str, Any] = {}
         self._error: ModelError | None = None
-        self._circling = False
+        self._repeating = False
         self.done = threading.Event()
         self.cancelled = False
 
@@ -144,8 +143,8 @@ class _Listener:
                 self._text.append(piece)
                 self._tokens += 1
                 if self._tokens % _LOOK_EVERY == 0:
-                    self._circling = circles("".join(self._text))
-        return self.cancelled or self._closed.is_set() or self._circling
+                    self._repeating = is_repeating("".join(self._text))
+        return self.cancelled or self._closed.is_set() or self._repeating
 
     def reply(self, name: str, seconds: float) -> Reply:
         """Return what was heard, or raise what went wrong."""
@@ -153,10 +152,10 @@ class _Listener:
             raise self._error
         if self._closed.is_set() and not self._finish:
             raise ModelMisconfigured("model.closed", f"{name} was closed while it answered")
-        finish = Finish.LENGTH if self._finish == "length" else Finish.STOP
+        finish = FinishReason.LENGTH if self._finish == "length" else FinishReason.STOP
         return Reply(
             text="".join(self._text),
-            finish=Finish.REPEATED if self._circling else finish,
+            finish=FinishReason.REPEATED if self._repeating else finish,
             usage=self._measured(),
             model=name,
             seconds=seconds,
@@ -266,3 +265,35 @@ def _pin(cpu: Any, threads: int | None) -> None:
         cpu.cpumask = mask
         cpu.mask_valid = True
         cpu.strict_cpu = True
+
+
+_REPEATED_CHARACTERS = 400
+"""Shorter repetitions occur in ordinary code: tables, cases, docstrings."""
+_REPEATED_TIMES = 8
+_REPETITION_WINDOW = 1600
+
+
+def is_repeating(text: str) -> bool:
+    """Whether `text` ends in one unit, repeated at least 8 times over at least 400 characters."""
+    tail = text[-_REPETITION_WINDOW:][::-1]
+    if len(tail) < _REPEATED_CHARACTERS:
+        return False
+    matches = _self_matches(tail)
+    return any(
+        period + matches[period] >= max(_REPEATED_CHARACTERS, _REPEATED_TIMES * period)
+        for period in range(1, len(tail) // _REPEATED_TIMES + 1)
+    )
+
+
+def _self_matches(text: str) -> list[int]:
+    """Return for each index the length of the common prefix with the whole text (Z-function)."""
+    matches = [0] * len(text)
+    left = right = 0
+    for place in range(1, len(text)):
+        reach = min(right - place, matches[place - left]) if place < right else 0
+        while place + reach < len(text) and text[reach] == text[place + reach]:
+            reach += 1
+        matches[place] = reach
+        if place + reach > right:
+            left, right = place, place + reach
+    return matches

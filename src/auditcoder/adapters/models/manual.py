@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from auditcoder.adapters.files import whole_file
+from auditcoder.adapters.atomic_files import whole_file
 from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, StoreError
-from auditcoder.domain.request import Finish, Reply, Request, Traits
+from auditcoder.domain.request import FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, encode
 
@@ -27,16 +27,22 @@ class ManualModel:
     """Waits for answers in a folder."""
 
     def __init__(
-        self, folder: Path, *, patience: float | None = None, say: Callable[[str], None]
+        self,
+        folder: Path,
+        *,
+        timeout: float | None = None,
+        say: Callable[[str], None],
+        pause: Callable[[float], object] | None = None,
     ) -> None:
         self.name = f"manual:{folder}"
         self.traits = Traits(parallel=8)
         self._folder = folder
-        self._patience = patience
+        self._timeout = timeout
         self._say = say
         self._seen: Counter[Digest] = Counter()
         self._lock = threading.Lock()
         self._closed = threading.Event()
+        self._pause = pause or self._closed.wait
 
     def complete(self, request: Request) -> Reply:
         """Put the request where it can be read, and wait for the reply beside it."""
@@ -45,7 +51,7 @@ class ManualModel:
         text = self._wait(place, request, started)
         return Reply(
             text=text,
-            finish=Finish.STOP,
+            finish=FinishReason.STOP,
             usage=Usage(calls=1, unmeasured=1, unpriced=1),
             model="manual",
             seconds=time.monotonic() - started,
@@ -80,13 +86,13 @@ class ManualModel:
             if now is None and not asked:
                 asked = True
                 self._say(f"waiting for {place / 'reply.md'}")
-            if self._patience is not None and time.monotonic() - started > self._patience:
+            if self._timeout is not None and time.monotonic() - started > self._timeout:
                 raise ModelUnavailable(
                     "model.timeout",
-                    f"nobody answered in {place} within {self._patience:g} s",
+                    f"nobody answered in {place} within {self._timeout:g} s",
                     f"write the answer to {place / 'reply.md'} and resume",
                 )
-            self._closed.wait(_SETTLED)
+            self._pause(_SETTLED)
         raise ModelMisconfigured("model.closed", "the model was closed")
 
     def _look(self, reply: Path) -> tuple[int, int] | None:

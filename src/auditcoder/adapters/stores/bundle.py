@@ -22,8 +22,8 @@ from typing import IO
 
 import msgspec
 
-from auditcoder.adapters.files import whole_file
-from auditcoder.domain.chain import EMPTY, Head, Reader
+from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.domain.chain import EMPTY, EntryReader, Head
 from auditcoder.domain.errors import BundleUnreadable, NotFound
 from auditcoder.domain.values import Digest, RunId, Value, is_run_id
 from auditcoder.lifecycle.ports import TraceReader
@@ -78,7 +78,7 @@ def write_bundle(source: TraceReader, run: RunId, path: Path) -> Head:
 
 def _write(source: TraceReader, run: RunId, head: Head, file: IO[bytes]) -> None:
     manifest = BundleManifest(bundle=VERSION, run=run, entries=head.entries, head=head.digest)
-    reader = Reader()
+    reader = EntryReader()
     names: dict[Digest, None] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr(_part("manifest.json"), msgspec.json.encode(manifest))
@@ -100,7 +100,7 @@ def _part(name: str) -> zipfile.ZipInfo:
     return info
 
 
-class Bundle:
+class BundleFile:
     """A bundle, opened for reading: a trace reader of one run."""
 
     def __init__(self, path: Path) -> None:

@@ -62,12 +62,12 @@ _FIRST_COMER = 0x41434452
 class PostgresStore(SqlStore):
     """A store in a schema of its own in a PostgreSQL database."""
 
-    def __init__(self, url: str, *, patience: float = 10.0) -> None:
-        """Connect to `url`, creating the schema if need be; wait `patience` seconds for locks."""
+    def __init__(self, url: str, *, timeout: float = 10.0) -> None:
+        """Connect to `url`, creating the schema if need be; wait `timeout` seconds for locks."""
         super().__init__()
         self._where = _without_password(url)
         self._url = url
-        self._patience = patience
+        self._timeout = timeout
         self._db = self._connect()
 
     def _connect(self) -> psycopg.Connection:
@@ -75,7 +75,7 @@ class PostgresStore(SqlStore):
             # autocommit: every transaction is opened where it is needed, none is left hanging
             db = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
             try:
-                db.execute(f"SET lock_timeout = {int(self._patience * 1000)}")
+                db.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
                 # A commit that is acknowledged is on the disk, whatever the server's default is.
                 db.execute("SET synchronous_commit = on")
                 with db.transaction():

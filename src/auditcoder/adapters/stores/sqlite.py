@@ -73,15 +73,15 @@ BEGIN SELECT RAISE(ABORT, 'append-only: a blob is never deleted'); END;
 class SqliteStore(SqlStore):
     """A store in one file. Write-ahead log, and a commit is on the disk before it returns."""
 
-    def __init__(self, path: Path | str, *, patience: float = 10.0) -> None:
-        """Open the store at `path`, creating it if need be; wait `patience` seconds for locks."""
+    def __init__(self, path: Path | str, *, timeout: float = 10.0) -> None:
+        """Open the store at `path`, creating it if need be; wait `timeout` seconds for locks."""
         super().__init__()
         self._path = str(path)
         with self._translated():
             if self._path != ":memory:":
                 Path(self._path).parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(
-                self._path, timeout=patience, isolation_level=None, check_same_thread=False
+                self._path, timeout=timeout, isolation_level=None, check_same_thread=False
             )
             try:
                 self._prepare()

@@ -1,17 +1,38 @@
 """`audit`: the audit metrics and the cost of runs, from their records alone."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from contextlib import closing
 from pathlib import Path
 
-from auditcoder.adapters.files import whole_file
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import emit
-from auditcoder.interfaces.reporting import audit_report
-from auditcoder.interfaces.sources import open_store, resolve
+from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.domain.values import Value
+from auditcoder.interfaces.cli.command import Command, add_form, add_store
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import emit
+from auditcoder.interfaces.record_sources import open_store, resolve
+from auditcoder.interfaces.reports import audit_report
 
 
-def run(options: Namespace) -> int:
+class AuditArguments(Value):
+    """The arguments of `audit`."""
+
+    runs: tuple[str, ...] = ()
+    store: str | None = None
+    form: str = "text"
+    out: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `audit` to its parser."""
+    parser.add_argument(
+        "runs", metavar="RUN", nargs="*", help="the runs (default: all in the store)"
+    )
+    add_store(parser)
+    add_form(parser)
+
+
+def run(options: AuditArguments) -> int:
     """Audit the runs that are named, or all."""
     with closing(open_store(options.store)) as store:
         chosen = [resolve(name, store) for name in options.runs] or store.runs()
@@ -27,3 +48,6 @@ def deliver(text: str, out: str | None) -> None:
     else:
         with whole_file(Path(out)) as file:
             file.write(text.encode())
+
+
+COMMAND = Command(AuditArguments, declare, run)

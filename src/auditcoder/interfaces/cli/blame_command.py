@@ -1,6 +1,6 @@
 """`blame`: from a line of the program to the responsibility that owns it."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from typing import Any
 
 import msgspec
@@ -9,13 +9,33 @@ from auditcoder.domain.assembly import Segment, owner_of_line
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.trace import Trace, fold
-from auditcoder.interfaces.cli.exits import Exit
+from auditcoder.domain.values import Value
+from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_evidence
-from auditcoder.interfaces.cli.text import clock, emit_json, one_line, paint, rank, say
-from auditcoder.interfaces.sources import opened_run
+from auditcoder.interfaces.cli.terminal import clock, emit_json, one_line, paint, rank, say
+from auditcoder.interfaces.record_sources import opened_run
 
 
-def run(options: Namespace) -> int:
+class BlameArguments(Value):
+    """The arguments of `blame`."""
+
+    run: str
+    line: int | None = None
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `blame` to its parser."""
+    add_run(parser)
+    parser.add_argument(
+        "line", metavar="LINE", nargs="?", type=int, help="a line number (default: all lines)"
+    )
+    add_store(parser)
+
+
+def run(options: BlameArguments) -> int:
     """Blame one line, or all of them."""
     with opened_run(options.run, options.store) as (source, name):
         trace = fold(source.read(name), source.blob)
@@ -147,3 +167,6 @@ def _one_line(trace: Trace, found: dict[str, Any], segment: Segment) -> None:
         touched = "changed" if any(d.node == node for d in t.code_deltas) else "left as it was"
         decision = t.decision.value if t.decision else "open"
         say(f"repair {t.number}   {touched}, {decision}, rank {rank(t.before)} to {rank(t.after)}")
+
+
+COMMAND = Command(BlameArguments, declare, run)

@@ -4,26 +4,28 @@ import os
 import platform
 import statistics
 import time
-from argparse import Namespace
+from argparse import ArgumentParser
+from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 
 from auditcoder.adapters.models import weights
-from auditcoder.adapters.sandboxes.local import LocalSandbox
-from auditcoder.adapters.sandboxes.strength import Strength, remedies, strength_of
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.adapters.sandboxes.isolation import Strength, remedies, strength_of
 from auditcoder.domain.errors import AuditCoderError, SandboxError
 from auditcoder.domain.execution import Execution, RunProgram
 from auditcoder.domain.values import Value
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import emit_json, paint, say, without_password
+from auditcoder.interfaces.cli.command import Command
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import emit_json, paint, say_table, without_password
+from auditcoder.interfaces.record_sources import default_store
 from auditcoder.interfaces.settings import config_path, exposed_keys, read_settings
-from auditcoder.interfaces.sources import default_store
 
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 
 
-class Finding(Value):
-    """One thing that was looked at."""
+class DoctorFinding(Value):
+    """The state of one component."""
 
     what: str
     state: str
@@ -32,14 +34,25 @@ class Finding(Value):
     remedy: str = ""
 
 
-def run(options: Namespace) -> int:
-    """Look at everything and report."""
+class DoctorArguments(Value):
+    """The arguments of `doctor`."""
+
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `doctor` to its parser."""
+    # It takes only the flags of every command.
+    del parser
+
+
+def run(options: DoctorArguments) -> int:
+    """Examine every component and report."""
     findings = [_python(), *_sandbox(), _engine(), _weights(), _providers(), _keys(), *_settings()]
     if options.json:
         emit_json({"findings": findings})
     else:
-        for finding in findings:
-            _tell(finding)
+        say_table(row for finding in findings for row in _rows(finding))
     missing = {finding.what for finding in findings if finding.state == "missing"}
     if "sandbox" in missing:
         return Exit.SANDBOX
@@ -48,29 +61,31 @@ def run(options: Namespace) -> int:
     return Exit.MODEL if "engine" in missing else Exit.OK
 
 
-def _tell(finding: Finding) -> None:
+def _rows(finding: DoctorFinding) -> Iterator[tuple[str, str, str]]:
     colour = {"ok": "green", "weaker": "yellow", "missing": "red"}[finding.state]
-    say(f"{paint(finding.state.ljust(8), colour)} {finding.what.ljust(10)} {finding.about}")
+    yield paint(finding.state, colour), finding.what, finding.about
     if finding.remedy:
-        say(f"{' ' * 20}{paint(finding.remedy, 'dim')}")
+        yield "", "", paint(finding.remedy, "dim")
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     about = f"{platform.python_version()} on {platform.system()} {platform.release()}"
-    return Finding(what="python", state="ok", about=about)
+    return DoctorFinding(what="python", state="ok", about=about)
 
 
-def _sandbox() -> list[Finding]:
+def _sandbox() -> list[DoctorFinding]:
     try:
         with LocalSandbox() as sandbox:
             speed = _milliseconds(sandbox)
             kind, missing = sandbox.kind, sandbox.missing
     except SandboxError as error:
-        return [Finding(what="sandbox", state="missing", about=str(error), remedy=error.advice)]
+        return [
+            DoctorFinding(what="sandbox", state="missing", about=str(error), remedy=error.advice)
+        ]
     strength = strength_of(kind)
     state = {Strength.FULL: "ok", Strength.PARTIAL: "weaker", Strength.BARE: "missing"}[strength]
     found = [
-        Finding(
+        DoctorFinding(
             what="sandbox",
             state=state,
             about=f"{strength.value}: {kind}, {speed:.1f} ms a run",
@@ -78,7 +93,7 @@ def _sandbox() -> list[Finding]:
         )
     ]
     for wall, why in missing.items():
-        found.append(Finding(what=f"  {wall}", state="weaker", about=why))
+        found.append(DoctorFinding(what=f"  {wall}", state="weaker", about=why))
     return found
 
 
@@ -92,61 +107,70 @@ def _milliseconds(sandbox: LocalSandbox) -> float:
     return statistics.median(times) * 1000
 
 
-def _engine() -> Finding:
+def _engine() -> DoctorFinding:
     if find_spec("xllamacpp") is None:
         remedy = "pip install xllamacpp; or use another model with --model provider:name"
-        return Finding(
+        return DoctorFinding(
             what="engine", state="missing", about="xllamacpp is not installed", remedy=remedy
         )
-    return Finding(what="engine", state="ok", about=f"xllamacpp {metadata.version('xllamacpp')}")
+    return DoctorFinding(
+        what="engine", state="ok", about=f"xllamacpp {metadata.version('xllamacpp')}"
+    )
 
 
-def _weights() -> Finding:
+def _weights() -> DoctorFinding:
     path = weights.find(weights.QWEN, weights.folder())
     if path is None:
-        return Finding(
+        return DoctorFinding(
             what="weights",
             state="weaker",
-            about=f"{weights.QWEN.name} is not here yet; it is fetched at first use",
-            remedy="`auditcoder models pull` fetches it now",
+            about=f"{weights.QWEN.name} is not installed yet; it is downloaded at first use",
+            remedy="`auditcoder models pull` downloads it now",
         )
-    return Finding(what="weights", state="ok", about=str(path))
+    return DoctorFinding(what="weights", state="ok", about=str(path))
 
 
-def _providers() -> Finding:
+def _providers() -> DoctorFinding:
     if find_spec("pydantic_ai") is None:
-        return Finding(
+        return DoctorFinding(
             what="providers",
             state="weaker",
-            about="only the embedded model can be asked",
+            about="only the embedded model is available",
             remedy="pip install 'auditcoder[providers]' for OpenAI, Anthropic, Google and servers",
         )
     version = metadata.version("pydantic-ai-slim")
-    return Finding(what="providers", state="ok", about=f"pydantic-ai-slim {version}")
+    return DoctorFinding(what="providers", state="ok", about=f"pydantic-ai-slim {version}")
 
 
-def _keys() -> Finding:
+def _keys() -> DoctorFinding:
     """Name keys, never show them."""
     present = [name for name in _KEYS if os.environ.get(name)]
-    return Finding(what="keys", state="ok", about=", ".join(present) or "none in the environment")
+    return DoctorFinding(
+        what="keys", state="ok", about=", ".join(present) or "none in the environment"
+    )
 
 
-def _settings() -> list[Finding]:
+def _settings() -> list[DoctorFinding]:
     path = config_path()
     try:
         settings = read_settings()
     except AuditCoderError as error:
-        return [Finding(what="settings", state="missing", about=str(error), remedy=error.advice)]
+        return [
+            DoctorFinding(what="settings", state="missing", about=str(error), remedy=error.advice)
+        ]
     about = f"{path if path.exists() else 'no file, all defaults'}; model {settings.model}"
-    found = [Finding(what="settings", state="ok", about=about)]
+    found = [DoctorFinding(what="settings", state="ok", about=about)]
     if exposed_keys(settings, path):
         found.append(
-            Finding(
+            DoctorFinding(
                 what="  keys",
                 state="weaker",
                 about=f"{path} holds a key and others can read it",
                 remedy=f"chmod 600 {path}",
             )
         )
-    found.append(Finding(what="store", state="ok", about=without_password(default_store())))
+    found.append(DoctorFinding(what="store", state="ok", about=without_password(default_store())))
     return found
+
+
+COMMAND = Command(DoctorArguments, declare, run)

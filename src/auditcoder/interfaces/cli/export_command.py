@@ -1,21 +1,48 @@
 """`export`: a run, or what it says, for somebody else."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from auditcoder.adapters.files import whole_file
+from auditcoder.adapters.atomic_files import whole_file
 from auditcoder.adapters.stores.bundle import SUFFIX, write_bundle
 from auditcoder.domain.trace import fold
-from auditcoder.exports.record import responsibility_records
-from auditcoder.exports.repairs import repair_log
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import emit, emit_json, encode_json, say
-from auditcoder.interfaces.sources import opened_run
-from auditcoder.lifecycle.transfer import verified_head
+from auditcoder.domain.values import Value
+from auditcoder.exports.repair_log import repair_log
+from auditcoder.exports.responsibility_record import responsibility_records
+from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import emit, emit_json, encode_json, say
+from auditcoder.interfaces.record_sources import opened_run
+from auditcoder.lifecycle.export_import import verified_head
 
 
-def run(options: Namespace) -> int:
+class ExportArguments(Value):
+    """The arguments of `export`."""
+
+    run: str
+    form: str = "bundle"
+    out: str | None = None
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `export` to its parser."""
+    add_run(parser)
+    parser.add_argument(
+        "--as",
+        dest="form",
+        choices=["bundle", "record", "repairs", "head"],
+        default="bundle",
+        help="bundle: the whole run in one file (default); record: the responsibility records;"
+        " repairs: the repair log; head: the digest of the last entry, which names the history",
+    )
+    parser.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
+    add_store(parser)
+
+
+def run(options: ExportArguments) -> int:
     """Export a run in the form asked for, provided that it verifies."""
     with opened_run(options.run, options.store) as (source, name):
         head = verified_head(source, name)
@@ -43,3 +70,6 @@ def run(options: Namespace) -> int:
         with whole_file(Path(options.out)) as file:
             file.write(text.encode())
     return Exit.OK
+
+
+COMMAND = Command(ExportArguments, declare, run)

@@ -1,22 +1,31 @@
-"""`models`: which there are, their weights, and a word with one of them."""
+"""`models`: list the models, manage the embedded model's weights, send a test prompt."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser
 from contextlib import closing
 from pathlib import Path
 
 from auditcoder.adapters.models import weights
 from auditcoder.domain.errors import WeightsUnavailable
-from auditcoder.domain.request import Finish, Message, Reply, Request, Speaker
+from auditcoder.domain.request import FinishReason, Message, Reply, Request, Speaker
 from auditcoder.domain.values import Digest, Value, whole
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import aside, emit_json, paint, plain, say, without_password
-from auditcoder.interfaces.opening import open_model
-from auditcoder.interfaces.progress import pulling
+from auditcoder.interfaces.cli.command import Command, CommandGroup, add_model, positive_integer
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import (
+    aside,
+    emit_json,
+    paint,
+    plain,
+    say,
+    say_table,
+    without_password,
+)
+from auditcoder.interfaces.factories import open_model
+from auditcoder.interfaces.progress import show_download
 from auditcoder.interfaces.settings import read_settings
 
 
-class Known(Value):
+class KnownModel(Value):
     """One model, or one provider of models."""
 
     address: str
@@ -26,7 +35,7 @@ class Known(Value):
     ready: bool
 
 
-class Pulled(Value):
+class LocalWeights(Value):
     """Weights on this machine."""
 
     name: str
@@ -35,17 +44,42 @@ class Pulled(Value):
     digest: Digest
 
 
-def run(options: Namespace) -> int:
-    """Do what the action says."""
-    actions = {"list": _list, "pull": _pull, "verify": _verify, "ask": _ask}
-    return actions[options.action or "list"](options)
+class ModelsArguments(Value):
+    """The arguments of the actions that take none of their own."""
+
+    json: bool = False
 
 
-def _list(options: Namespace) -> int:
+class AskArguments(Value):
+    """The arguments of `models ask`."""
+
+    text: str
+    model: str | None = None
+    max_tokens: int = 500
+    json: bool = False
+
+
+def _declare_nothing(parser: ArgumentParser) -> None:
+    """Add no arguments beside the flags of every command."""
+
+
+def _declare_ask(parser: ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="the prompt; - reads standard input")
+    add_model(parser)
+    parser.add_argument(
+        "--max-tokens",
+        metavar="N",
+        type=positive_integer,
+        default=500,
+        help="maximum number of tokens of the reply (default: 500)",
+    )
+
+
+def _list(options: ModelsArguments) -> int:
     settings = read_settings()
     here = weights.find(weights.QWEN, weights.folder())
     size = f"{weights.QWEN.size / 1e9:.1f} GB"
-    state = f"weights at {here}" if here else f"{size} to fetch: `auditcoder models pull`"
+    state = f"weights at {here}" if here else f"{size} to download: `auditcoder models pull`"
     known = [("embedded", f"{weights.QWEN.name}, {state}", here is not None)]
     for name, provider in settings.providers.items():
         known.append(
@@ -53,11 +87,11 @@ def _list(options: Namespace) -> int:
         )
     known += [
         ("openai:…, anthropic:…, google:…", "and others: a key in the environment", True),
-        ("manual:FOLDER", "a person or an agent answers in a folder", True),
+        ("manual:FOLDER", "a person or an agent writes the replies in a folder", True),
     ]
     chosen = settings.model
     lines = [
-        Known(
+        KnownModel(
             address=address,
             about=about,
             default=chosen.split(":")[0] == address.split(":")[0],
@@ -68,48 +102,48 @@ def _list(options: Namespace) -> int:
     if options.json:
         emit_json({"model": chosen, "models": lines})
         return Exit.OK
-    width = max(len(line.address) for line in lines)
-    for line in lines:
-        mark = paint("*", "green") if line.default else " "
-        say(f"{mark} {paint(line.address.ljust(width), 'bold')}  {line.about}")
+    say_table(
+        (paint("*", "green") if line.default else " ", paint(line.address, "bold"), line.about)
+        for line in lines
+    )
     return Exit.OK
 
 
-def _pull(options: Namespace) -> int:
-    with pulling(aside) as report:
+def _pull(options: ModelsArguments) -> int:
+    with show_download(aside) as report:
         path = weights.pull(weights.QWEN, weights.folder(), report)
-    return _told(options, path, "is here")
+    return _report_weights(options, path, "is installed")
 
 
-def _verify(options: Namespace) -> int:
+def _verify(options: ModelsArguments) -> int:
     folder = weights.folder()
     path = weights.find(weights.QWEN, folder)
     if path is None:
         raise WeightsUnavailable(
             "weights.missing",
             f"the weights of {weights.QWEN.name} are not in {folder}",
-            "`auditcoder models pull` fetches them",
+            "run `auditcoder models pull` to download them",
         )
     if not weights.verify(weights.QWEN, path):
         raise WeightsUnavailable(
             "weights.digest",
             f"{path} does not hold the weights of {weights.QWEN.name}",
-            "remove it; `auditcoder models pull` fetches it anew",
+            "remove it and run `auditcoder models pull`",
         )
-    return _told(options, path, "is whole")
+    return _report_weights(options, path, "is intact")
 
 
-def _told(options: Namespace, path: Path, what: str) -> int:
+def _report_weights(options: ModelsArguments, path: Path, what: str) -> int:
     known = weights.QWEN
     if options.json:
-        emit_json(Pulled(name=known.name, path=path, size=known.size, digest=known.digest))
+        emit_json(LocalWeights(name=known.name, path=path, size=known.size, digest=known.digest))
     else:
         say(f"{known.name} {what}: {path}")
         say(f"sha256 {known.digest}")
     return Exit.OK
 
 
-def _ask(options: Namespace) -> int:
+def _ask(options: AskArguments) -> int:
     settings = read_settings()
     text = options.text
     if text == "-":
@@ -126,7 +160,7 @@ def _ask(options: Namespace) -> int:
         return Exit.OK
     for line in reply.text.splitlines():
         say(line)
-    ended = "" if reply.finish is Finish.STOP else f"; ended by: {reply.finish.value}"
+    ended = "" if reply.finish is FinishReason.STOP else f"; ended by: {reply.finish.value}"
     aside(f"{plain(reply.model)}: {_used(reply)} in {reply.seconds:.1f} s{ended}")
     return Exit.OK
 
@@ -139,3 +173,23 @@ def _used(reply: Reply) -> str:
         f"{used.prompt_tokens} tokens read ({used.cached_tokens} from the cache),"
         f" {used.completion_tokens} written"
     )
+
+
+COMMAND = CommandGroup(
+    {
+        "list": Command(ModelsArguments, _declare_nothing, _list, "list the models (default)"),
+        "pull": Command(
+            ModelsArguments, _declare_nothing, _pull, "download the embedded model's weights"
+        ),
+        "verify": Command(
+            ModelsArguments,
+            _declare_nothing,
+            _verify,
+            "compare the embedded model's weights with their checksum",
+        ),
+        "ask": Command(
+            AskArguments, _declare_ask, _ask, "send a test prompt to a model; nothing is recorded"
+        ),
+    },
+    default="list",
+)

@@ -1,24 +1,47 @@
 """`replay`: go through a run again without a model, and see that it comes out the same."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from contextlib import ExitStack, closing
 
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import aside, count, emit_json, paint, say
-from auditcoder.interfaces.opening import open_sandbox
+from auditcoder.domain.values import Value
+from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import aside, count, emit_json, paint, say
+from auditcoder.interfaces.factories import open_sandbox
+from auditcoder.interfaces.installed_methods import methods_for
+from auditcoder.interfaces.record_sources import opened_run
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.interfaces.sources import opened_run
-from auditcoder.methods.solving import replay
+from auditcoder.lifecycle.runs import replay
 
 
-def run(options: Namespace) -> int:
+class ReplayArguments(Value):
+    """The arguments of `replay`."""
+
+    run: str
+    trust_evidence: bool = False
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `replay` to its parser."""
+    add_run(parser)
+    parser.add_argument(
+        "--trust-evidence",
+        action="store_true",
+        help="take the results of checks from the record instead of running the checks again",
+    )
+    add_store(parser)
+
+
+def run(options: ReplayArguments) -> int:
     """Replay a run and compare."""
     with ExitStack() as stack:
         reader, name = stack.enter_context(opened_run(options.run, options.store))
         sandbox = None
         if not options.trust_evidence:
             sandbox = stack.enter_context(closing(open_sandbox(read_settings(), aside)))
-        found = replay(reader, name, sandbox)
+        found = replay(reader, name, sandbox, methods_for(reader, name))
     if options.json:
         emit_json({"replay": found, "same": found.same})
         return Exit.OK if found.same else Exit.DOES_NOT_HOLD
@@ -30,3 +53,6 @@ def run(options: Namespace) -> int:
     if sandbox is not None and found.same:
         say("every check saw what it had seen")
     return Exit.OK if found.same else Exit.DOES_NOT_HOLD
+
+
+COMMAND = Command(ReplayArguments, declare, run)

@@ -1,24 +1,55 @@
 """`resume`: go on with a run that was cut off."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from contextlib import closing
 
+from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import tools
-from auditcoder.interfaces.cli.outcome import shown
-from auditcoder.interfaces.cli.text import aside
-from auditcoder.interfaces.sources import open_store, resolve
-from auditcoder.methods.solving import CONSULTED, finished, resume, solution, started
+from auditcoder.interfaces.cli.command import Command, add_program_out, add_run, add_store
+from auditcoder.interfaces.cli.run_output import shown
+from auditcoder.interfaces.cli.terminal import aside
+from auditcoder.interfaces.installed_methods import methods_for
+from auditcoder.interfaces.record_sources import open_store, resolve
+from auditcoder.lifecycle.runs import CONSULTED, finished, resume, solution, started
 
 
-def run(options: Namespace) -> int:
+class ResumeArguments(Value):
+    """The arguments of `resume`."""
+
+    run: str
+    model: str | None = None
+    out: str | None = None
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `resume` to its parser."""
+    add_run(parser, bundle=False)
+    parser.add_argument(
+        "--model", metavar="MODEL", help="another model than the one the run began with"
+    )
+    add_program_out(parser)
+    add_store(parser)
+
+
+def run(options: ResumeArguments) -> int:
     """Go on where the record ends."""
     with closing(open_store(options.store)) as store:
         name = resolve(options.run, store)
         if finished(store, name):
             aside(f"run {name} has ended; nothing is left to do")
-            return shown(options, name, lambda _: solution(store, name), quiet=True)
+            return shown(
+                options.json, options.out, name, lambda _: solution(store, name), quiet=True
+            )
         manifest = started(store, name).manifest
         model = options.model or manifest.model
+        methods = methods_for(store, name)
         other = manifest.settings.get(CONSULTED)
     with tools(model, options.store, aside, other) as opened:
-        return shown(options, name, lambda watch: resume(opened, name, watch))
+        return shown(
+            options.json, options.out, name, lambda watch: resume(opened, name, watch, methods)
+        )
+
+
+COMMAND = Command(ResumeArguments, declare, run)

@@ -1,20 +1,29 @@
-"""`runs`: what is kept here."""
+"""`runs`: list the runs of a store."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from contextlib import closing
 from datetime import datetime
 
-from auditcoder.domain.chain import Head, Reader, starts
+from auditcoder.domain.chain import EntryReader, Head, starts
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import RunFinished
 from auditcoder.domain.values import RunId, Value
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import clock, count, emit_json, one_line, paint, say
-from auditcoder.interfaces.sources import open_store
+from auditcoder.interfaces.cli.command import Command, add_store
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import (
+    clock,
+    count,
+    emit_json,
+    one_line,
+    paint,
+    say,
+    say_table,
+)
+from auditcoder.interfaces.record_sources import open_store
 from auditcoder.lifecycle.ports import TraceReader
 
 
-class Line(Value):
+class RunLine(Value):
     """One run in the list."""
 
     run: RunId
@@ -25,7 +34,19 @@ class Line(Value):
     head: Head
 
 
-def run(options: Namespace) -> int:
+class RunsArguments(Value):
+    """The arguments of `runs`."""
+
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `runs` to its parser."""
+    add_store(parser)
+
+
+def run(options: RunsArguments) -> int:
     """List the runs."""
     with closing(open_store(options.store)) as store:
         lines = [_line(store, name) for name in store.runs()]
@@ -33,27 +54,33 @@ def run(options: Namespace) -> int:
         emit_json({"runs": lines})
         return Exit.OK
     if not lines:
-        say("no runs are kept here yet")
-    width = max((len(line.run) for line in lines), default=0)
-    for line in lines:
-        when = clock(line.started) if line.started else "unknown"
-        say(
-            f"{paint(line.run.ljust(width), 'bold')}  {line.outcome:<10}  {when}"
-            f"  {count(line.head.entries, 'event'):>12}  {one_line(line.task)}"
+        say("there are no runs in the store")
+    say_table(
+        (
+            paint(line.run, "bold"),
+            line.outcome,
+            clock(line.started) if line.started else "unknown",
+            count(line.head.entries, "event"),
+            one_line(line.task),
         )
+        for line in lines
+    )
     return Exit.OK
 
 
-def _line(store: TraceReader, name: RunId) -> Line:
+def _line(store: TraceReader, name: RunId) -> RunLine:
     head = store.head(name)
     try:
-        reader = Reader()
+        reader = EntryReader()
         first = reader.read(next(store.read(name)))
         last = reader.read(next(store.read(name, head.entries - 1)))
         task = starts(first).task
     except (RecordUnreadable, StopIteration):
-        return Line(run=name, task="", started=None, outcome="unreadable", head=head)
+        return RunLine(run=name, task="", started=None, outcome="unreadable", head=head)
     ended = last.event.outcome.value if isinstance(last.event, RunFinished) else "open"
-    return Line(
+    return RunLine(
         run=name, task=task.title or task.source, started=first.at, outcome=ended, head=head
     )
+
+
+COMMAND = Command(RunsArguments, declare, run)

@@ -1,13 +1,30 @@
 """`schema`: the format of a record's entries, generated from the code that writes them."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 
-from auditcoder.domain.schema import entry_schema
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import emit_json
+from auditcoder.domain.chain import entry_schema
+from auditcoder.domain.values import Value
+from auditcoder.interfaces.cli.command import Command
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import emit_json
 
 
-def run(options: Namespace) -> int:  # noqa: ARG001  every command takes the options
+class SchemaArguments(Value):
+    """The arguments of `schema`."""
+
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `schema` to its parser."""
+    # It takes only the flags of every command.
+    del parser
+
+
+def run(options: SchemaArguments) -> int:  # noqa: ARG001  every command takes the options
     """Print the JSON Schema."""
     emit_json(entry_schema())
     return Exit.OK
+
+
+COMMAND = Command(SchemaArguments, declare, run)

@@ -1,6 +1,6 @@
 """`show`: a run as a tree of responsibilities, or one responsibility in full."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 
 from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
@@ -8,14 +8,16 @@ from auditcoder.domain.errors import NotFound
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.law import ReadBlob
-from auditcoder.domain.places import AtProgram
+from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import Transaction
-from auditcoder.domain.trace import Trace, Witness, fold
+from auditcoder.domain.targets import AtProgram
+from auditcoder.domain.trace import RecordedEvidence, Trace, fold
 from auditcoder.domain.usage import total
-from auditcoder.exports.record import responsibility_record, responsibility_records
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import (
+from auditcoder.domain.values import Value
+from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
+from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import (
     clock,
     count,
     emit_json,
@@ -27,11 +29,27 @@ from auditcoder.interfaces.cli.text import (
     say,
     verdict,
 )
-from auditcoder.interfaces.sources import opened_run
-from auditcoder.metrics.records import Looks, looks
+from auditcoder.interfaces.record_sources import opened_run
+from auditcoder.metrics.trace_metrics import Looks, looks
 
 
-def run(options: Namespace) -> int:
+class ShowArguments(Value):
+    """The arguments of `show`."""
+
+    run: str
+    node: str | None = None
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `show` to its parser."""
+    add_run(parser)
+    parser.add_argument("node", metavar="NODE", nargs="?", help="a responsibility, such as S1_2")
+    add_store(parser)
+
+
+def run(options: ShowArguments) -> int:
     """Show a run or a node."""
     with opened_run(options.run, options.store) as (source, name):
         trace = fold(source.read(name), source.blob)
@@ -154,7 +172,7 @@ def _program_checks(trace: Trace) -> None:
             _witness(trace, witness)
 
 
-def _witness(trace: Trace, witness: Witness) -> None:
+def _witness(trace: Trace, witness: RecordedEvidence) -> None:
     evidence = witness.evidence
     notes = [evidence.kind.value, evidence.trust.value, f"event {witness.when.seq}"]
     if witness.transaction is not None:
@@ -291,3 +309,6 @@ def _code(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
     say(f"{paint('Code', 'bold')}  {code.digest[:12]}, event {code.written}")
     for number, line in enumerate(read(code.digest).decode("utf-8", "replace").splitlines(), 1):
         say(f"  {number:>4}  {line}")
+
+
+COMMAND = Command(ShowArguments, declare, run)

@@ -1,42 +1,111 @@
-"""`solve`: from a task to a program and its record."""
+"""`solve`: turn a task into a program and its record."""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
+from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import run_id, tools
-from auditcoder.interfaces.cli.outcome import shown
-from auditcoder.interfaces.cli.text import aside
-from auditcoder.interfaces.tasks import read_task_source
-from auditcoder.lifecycle.budget import Budget
+from auditcoder.interfaces.cli.command import (
+    Command,
+    add_model,
+    add_options,
+    add_program_out,
+    add_store,
+    positive_integer,
+    positive_number,
+)
+from auditcoder.interfaces.cli.run_output import shown
+from auditcoder.interfaces.cli.terminal import aside
+from auditcoder.interfaces.settings import configured_options, read_settings
+from auditcoder.interfaces.task_sources import read_task_source
 from auditcoder.lifecycle.intake import TaskOptions
-from auditcoder.lifecycle.workshop import Build, Options, Planner, WhichLocator
-from auditcoder.methods.solving import start
+from auditcoder.lifecycle.runs import start
 
 
-def run(options: Namespace) -> int:
+class SolveArguments(Value):
+    """The arguments of `solve`."""
+
+    task: str
+    form: str | None = None
+    entry: str | None = None
+    signature: str | None = None
+    title: str | None = None
+    seconds: float | None = None
+    memory_mb: int | None = None
+    artefact: tuple[str, ...] = ()
+    tests: str | None = None
+    model: str | None = None
+    given: dict[str, Any] = {}
+    """The options that flags set."""
+    run_id: str | None = None
+    out: str | None = None
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `solve` to its parser."""
+    parser.add_argument(
+        "task",
+        metavar="TASK",
+        help="a Markdown or text file, the text itself, or - for standard input",
+    )
+    about = parser.add_argument_group("the task", "these flags override the task's front matter")
+    about.add_argument("--form", metavar="FORM", help="program, function, class or files")
+    about.add_argument("--entry", metavar="NAME", help="the function or class to write")
+    about.add_argument(
+        "--signature", metavar="HEADER", help="such as 'def f(xs: list[int]) -> int'"
+    )
+    about.add_argument("--title", metavar="TEXT", help="the task's title")
+    about.add_argument(
+        "--seconds", metavar="S", type=positive_number, help="time limit of one execution"
+    )
+    about.add_argument(
+        "--memory-mb", metavar="N", type=positive_integer, help="memory limit of one execution"
+    )
+    about.add_argument(
+        "--artefact",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a file that the program must write; may be repeated",
+    )
+    about.add_argument(
+        "--tests",
+        metavar="PATH",
+        help="more examples: a Python, JSON, JSONL or TOML file, or a folder of .in and .out files",
+    )
+    how = parser.add_argument_group("options")
+    add_model(how)
+    add_options(how)
+    how.add_argument("--run-id", metavar="ID", help="the run's id (default: from the title)")
+    add_program_out(parser)
+    add_store(parser)
+
+
+def run(arguments: SolveArguments) -> int:
     """Solve a task."""
-    asked = TaskOptions(
-        form=options.form,
-        entry=options.entry,
-        signature=options.signature,
-        title=options.title,
-        seconds=options.seconds,
-        memory_mb=options.memory_mb,
-        artefacts=tuple(options.artefact or ()),
+    about = TaskOptions(
+        form=arguments.form,
+        entry=arguments.entry,
+        signature=arguments.signature,
+        title=arguments.title,
+        seconds=arguments.seconds,
+        memory_mb=arguments.memory_mb,
+        artefacts=arguments.artefact,
     )
-    task = read_task_source(options.task, asked, Path(options.tests) if options.tests else None)
-    how = Options(
-        planner=Planner(options.planner),
-        build=Build(options.build),
-        max_repairs=options.max_repairs,
-        fallback=options.fallback,
-        differential=options.differential,
-        review=options.review,
-        locator=WhichLocator(options.locator),
-        second_opinions=options.second_opinions,
-        budget=Budget(tokens=options.budget_tokens, usd=options.budget_usd),
-        seed=options.seed,
-    )
-    name = run_id(options.run_id, task)
-    with tools(options.model, options.store, aside, options.second_opinions_by) as opened:
-        return shown(options, name, lambda watch: start(opened, task, how, name, watch))
+    tests = Path(arguments.tests) if arguments.tests else None
+    task = read_task_source(arguments.task, about, tests)
+    options = configured_options(arguments.given, read_settings())
+    name = run_id(arguments.run_id, task)
+    with tools(arguments.model, arguments.store, aside, options.second_opinions_by) as opened:
+        return shown(
+            arguments.json,
+            arguments.out,
+            name,
+            lambda watch: start(opened, task, options, name, watch),
+        )
+
+
+COMMAND = Command(SolveArguments, declare, run)

@@ -1,13 +1,14 @@
 """`verify`: does the record prove itself?"""
 
-from argparse import Namespace
+from argparse import ArgumentParser
 
-from auditcoder.domain.values import Digest
-from auditcoder.domain.verify import Aspect, Report
-from auditcoder.interfaces.cli.exits import Exit
-from auditcoder.interfaces.cli.text import count, emit_json, paint, say
-from auditcoder.interfaces.sources import opened_run
-from auditcoder.lifecycle.transfer import verify_run
+from auditcoder.domain.values import Digest, Value
+from auditcoder.domain.verification import Aspect, Report
+from auditcoder.interfaces.cli.command import Command, add_run, add_store, head_digest
+from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.terminal import count, emit_json, paint, say
+from auditcoder.interfaces.record_sources import opened_run
+from auditcoder.lifecycle.export_import import verify_run
 
 _WHAT = {
     Aspect.CHAIN: "every entry follows the one before it",
@@ -17,7 +18,28 @@ _WHAT = {
 }
 
 
-def run(options: Namespace) -> int:
+class VerifyArguments(Value):
+    """The arguments of `verify`."""
+
+    run: str
+    head: str | None = None
+    store: str | None = None
+    json: bool = False
+
+
+def declare(parser: ArgumentParser) -> None:
+    """Add the arguments of `verify` to its parser."""
+    add_run(parser)
+    parser.add_argument(
+        "--head",
+        metavar="DIGEST",
+        type=head_digest,
+        help="a head digest kept from earlier; the chain must contain it",
+    )
+    add_store(parser)
+
+
+def run(options: VerifyArguments) -> int:
     """Verify a run or a bundle."""
     expected = Digest(options.head) if options.head else None
     with opened_run(options.run, options.store) as (source, name):
@@ -59,3 +81,6 @@ def _print(report: Report, expected: Digest | None) -> None:
             say("  against itself only: compare the head with one kept elsewhere (--head)")
     else:
         say(paint("does not verify", "red"))
+
+
+COMMAND = Command(VerifyArguments, declare, run)

@@ -1,4 +1,4 @@
-"""From what a user wrote to a task: its form, its title, its limits and public examples."""
+"""Intake: makes a task of a user's text, with its form, title, limits and public examples."""
 
 import re
 from collections.abc import Mapping
@@ -17,8 +17,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.domain.values import Value
-from auditcoder.lifecycle.intake.examples import examples_of, fitting, found_in, merged
-from auditcoder.lifecycle.intake.headers import (
+from auditcoder.lifecycle.intake.code_headers import (
     class_in,
     find_class,
     find_function,
@@ -26,13 +25,14 @@ from auditcoder.lifecycle.intake.headers import (
     header,
     open_code,
 )
-from auditcoder.lifecycle.intake.matter import (
+from auditcoder.lifecycle.intake.example_checks import examples_of, fitting, found_in, merged
+from auditcoder.lifecycle.intake.front_matter import (
     FrontMatter,
     bad_front_matter,
     is_file_name,
     split_front_matter,
 )
-from auditcoder.lifecycle.intake.samples import names_a_part, split_fences
+from auditcoder.lifecycle.intake.statement_examples import names_a_part, split_fences
 
 FORMS = ("program", "function", "class", "files")
 
@@ -42,7 +42,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n[ \t]*\n")
 
 
 class TaskOptions(Value):
-    """What the user said beside the text; it wins over what the text's front matter says."""
+    """Settings of a task that the user gives beside the text; they overrule the front matter."""
 
     form: str | None = None
     entry: str | None = None
@@ -94,7 +94,7 @@ def _limits(options: TaskOptions, matter: FrontMatter) -> Limits:
 
 
 def _title(given: str, statement: str, form: Form) -> str:
-    """Return the title that was given, or else the first heading, or else what is said first."""
+    """Return the given title, else the first heading, else the first sentence."""
     title = " ".join(given.split())
     if not title and (code := open_code(statement)):
         title = form.entry if isinstance(form, FunctionForm) else code.name
@@ -115,7 +115,7 @@ def _form(
     matter: FrontMatter,
     inputs: Mapping[str, str] | None,
 ) -> Form:
-    """Settle the form: as the user said, as the front matter says, as the statement looks."""
+    """Return the form that the user, else the front matter, else the statement determines."""
     owned = {
         "function": matter.signature,
         "class": matter.class_name or matter.skeleton,
@@ -127,7 +127,7 @@ def _form(
         mine["class"] = None
     said = _kind(options.form, options.entry, mine)
     if said is not None and said != kind:
-        # What the front matter says of another form is overruled along with it.
+        # The user chose another form, so the front matter does not apply.
         matter = FrontMatter()
     match said or kind or ("files" if inputs else None):
         case None:
@@ -144,7 +144,7 @@ def _form(
 
 
 def _kind(form: str | None, entry: str | None, owned: Mapping[str, object]) -> str | None:
-    """Return the form that is named, or that what else is said belongs to, if they agree."""
+    """Return the form that is named or that other settings imply; raise TaskInvalid on conflict."""
     if form is not None and form not in FORMS:
         raise TaskInvalid(
             "task.form", f"there is no form {form!r}", f"the forms are {', '.join(FORMS)}"
@@ -156,10 +156,10 @@ def _kind(form: str | None, entry: str | None, owned: Mapping[str, object]) -> s
     if foreign := set(implied) - {settled}:
         raise TaskInvalid(
             "task.form",
-            f"the task is said to be of form {settled}, and what else is said of it"
-            f" belongs to form {min(foreign)}",
+            f"the task has the form {settled}, but some of its settings"
+            f" belong to the form {min(foreign)}",
             "entry is of a function or class; signature of a function; class and skeleton of a"
-            " class; inputs, artefacts and expected of files: leave out what does not belong",
+            " class; inputs, artefacts and expected of files: remove the settings of other forms",
         )
     return settled
 
@@ -171,16 +171,16 @@ def _function(statement: str, options: TaskOptions, matter: FrontMatter) -> Func
         raise _bad_signature(f"{entry!r} cannot be the name of a function")
     found = None if given is None else header(given)
     if given is not None and found is None:
-        raise _bad_signature(f"{given!r} is no function's header")
+        raise _bad_signature(f"{given!r} is not the header of a function")
     if found is not None and entry not in {None, found.name}:
         if options.signature or not options.entry:
-            raise _bad_signature(f"the signature is of {found.name}, and the entry is {entry}")
+            raise _bad_signature(f"the signature defines {found.name}, and the entry is {entry}")
         found = None  # the front matter's signature is overruled
     found = found or find_function(statement, entry)
     if found is not None:
         return found.form()
     if entry is None:
-        raise _bad_signature("it asks for a function, and does not say which")
+        raise _bad_signature("it asks for a function, but does not say which")
     return FunctionForm(entry=entry)
 
 
@@ -215,22 +215,22 @@ def _files(
     if folders and inputs is None:
         raise TaskInvalid(
             "task.unreadable",
-            f"the front matter's {folders[0]} names a folder, and there is none beside this text",
+            f"the front matter's {folders[0]} names a folder, but there is none beside this text",
             "save the task as a file next to the folder, and name that file",
         )
     if matter.expected is not None and not isinstance(matter.inputs, str):
-        raise bad_front_matter("expected names a folder, and inputs does not")
+        raise bad_front_matter("expected names a folder, but inputs does not")
     listed = () if matter.inputs is None or isinstance(matter.inputs, str) else matter.inputs
     names = tuple(inputs) if inputs is not None else listed
     artefacts = options.artefacts or matter.artefacts
     for name in (*names, *artefacts):
         if not is_file_name(name):
-            raise bad_front_matter(f"{name!r} cannot be the name of a file in a folder")
+            raise bad_front_matter(f"{name!r} is not a valid file name")
     return FilesForm(inputs=names, artefacts=artefacts)
 
 
 def _with_names(form: Form, examples: tuple[Example, ...]) -> Form:
-    """Let a files task's examples name its files where nothing else does."""
+    """Return the form of a files task with the file names of its examples, if it has none."""
     if not isinstance(form, FilesForm):
         return form
     files = [example for example in examples if isinstance(example, FilesExample)]

@@ -3,17 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 
-from auditcoder.lifecycle.locating.case import Locator
-from auditcoder.lifecycle.locating.ranked import Ranked, Traceback
-from auditcoder.lifecycle.locating.rules import PaperRules
-from auditcoder.lifecycle.locating.spectra import FORMULAS
-from auditcoder.lifecycle.locating.weighed import Weighed
-from auditcoder.lifecycle.workshop import WhichLocator
+from auditcoder.lifecycle.locating.collectors import trace_failing_check
+from auditcoder.lifecycle.locating.diagnosis_input import Locator
+from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator
+from auditcoder.lifecycle.locating.paper_rules import PaperRules
+from auditcoder.lifecycle.locating.sbfl import FORMULAS, RankedLocator, TracebackLocator
+from auditcoder.lifecycle.options import LocatorName
 
-LOCATORS: dict[WhichLocator, Callable[[], Locator]] = {
-    WhichLocator.WEIGHED: Weighed,
-    WhichLocator.PAPER_RULES: PaperRules,
-    WhichLocator.TRACEBACK: Traceback,
-    **{WhichLocator(name): partial(Ranked, name) for name in FORMULAS},
+LOCATORS: dict[LocatorName, Callable[[], Locator]] = {
+    LocatorName.WEIGHED: EvidenceLocator,
+    LocatorName.PAPER_RULES: PaperRules,
+    LocatorName.TRACEBACK: TracebackLocator,
+    **{
+        LocatorName(name): partial(RankedLocator, name, (trace_failing_check,)) for name in FORMULAS
+    },
 }
 """Every locator that can be chosen."""

@@ -1,4 +1,4 @@
-"""What planning yields, whoever plans: P, B, Q and the graph, and what of the code is given."""
+"""The plan that every planner returns: the brief (P, B, Q), the graph and the given code."""
 
 from collections.abc import Iterable
 from graphlib import CycleError, TopologicalSorter
@@ -11,8 +11,8 @@ from auditcoder.domain.contract import RESULT, Contract
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.graph import (
     FromTask,
-    Kind,
     Node,
+    NodeKind,
     Slot,
     TaskGraph,
     graph_faults,
@@ -21,16 +21,24 @@ from auditcoder.domain.graph import (
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
 from auditcoder.domain.values import CheckId
-from auditcoder.lifecycle.forms import Root
-from auditcoder.lifecycle.shapes import Unfit
+from auditcoder.lifecycle.response_formats import FormatMismatch
+from auditcoder.lifecycle.task_forms import RootFunction
 
 MOST_CHILDREN = 5
 MOST_DEPTH = 3
 _ROOT_GOAL = "Answer the task"
 
 
-class Given(NamedTuple):
-    """Code that a node has without being asked for: the task, or the plan itself, gave it."""
+GIVEN_BY = frozenset({"author", "form", "skeleton", "sketch"})
+"""The agents of code that no model was asked to write for a node.
+
+The author of a prepared program, the form of the task, the class skeleton and the sketch. Locators
+do not substitute such code for a later version of a node.
+"""
+
+
+class GivenCode(NamedTuple):
+    """Code of a node that comes with the task or with the plan, so that no model writes it."""
 
     source: str
     agent: str
@@ -46,20 +54,20 @@ class Plan(NamedTuple):
     planner: str
     granularity: str
     """Why this many nodes and not fewer."""
-    given: dict[NodeId, Given]
+    given: dict[NodeId, GivenCode]
 
 
-class PlanRefused(Unfit):
+class PlanRefused(FormatMismatch):
     """A plan that cannot be committed."""
 
 
 def brief_for(
     task: Task, approach: Approach, generated: tuple[tuple[Example, str], ...] = ()
 ) -> Brief:
-    """Write the brief: what the task fixes, what the plan assumes, how the whole is judged.
+    """Return the brief: what the task fixes, what the plan assumes and how the program is judged.
 
-    What a model says the program should answer is a hypothesis. One that repeats a given example
-    adds nothing, and one that contradicts it is kept here, to be dropped on record.
+    Examples that a model generated are hypotheses. One that repeats a given example is left out.
+    One that contradicts a given example is kept here, so that its removal is recorded later.
     """
     checks = [
         PlannedCheck(
@@ -70,9 +78,9 @@ def brief_for(
         )
         for number, example in enumerate(_derived(task), start=1)
     ]
-    known = {msgspec.json.encode(e) for e in _bare(task.examples)}
+    known = {msgspec.json.encode(e) for e in _without_explanations(task.examples)}
     for example, description in generated:
-        if msgspec.json.encode(_bare((example,))[0]) in known:
+        if msgspec.json.encode(_without_explanations((example,))[0]) in known:
             continue
         checks.append(
             PlannedCheck(
@@ -89,12 +97,12 @@ def brief_for(
     )
 
 
-def _bare(examples: tuple[Example, ...]) -> list[Example]:
+def _without_explanations(examples: tuple[Example, ...]) -> list[Example]:
     return [msgspec.structs.replace(e, explanation="") for e in examples]
 
 
 def _derived(task: Task) -> list[StdioExample]:
-    """Return cases that follow from the first example: a last line without its end."""
+    """Return the first example without the line ending of its last line, if it has one."""
     if not isinstance(task.form, ProgramForm):
         return []
     first = next((e for e in task.examples if isinstance(e, StdioExample)), None)
@@ -104,11 +112,11 @@ def _derived(task: Task) -> list[StdioExample]:
 
 
 def root_node(contract: Contract, dependencies: tuple[NodeId, ...]) -> Node:
-    """Return the root of a plan with several nodes: it takes what the task gives."""
+    """Return the root of a plan with several nodes; its inputs come from the task."""
     return Node(
         id=ROOT,
         goal=_ROOT_GOAL,
-        kind=Kind.ORCHESTRATION,
+        kind=NodeKind.ORCHESTRATION,
         dependencies=dependencies,
         inputs=_from_task(contract),
         outputs=(Slot(name=RESULT, type=contract.returns),),
@@ -122,39 +130,39 @@ def _from_task(contract: Contract) -> tuple[Slot, ...]:
 
 def single(
     task: Task,
-    root: Root,
+    root: RootFunction,
     reason: str,
     planner: str,
     contract: Contract | None = None,
     allocated: Iterable[NodeId] = (ROOT,),
     goal: str = "",
 ) -> Plan:
-    """Plan one node that does everything, under a root that only starts it."""
+    """Return a plan with one node that does everything, under a root that only starts it."""
     promised = contract or root.contract
     only = child_of(ROOT, set(allocated))
     node = Node(
         id=only,
         goal=goal or task.title or "Do what the task asks",
-        kind=Kind.GENERAL,
+        kind=NodeKind.GENERAL,
         parent=ROOT,
         inputs=_from_task(promised),
         outputs=(Slot(name=RESULT, type=promised.returns),),
         contract=promised,
         validation=("the task's examples",),
     )
-    top = Node(id=ROOT, goal=_ROOT_GOAL, kind=Kind.ORCHESTRATION, dependencies=(only,))
+    top = Node(id=ROOT, goal=_ROOT_GOAL, kind=NodeKind.ORCHESTRATION, dependencies=(only,))
     around = root.given + root.main
     return Plan(
         brief=brief_for(task, Approach(strategy="one responsibility")),
         graph=TaskGraph(nodes=(top, node), order=(only,)),
         planner=planner,
         granularity=reason,
-        given={ROOT: Given(around, "form")} if around.strip() else {},
+        given={ROOT: GivenCode(around, "form")} if around.strip() else {},
     )
 
 
 def ordered(nodes: tuple[Node, ...]) -> tuple[NodeId, ...]:
-    """Return the leaves in an order that their dependencies allow; raise PlanRefused if none."""
+    """Return the leaves in an order that respects their dependencies; raise PlanRefused if none."""
     parents = {n.parent for n in nodes}
     try:
         order = TopologicalSorter(
@@ -169,7 +177,7 @@ def ordered(nodes: tuple[Node, ...]) -> tuple[NodeId, ...]:
 
 
 def checked(graph: TaskGraph) -> TaskGraph:
-    """Return the graph, or refuse it with every reason there is."""
+    """Return the graph if it is valid; raise PlanRefused with all its faults otherwise."""
     if faults := graph_faults(graph) + order_faults(graph):
         raise PlanRefused("; ".join(faults))
     return graph

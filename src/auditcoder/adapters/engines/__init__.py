@@ -1,1 +1,0 @@
-"""Where many jobs are done: on this machine, or on many."""

@@ -1,0 +1,492 @@
+"""The default sandbox: a worker process on this machine that forks once for each run."""
+
+import base64
+import contextlib
+import json
+import marshal
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Iterable
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+from auditcoder import sandboxed
+from auditcoder.adapters.sandboxes import visible_paths
+from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.execution import (
+    TESTS_FILE,
+    Action,
+    CallFunction,
+    Execution,
+    ExecutionOutcome,
+    RunFiles,
+    RunProgram,
+    RunTests,
+)
+from auditcoder.domain.python_names import PARSE_ERRORS, compiled, parsed
+from auditcoder.domain.values import whole
+from auditcoder.sandboxed import cleanup
+from auditcoder.sandboxed.code_checks import says_something
+
+LAYERS = ("namespaces", "landlock", "seccomp")
+"""The isolation layers that a kernel may offer, besides resource limits."""
+
+_ENVIRONMENT = {
+    "PYTHONHASHSEED": "0",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "MALLOC_ARENA_MAX": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+_START_SECONDS = 60.0
+_REPORT_BYTES = 16 << 20
+"""The most bytes that a candidate may report: values that it returned, tests that ran."""
+_LONG = 2_000
+"""Characters from which test code is compiled only once."""
+_LATE = 10.0
+"""Seconds after its time limit until a silent run counts as a fault of the worker."""
+
+
+class LocalSandbox:
+    """Runs untrusted Python on this machine. Safe to share between threads.
+
+    `kind` names the isolation layers in use. Callers decide which they require: see
+    `open_sandbox`.
+    """
+
+    def __init__(self, packages: Iterable[str] = (), layers: Iterable[str] = LAYERS) -> None:
+        self._packages = tuple(packages)
+        self._layers = tuple(layers)
+        self._lock = threading.Lock()
+        self._worker: _Worker | None = None
+        self._closed = False
+        worker = self._ready()
+        self.kind = worker.kind
+        self.missing = worker.missing
+
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        """Run untrusted code and return how it ended; raise SandboxError if the sandbox failed."""
+        seal = secrets.token_hex(16)
+        job = _job(execution, seal)
+        for last in (False, True):
+            worker = self._ready()
+            try:
+                seen = worker.run(job, execution)
+            except _Lost as lost:
+                if isinstance(lost, _WorkerLost):
+                    self._discard(worker)
+                if last:
+                    raise SandboxError(
+                        "sandbox.lost",
+                        f"the sandbox's worker ended while a program ran: {lost}",
+                        "the machine may be out of memory; the run can be resumed",
+                    ) from lost
+            else:
+                return outcome(execution, seen, seal, worker.kind)
+        raise AssertionError
+
+    def _ready(self) -> "_Worker":
+        with self._lock:
+            if self._closed:
+                raise SandboxError("sandbox.closed", "the sandbox was closed")
+            if self._worker is None:
+                self._worker = self._start()
+            return self._worker
+
+    def _start(self) -> "_Worker":
+        """Start a worker; if that fails with namespaces, start one without them."""
+        try:
+            return _Worker(self._packages, self._layers)
+        except SandboxError as error:
+            if error.code != "sandbox.start" or "namespaces" not in self._layers:
+                raise
+            self._layers = tuple(layer for layer in self._layers if layer != "namespaces")
+            worker = _Worker(self._packages, self._layers)
+            worker.missing["namespaces"] = str(error).rsplit("\n", 1)[-1]
+            return worker
+
+    def _discard(self, worker: "_Worker") -> None:
+        with self._lock:
+            if self._worker is worker:
+                self._worker = None
+        worker.close()
+
+    def close(self) -> None:
+        """End the worker and everything that it runs."""
+        with self._lock:
+            self._closed = True
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+
+    def __enter__(self) -> Self:
+        """Use as a context."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+class _Lost(Exception):
+    """The sandbox lost a process; a retry may help."""
+
+
+class _WorkerLost(_Lost):
+    """The worker ended or does not answer."""
+
+
+class _CandidateLost(_Lost):
+    """The prepared process ended before it received its job."""
+
+
+class _Worker:
+    """The worker process and the socket to it."""
+
+    def __init__(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> None:
+        self._state = Path(tempfile.mkdtemp(prefix="auditcoder-"))
+        # Also runs if the sandbox is never closed: at the latest when the interpreter ends.
+        self._owner = os.getpid()
+        self._remove_state = weakref.finalize(self, _remove_state, str(self._state), self._owner)
+        self._wire, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._sending = threading.Lock()
+        try:
+            config = self._config(packages, layers)
+            try:
+                self._process = self._start(far)
+            except OSError as error:
+                raise _not_started(str(error)) from error
+            finally:
+                far.close()  # else the end of the worker would not be noticed
+            hello = self._configure(config)
+        except BaseException:
+            self._wire.close()
+            far.close()
+            self._remove_state()
+            raise
+        self.kind = "+".join(hello["layers"])
+        self.missing: dict[str, str] = hello["missing"]
+
+    def _start(self, far: socket.socket) -> subprocess.Popen[bytes]:
+        start = Path(sandboxed.__file__).parent / "worker_start.py"
+        log = (self._state / "log").open("wb")
+        with log:
+            return subprocess.Popen(  # noqa: S603 - our own interpreter, our own code
+                [
+                    visible_paths.interpreter(),
+                    *("-S", "-s", "-P", "-B", "-X", "utf8"),
+                    *(str(start), str(far.fileno())),
+                ],
+                env=_ENVIRONMENT,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(far.fileno(),),
+                start_new_session=True,
+            )
+
+    def _config(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> dict[str, Any]:
+        places = {name: self._state / name for name in ("root", "private", "packages")}
+        for folder in places.values():
+            folder.mkdir()
+        files = visible_paths.package_files(packages)
+        for file in files:
+            (places["packages"] / file.name).symlink_to(file)
+        return {
+            "layers": layers,
+            "root": str(places["root"]),
+            "private": str(places["private"]),
+            "library": visible_paths.standard_library(),
+            "hidden": visible_paths.undeclared_packages(),
+            "package_files": list(map(str, files)),
+            "package_folder": str(places["packages"]),
+            "packages": packages,
+        }
+
+    def _configure(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Send the worker its configuration and return what it could set up."""
+        self._wire.send(json.dumps(config).encode())
+        self._wire.settimeout(_START_SECONDS)
+        try:
+            hello = self._wire.recv(1 << 16)
+        except OSError:
+            hello = b""
+        self._wire.settimeout(None)
+        if not hello:
+            said = (self._state / "log").read_text(errors="replace").strip()[-500:]
+            self._process.kill()
+            self._process.wait()
+            raise _not_started(said or "it printed nothing")
+        answer: dict[str, Any] = json.loads(hello)
+        return answer
+
+    def run(self, job: bytes, execution: Execution) -> RawResult:
+        """Send one job and collect its results until it ends."""
+        bounds = execution.bounds
+        limits = (bounds.output_bytes, bounds.output_bytes, _REPORT_BYTES)
+        # Artefacts arrive base64-encoded and are limited by the size of files.
+        most = bounds.file_bytes * 4 // 3 + (1 << 20)
+        with ExitStack() as ours:
+            readers: list[int] = []
+            try:
+                with ExitStack() as theirs:
+                    writers = [_pipe(readers, ours, theirs) for _ in limits]
+                    near, status = socket.socketpair()
+                    ours.callback(near.close)
+                    theirs.callback(status.close)
+                    file = os.memfd_create("job", os.MFD_CLOEXEC)
+                    theirs.callback(os.close, file)
+                    _fill(file, job)
+                    waiting = ours.enter_context(selectors.DefaultSelector())
+                    self._send([file, *writers, status.fileno()])
+            except ConnectionError as error:
+                raise _WorkerLost(str(error)) from error
+            except OSError as error:
+                raise SandboxError(
+                    "sandbox.fault",
+                    f"a program could not be handed to the sandbox: {error.strerror}",
+                    "this process may have too many files open, or the machine too little memory",
+                ) from error
+            return _watch(waiting, readers, limits, near, most, bounds.seconds + _LATE)
+
+    def _send(self, descriptors: list[int]) -> None:
+        with self._sending:
+            socket.send_fds(self._wire, [b"run"], descriptors)
+
+    def close(self) -> None:
+        """End the worker; it takes everything in its namespace with it."""
+        self._wire.close()
+        if os.getpid() != self._owner:
+            return  # a fork of the process that owns it
+        try:
+            self._process.wait(1)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._remove_state()
+
+
+def _remove_state(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        cleanup.remove(folder)
+
+
+def _not_started(why: str) -> SandboxError:
+    return SandboxError(
+        "sandbox.start",
+        f"the sandbox's worker did not start: {why}",
+        "`auditcoder doctor` says what this machine has and what is missing",
+    )
+
+
+def _fill(file: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(file, view) :]
+    os.lseek(file, 0, os.SEEK_SET)
+
+
+def _pipe(readers: list[int], ours: ExitStack, theirs: ExitStack) -> int:
+    reader, writer = os.pipe()
+    ours.callback(os.close, reader)
+    theirs.callback(os.close, writer)
+    os.set_blocking(reader, False)
+    readers.append(reader)
+    return writer
+
+
+class _Stream:
+    """The output of one pipe, up to a limit."""
+
+    def __init__(self, reader: int, limit: int) -> None:
+        self.reader = reader
+        self.kept = bytearray()
+        self.cut = False
+        self._limit = limit
+
+    def read(self) -> bool:
+        """Read what is available; return whether there may be more."""
+        try:
+            chunk = os.read(self.reader, 1 << 16)
+        except BlockingIOError:
+            return False
+        room = self._limit - len(self.kept)
+        self.kept += chunk[:room]
+        self.cut = self.cut or len(chunk) > room
+        return bool(chunk)
+
+
+def _watch(
+    waiting: selectors.BaseSelector,
+    readers: list[int],
+    limits: tuple[int, ...],
+    status: socket.socket,
+    most: int,
+    seconds: float,
+) -> RawResult:
+    """Read the candidate's output, up to its limits, until the supervisor reports the end."""
+    streams = [_Stream(*pair) for pair in zip(readers, limits, strict=True)]
+    told = bytearray()
+    deadline = time.monotonic() + seconds
+    for stream in streams:
+        waiting.register(stream.reader, selectors.EVENT_READ, stream)
+    waiting.register(status, selectors.EVENT_READ, None)
+    ended = False
+    while not ended:
+        events = waiting.select(max(0.0, deadline - time.monotonic()))
+        if not events:
+            raise _WorkerLost("the supervisor did not answer in time")
+        for key, _ in events:
+            if key.data is None:
+                ended = not _listen(status, told, most)
+            elif not key.data.read():
+                waiting.unregister(key.fileobj)
+            elif key.data.cut:
+                _cancel(status)
+    # The candidate has ended. Its output is in the pipes, whose ends others may still hold.
+    for stream in streams:
+        while stream.read() and not stream.cut:
+            pass
+    return _seen(told, streams)
+
+
+def _seen(told: bytearray, streams: list[_Stream]) -> RawResult:
+    if not told:
+        raise _WorkerLost("the supervisor ended without a report")
+    ended = json.loads(told)
+    if ended.get("again"):
+        raise _CandidateLost(ended["fault"])
+    if "fault" in ended:
+        raise SandboxError(
+            "sandbox.fault",
+            f"the sandbox could not run a program: {ended['fault']}",
+            "`auditcoder doctor` says what this machine has and what is missing",
+        )
+    stdout, stderr, report = (bytes(stream.kept) for stream in streams)
+    return RawResult(ended, stdout, stderr, report, [stream.cut for stream in streams])
+
+
+def _listen(status: socket.socket, told: bytearray, most: int) -> bool:
+    try:
+        chunk = status.recv(1 << 20)
+    except ConnectionError:
+        return False
+    told += chunk
+    if len(told) > most:
+        raise _WorkerLost("the supervisor's report is too long")
+    return bool(chunk)
+
+
+def _cancel(status: socket.socket) -> None:
+    """Ask the supervisor to end the run."""
+    with contextlib.suppress(OSError):
+        status.shutdown(socket.SHUT_WR)
+
+
+def _job(execution: Execution, seal: str) -> bytes:
+    """Write one line for the supervisor and one that it forwards to the candidate unread."""
+    bounds = execution.bounds
+    both = {
+        "seconds": bounds.seconds,
+        "memory": bounds.memory_bytes,
+        "files": bounds.file_bytes,
+        "watch": execution.watch,
+    }
+    fields = {"stdin": "", "inputs": {}, "artefacts": (), **_action_fields(execution.action)}
+    outside = {name: fields.pop(name) for name in ("stdin", "inputs", "artefacts")}
+    inside = {"source": execution.source, "seal": seal, "arguments": (), **fields}
+    # JSON escapes lone surrogates, so they arrive unchanged.
+    return f"{json.dumps(both | outside)}\n{json.dumps(both | inside)}".encode()
+
+
+def _action_fields(action: Action) -> dict[str, Any]:
+    match action:
+        case RunProgram():
+            return {
+                "kind": "program",
+                "stdin": _stdin(action.stdin),
+                "arguments": [_argument(text) for text in action.arguments],
+            }
+        case CallFunction():
+            return {"kind": "calls", "calls": action.calls}
+        case RunTests():
+            return {"kind": "tests", "tests": action.code, "ready": _ready(action.code)}
+        case RunFiles():
+            return {
+                "kind": "files",
+                "stdin": _stdin(action.stdin),
+                "arguments": [_argument(text) for text in action.arguments],
+                "inputs": _inputs(action.inputs),
+                "artefacts": [_safe(name) for name in action.artefacts],
+            }
+
+
+@lru_cache(maxsize=64)
+def _ready(code: str) -> str:
+    """Compile long test code once for all programs that it will judge."""
+    if len(code) < _LONG:
+        return ""
+    tree = parsed(code)
+    if tree is None or not says_something(tree.body):
+        return ""  # the run itself will report it
+    try:
+        return base64.b64encode(marshal.dumps(compiled(tree, TESTS_FILE))).decode()
+    except PARSE_ERRORS:
+        return ""
+
+
+def _stdin(text: str) -> str:
+    """Encode text; bytes that were decoded with surrogates are restored, lone ones replaced."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = text.encode("utf-8", "replace")
+    return base64.b64encode(raw).decode()
+
+
+def _argument(text: str) -> str:
+    return whole(text).replace("\0", "?")
+
+
+def _inputs(given: dict[str, bytes]) -> dict[str, str]:
+    folders_used = {
+        "/".join(parts[:depth])
+        for parts in (name.split("/") for name in given)
+        for depth in range(1, len(parts))
+    }
+    if both := sorted(folders_used & given.keys()):
+        raise SandboxError(
+            "sandbox.file-name",
+            f"{both[0]!r} cannot be a file and a folder",
+            "give the files of a task names of their own",
+        )
+    return {_safe(name): base64.b64encode(content).decode() for name, content in given.items()}
+
+
+def _safe(name: str) -> str:
+    try:
+        raw = b"" if "\0" in name else name.encode()
+    except UnicodeEncodeError:  # lone surrogates
+        raw = b""
+    parts = raw.split(b"/")
+    if any(part in {b"", b".", b".."} or len(part) > 255 for part in parts) or len(raw) > 2000:
+        raise SandboxError(
+            "sandbox.file-name",
+            f"{name!r} is not a valid file name in the program's folder",
+            "give a relative path without `..`",
+        )
+    return name

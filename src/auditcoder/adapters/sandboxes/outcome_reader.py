@@ -1,0 +1,240 @@
+"""Turns the raw results of a run into its outcome. The supervisor overrides the candidate.
+
+Reports of the candidate's process are untrusted data: they are decoded into strict types, up to
+limits, and a report that does not match is ignored.
+"""
+
+import base64
+import re
+import signal
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from auditcoder.domain.evidence import Frame
+from auditcoder.domain.execution import (
+    PROGRAM_FILE,
+    TESTS_FILE,
+    Artefact,
+    CallFunction,
+    Ending,
+    Execution,
+    ExecutionOutcome,
+    FunctionUse,
+    Raised,
+    Returned,
+    RunTests,
+    TestReport,
+    TestVerdict,
+)
+
+_MOST_LINES = 200_000
+_MOST_TESTS = 20_000
+_MOST_FUNCTIONS = 5_000
+_MOST_STACK = 200
+
+
+class RawResult(NamedTuple):
+    """The raw results of one run."""
+
+    ended: dict[str, Any]
+    """The supervisor's report."""
+    stdout: bytes
+    stderr: bytes
+    report: bytes
+    cut: list[bool]
+    """Whether standard output, standard error and the report were cut off."""
+
+
+def outcome(execution: Execution, seen: RawResult, seal: str, kind: str) -> ExecutionOutcome:
+    """Return the outcome of a run."""
+    said = _Reports(execution, seen.report, seal)
+    ended = seen.ended
+    ending, note = _ending(execution, seen, said)
+    raised = said.raised
+    if ending is Ending.TIMEOUT:
+        raised = _stack_at_timeout(seen.report)
+    return ExecutionOutcome(
+        ending=ending,
+        sandbox=kind,
+        exit_code=ended["exit"],
+        signal=ended["signal"],
+        stdout=seen.stdout,
+        stderr=seen.stderr,
+        stdout_cut=seen.cut[0],
+        stderr_cut=seen.cut[1],
+        raised=raised,
+        calls=tuple(said.calls),
+        tests=tuple(said.tests),
+        planned=said.planned,
+        artefacts=tuple(map(_artefact, ended.get("artefacts", ()))),
+        functions=said.functions,
+        seconds=ended["seconds"],
+        cpu_seconds=ended["cpu_seconds"],
+        peak_bytes=ended["peak_bytes"],
+        note=note,
+    )
+
+
+def _ending(execution: Execution, seen: RawResult, said: "_Reports") -> tuple[Ending, str]:
+    ended = seen.ended
+    if any(seen.cut[:2]):
+        return Ending.OUTPUT_LIMIT, "it said more than is kept; it was stopped there"
+    if seen.cut[2]:
+        return Ending.OUTPUT_LIMIT, "what it returned or reported is larger than is kept"
+    if ended["timed_out"] or ended["signal"] == signal.SIGXCPU or _used_up(execution, ended):
+        return Ending.TIMEOUT, f"it did not end within {execution.bounds.seconds:g} s"
+    if said.out_of_memory:
+        return Ending.MEMORY, "it asked for more memory than it may have"
+    if ended["signal"] is not None:
+        return Ending.KILLED, f"signal {ended['signal']} ended it"
+    if said.raised is not None and ended["exit"] == 1:
+        return Ending.EXCEPTION, ""
+    if ended["exit"] != 0:
+        return Ending.WRONG_EXIT, f"it ended with exit code {ended['exit']}"
+    if isinstance(execution.action, CallFunction | RunTests) and not said.complete:
+        return Ending.WRONG_EXIT, "it left before everything asked of it was done"
+    return Ending.OK, ""
+
+
+def _used_up(execution: Execution, ended: dict[str, Any]) -> bool:
+    spent: float = ended["cpu_seconds"]
+    return ended["signal"] == signal.SIGKILL and spent >= execution.bounds.seconds
+
+
+_Text = Annotated[str, msgspec.Meta(max_length=10_000)]
+_Number = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+_Frames = Annotated[tuple["_Frame", ...], msgspec.Meta(max_length=110)]
+
+
+class _Frame(msgspec.Struct):
+    function: _Text
+    file: _Text
+    line: _Number
+
+
+class _Exception(msgspec.Struct):
+    type: _Text
+    memory: bool
+    message: _Text
+    frames: _Frames
+
+
+class _RaisedSaid(_Exception, tag="raised", tag_field="what"):
+    pass
+
+
+class _CallSaid(msgspec.Struct, tag="call", tag_field="what"):
+    number: int
+    value: str | None = None
+    raised: _Exception | None = None
+
+
+class _PlannedSaid(msgspec.Struct, tag="planned", tag_field="what"):
+    count: _Number
+
+
+class _TestSaid(msgspec.Struct, tag="test", tag_field="what"):
+    name: _Text
+    verdict: TestVerdict
+    message: _Text
+    frames: _Frames
+
+
+class _FunctionsSaid(msgspec.Struct, tag="functions", tag_field="what"):
+    used: tuple[FunctionUse, ...]
+
+
+class _DoneSaid(msgspec.Struct, tag="done", tag_field="what"):
+    pass
+
+
+_decoder = msgspec.json.Decoder(
+    _RaisedSaid | _CallSaid | _PlannedSaid | _TestSaid | _FunctionsSaid | _DoneSaid
+)
+
+
+class _Reports:
+    """The reports of the candidate's process that carry the run's seal."""
+
+    def __init__(self, execution: Execution, report: bytes, seal: str) -> None:
+        action = execution.action
+        self._asked = len(action.calls) if isinstance(action, CallFunction) else 0
+        self.raised: Raised | None = None
+        self.out_of_memory = False
+        self.calls: list[Returned | Raised] = []
+        self.tests: list[TestReport] = []
+        self.planned: int | None = None
+        self.functions: tuple[FunctionUse, ...] | None = None
+        self.done = False
+        mark = seal.encode() + b" "
+        for line in report.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
+            if line.startswith(mark):
+                try:
+                    said = _decoder.decode(line[len(mark) :])
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    continue  # cut short, or no report of ours
+                self._apply(said)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call has a result: a lost result is not a success."""
+        return self.done and len(self.calls) == self._asked
+
+    def _apply(self, said: Any) -> None:
+        match said:
+            case _RaisedSaid():
+                self.out_of_memory = said.memory
+                self.raised = _raised(said)
+            case _CallSaid(number=number) if number == len(self.calls) < self._asked:
+                if said.value is not None:
+                    self.calls.append(Returned(value=said.value))
+                elif said.raised is not None:
+                    self.calls.append(_raised(said.raised))
+            case _PlannedSaid():
+                self.planned = said.count
+            case _TestSaid() if len(self.tests) < _MOST_TESTS:
+                self.tests.append(
+                    TestReport(
+                        name=said.name,
+                        verdict=said.verdict,
+                        message=said.message,
+                        frames=_frames(said.frames),
+                    )
+                )
+            case _FunctionsSaid():
+                self.functions = said.used[:_MOST_FUNCTIONS]
+            case _DoneSaid():
+                self.done = True
+
+
+def _raised(said: _Exception) -> Raised:
+    return Raised(exception=said.type, message=said.message, frames=_frames(said.frames))
+
+
+def _frames(said: tuple[_Frame, ...]) -> tuple[Frame, ...]:
+    return tuple(Frame(function=f.function, line=f.line, file=f.file) for f in said)
+
+
+_STACK_LINE = re.compile(r'^  File "([^"\n]{1,300})", line (\d{1,9}) in (.{1,300})$', re.MULTILINE)
+
+
+def _stack_at_timeout(report: bytes) -> Raised | None:
+    """Read the stack that the interpreter wrote at the timeout, innermost frame first."""
+    text = report[-(1 << 20) :].decode("utf-8", "replace")
+    frames = [
+        Frame(function=match[3], line=int(match[2]), file=match[1].rsplit("/", 1)[-1])
+        for match in _STACK_LINE.finditer(text)
+    ][-_MOST_STACK:]
+    frames.reverse()
+    while frames and frames[0].file not in {PROGRAM_FILE, TESTS_FILE}:
+        del frames[0]
+    if not frames:
+        return None
+    return Raised(exception="timeout", message="where it was", frames=tuple(frames))
+
+
+def _artefact(told: dict[str, Any]) -> Artefact:
+    if "content" in told:
+        return Artefact(name=told["name"], content=base64.b64decode(told["content"]))
+    return Artefact(name=told["name"], missing=told["missing"])

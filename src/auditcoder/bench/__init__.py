@@ -1,1 +1,0 @@
-"""Suites, judges and the runner; hidden tests live here and nowhere else."""

@@ -1,0 +1,145 @@
+"""The laws of a history. One function decides what may follow what.
+
+The writer asks it before it appends, and verification asks it again for every event of a
+record, from the bytes alone. Nothing an event claims is believed where it can be derived:
+units are read from the code, frozen digests, ranks, deltas and restored states are computed.
+
+The laws are kept by phase: planning, building, validating, repairing.
+"""
+
+from typing import assert_never
+
+from auditcoder.domain.events import (
+    Assembled,
+    BriefCommitted,
+    CheckDropped,
+    CheckRan,
+    CodeWritten,
+    Event,
+    ExceptionRaised,
+    GraphCommitted,
+    GraphRevised,
+    Located,
+    ReplyRecorded,
+    RolledBack,
+    RunFinished,
+    RunOutcome,
+    RunResumed,
+    RunStarted,
+    TransactionDecided,
+    TransactionOpened,
+)
+from auditcoder.domain.evidence import Trust
+from auditcoder.domain.ids import ROOT
+from auditcoder.domain.laws.check_laws import check_dropped, check_ran, registered_example
+from auditcoder.domain.laws.code_laws import (
+    assembled,
+    code_written,
+    exception_raised,
+    reply_recorded,
+    taken_names,
+)
+from auditcoder.domain.laws.common import IllegalHistory, Law, ReadBlob, committed_graph, refuse
+from auditcoder.domain.laws.graph_laws import brief_committed, graph_committed, graph_revised
+from auditcoder.domain.laws.repair_laws import (
+    deciding,
+    located,
+    opening,
+    rolled_back,
+    transaction_decided,
+    transaction_opened,
+)
+from auditcoder.domain.ledger import Ledger, change
+from auditcoder.domain.task import example_check
+from auditcoder.domain.values import is_run_id
+
+__all__ = [
+    "IllegalHistory",
+    "Law",
+    "ReadBlob",
+    "advance",
+    "committed_graph",
+    "deciding",
+    "opening",
+    "taken_names",
+]
+
+
+def advance(  # noqa: C901  one case an event
+    ledger: Ledger, event: Event, read: ReadBlob
+) -> Ledger:
+    """Return the ledger after `event`, or raise IllegalHistory if it cannot follow."""
+    _refuse_out_of_place(ledger, event)
+    match event:
+        case CheckRan():
+            after = check_ran(ledger, event)
+        case ReplyRecorded():
+            after = reply_recorded(ledger, event)
+        case CodeWritten():
+            after = code_written(ledger, event, read)
+        case Assembled():
+            after = assembled(ledger, event, read)
+        case RunStarted():
+            after = _run_started(ledger, event)
+        case RunResumed():
+            after = ledger
+        case BriefCommitted():
+            after = brief_committed(ledger, event)
+        case GraphCommitted():
+            after = graph_committed(ledger, event)
+        case GraphRevised():
+            after = graph_revised(ledger, event)
+        case CheckDropped():
+            after = check_dropped(ledger, event)
+        case Located():
+            after = located(ledger, event)
+        case TransactionOpened():
+            after = transaction_opened(ledger, event)
+        case ExceptionRaised():
+            after = exception_raised(ledger, event)
+        case TransactionDecided():
+            after = transaction_decided(ledger, event)
+        case RolledBack():
+            after = rolled_back(ledger, event)
+        case RunFinished():
+            after = _run_finished(ledger, event)
+        case _:
+            assert_never(event)
+    return change(after, seq=ledger.seq + 1)
+
+
+def _refuse_out_of_place(ledger: Ledger, event: Event) -> None:
+    if isinstance(event, RunStarted) != (ledger.seq == 0):
+        refuse(Law.OUT_OF_PLACE, ledger, "a run starts once, with its first event")
+    if ledger.finished:
+        refuse(Law.OUT_OF_PLACE, ledger, "nothing follows the end of a run")
+    awaiting = ledger.transaction is not None and ledger.transaction.rejected
+    if isinstance(event, RolledBack) and not awaiting:
+        refuse(Law.OUT_OF_PLACE, ledger, "only a rejected candidate is rolled back")
+    if awaiting and not isinstance(event, RolledBack | RunResumed):
+        refuse(Law.ROLLBACK_INCOMPLETE, ledger, "a rejected candidate is rolled back at once")
+
+
+def _run_started(ledger: Ledger, event: RunStarted) -> Ledger:
+    if not is_run_id(event.run):
+        refuse(Law.MISDECLARED, ledger, "a run's id is letters, digits, dots, dashes, underscores")
+    checks = {
+        example_check(number): registered_example(example, Trust.GIVEN)
+        for number, example in enumerate(event.task.examples, start=1)
+    }
+    return change(ledger, run=event.run, allocated={ROOT: 0}, checks=checks)
+
+
+def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
+    if ledger.transaction is not None:
+        refuse(Law.OUT_OF_PLACE, ledger, "a transaction is still open")
+    assembly = ledger.working.assembly
+    if event.program != (assembly.program if assembly else None):
+        refuse(Law.UNEARNED_OUTCOME, ledger, "the program returned is not the one that stands")
+    full = ledger.working.rank(ledger.program_checks()).full
+    if event.outcome is RunOutcome.PASSED:
+        if not full:
+            refuse(Law.UNEARNED_OUTCOME, ledger, "not every deciding check passed")
+        if not all(bundle.parses for bundle in ledger.working.bundles.values()):
+            refuse(Law.UNEARNED_OUTCOME, ledger, "there is code that cannot be read")
+    return change(ledger, finished=True)

@@ -1,0 +1,181 @@
+"""The laws of building: every unit has one owner, and the program is what its owners wrote."""
+
+from msgspec.structs import replace
+
+from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
+from auditcoder.domain.code import CodeBundle, NodeCode, read_bundle, units_of
+from auditcoder.domain.events import Assembled, CodeWritten, ExceptionRaised, ReplyRecorded
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.laws.common import (
+    Law,
+    ReadBlob,
+    committed_graph,
+    listed,
+    refuse,
+    still_standing,
+)
+from auditcoder.domain.ledger import Ledger, change, rework
+from auditcoder.domain.python_names import BUILTINS
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import Digest
+
+
+def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
+    """Code is asked for only once the id that will own it is committed."""
+    for node in {event.node, *event.nodes} - {None, ROOT}:
+        if node not in committed_graph(ledger).ids:
+            refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was asked for before it had an id")
+    if event.phase is Phase.GENERATION and ledger.working.graph is None:
+        refuse(Law.CODE_BEFORE_ID, ledger, "code was asked for before any id was committed")
+    if event.rejected:
+        return ledger
+    if event.phase is Phase.VERIFICATION:
+        spoken = {n: ledger.seq for n in (event.node, *event.nodes) if n is not None}
+        return change(ledger, opinions=ledger.opinions | spoken)
+    return change(ledger, replies=ledger.replies | {ledger.seq: event.node})
+
+
+def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
+    """A node's code follows its id, keeps to its bounds, and owns what it says it owns."""
+    node, working = event.node, ledger.working
+    if working.graph is None or node not in working.graph.ids:
+        refuse(Law.CODE_BEFORE_ID, ledger, f"{node} has code but no committed id")
+    if event.reply is not None:
+        _refuse_wrong_reply(ledger, event, event.reply)
+    _refuse_writing_outside(ledger, event)
+    bundle = read_bundle(_text(ledger, read, event.code))
+    if not bundle.source.strip():
+        refuse(Law.MISDECLARED, ledger, f"{node} is given no code at all")
+    if any(imported.name == "*" for imported in bundle.imported):
+        refuse(Law.MISDECLARED, ledger, "nobody can say what a star import binds")
+    if event.scope and not event.scope.isidentifier():
+        refuse(Law.MISDECLARED, ledger, "a class is named by an identifier")
+    before = working.code.get(node)
+    if before is not None and before.scope != event.scope:
+        refuse(Law.MISDECLARED, ledger, f"{node}'s code stays in the class where it was")
+    _refuse_wrong_units(ledger, event, bundle)
+    if before is not None and (before.digest, before.units) == (event.code, event.units):
+        return ledger
+    code = NodeCode(
+        digest=event.code,
+        units=event.units,
+        scope=event.scope,
+        agent=event.agent,
+        written=ledger.seq,
+    )
+    after = rework(
+        ledger,
+        code=working.code | {node: code},
+        bundles=working.bundles | {node: bundle},
+        assembly=None,
+    )
+    return rework(after, evidence=still_standing(after.working))
+
+
+def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
+    """Return code or a program as the one text that it can be read as."""
+    try:
+        text = read(name).decode("utf-8")
+    except UnicodeDecodeError:
+        refuse(Law.MISDECLARED, ledger, "code is UTF-8, and this is not")
+    if "\r" in text or "\ufeff" in text:
+        refuse(Law.MISDECLARED, ledger, "code has no marks, and its lines end in a line feed alone")
+    return text
+
+
+def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
+    spoken_for = {node for node, seq in ledger.opinions.items() if seq == reply}
+    if reply not in ledger.replies and not spoken_for:
+        refuse(Law.MISDECLARED, ledger, f"event {reply} is no reply to take code from")
+    if reply <= ledger.allocated[event.node]:
+        refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node}'s code was sampled before its id")
+    asked_for = spoken_for or {ledger.replies[reply]} - {None}
+    if asked_for and asked_for.isdisjoint({event.node, event.cause}):
+        refuse(
+            Law.BOUNDARY_CROSSED, ledger, f"the reply was for {listed(asked_for)}, not {event.node}"
+        )
+
+
+def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
+    node, cause = event.node, event.cause
+    transaction = ledger.transaction
+    if cause is not None and cause not in ledger.graph.ids:
+        refuse(Law.MISDECLARED, ledger, "the cause is no node of this run")
+    if transaction is not None:
+        if cause is not None and node in transaction.region and cause not in transaction.region:
+            refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} is frozen and causes nothing")
+        if node not in transaction.region:
+            law = Law.FROZEN_CHANGED if cause in {None, node} else Law.BOUNDARY_CROSSED
+            refuse(law, ledger, f"{node} is frozen while transaction {transaction.number} is open")
+    elif ledger.assembled:
+        refuse(Law.FROZEN_CHANGED, ledger, f"{node}'s code changes outside any transaction")
+    elif cause is not None and cause != node and (cause, node) not in ledger.exceptions:
+        refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} writes {node}'s code without an exception")
+
+
+def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
+    """Return the names that are not `node`'s to take: other nodes own them, or Python does."""
+    code = ledger.working.code.items()
+    owned = {u.registered for n, c in code if n != node for u in c.units}
+    known = committed_graph(ledger).by_id.get(node)
+    contract = known.contract if known else None
+    return frozenset(owned | BUILTINS - {contract.name if contract else ""})
+
+
+def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) -> None:
+    taken = taken_names(ledger, event.node)
+    promised = ledger.graph.promises
+    for unit in event.units:
+        if unit.registered in taken:
+            refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is somebody else's already")
+        promiser = event.node if event.scope else promised.get(unit.name, event.node)
+        if promiser != event.node or (unit.name in promised and unit.name in taken):
+            refuse(Law.SECOND_OWNER, ledger, f"{unit.name} is {promiser}'s to define, by contract")
+    if event.units != units_of(bundle, event.node, event.scope, taken):
+        refuse(Law.MISDECLARED, ledger, f"{event.node}'s units are not those of its code")
+
+
+def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
+    """The program is, line for line, what its nodes own, and it changes only in transactions."""
+    graph, working = committed_graph(ledger), ledger.working
+    if missing := set(graph.leaves) - set(working.code):
+        refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, f"{listed(missing)} have no code yet")
+    text = _text(ledger, read, event.program)
+    order = build_order(graph, working.code)
+    if faults := assembly_faults(text, event.segments, order, working.code, working.bundles):
+        refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "; ".join(faults))
+    assembly = Assembly(program=event.program, segments=event.segments)
+    if assembly == working.assembly:
+        return ledger
+    transaction = ledger.transaction
+    if ledger.assembled and transaction is None:
+        refuse(Law.FROZEN_CHANGED, ledger, "the program changes outside any transaction")
+    if transaction is not None and event.program != transaction.program:
+        before = transaction.before
+        if (before.code, before.graph) == (working.code, graph):
+            refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes although no code did")
+    after = rework(ledger, assembly=assembly)
+    return change(rework(after, evidence=still_standing(after.working)), assembled=True)
+
+
+def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
+    """An edit across a boundary is announced, with its reason, before it is made."""
+    exception, graph = event.exception, committed_graph(ledger)
+    wider = frozenset(exception.region)
+    if not exception.rationale.strip():
+        refuse(Law.BOUNDARY_CROSSED, ledger, "an integration exception gives its reason")
+    if exception.child not in wider or not (wider | {exception.parent}) <= graph.ids:
+        refuse(Law.WRONG_REGION, ledger, "the region must name existing nodes, the child too")
+    if not wider <= graph.subtree(exception.child):
+        refuse(Law.WRONG_REGION, ledger, "an exception reaches the child and what is below it")
+    if exception.parent == exception.child:
+        refuse(Law.WRONG_REGION, ledger, "no boundary lies between a node and itself")
+    transaction = ledger.transaction
+    if transaction is None:
+        if ledger.assembled:
+            refuse(Law.OUT_OF_PLACE, ledger, "after assembly an exception needs a transaction")
+        pairs = ledger.exceptions | {(exception.parent, node) for node in wider}
+        return change(ledger, exceptions=pairs)
+    if exception.parent not in transaction.region or exception.child in transaction.region:
+        refuse(Law.WRONG_REGION, ledger, "an exception leads from the region to what is frozen")
+    return change(ledger, transaction=replace(transaction, region=transaction.region | wider))

@@ -1,0 +1,110 @@
+"""What the laws of every phase share."""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import NoReturn, TypeAlias
+
+from auditcoder.domain.graph import Region, TaskGraph
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.ledger import CurrentCheck, Ledger, OpenTransaction, WorkingState
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Subject
+from auditcoder.domain.values import CheckId, Digest
+
+ReadBlob: TypeAlias = Callable[[Digest], bytes]
+"""Gives the content that a digest names."""
+
+
+class Law(Enum):
+    """What a history can be guilty of. The values are stable and documented."""
+
+    OUT_OF_PLACE = "out-of-place"
+    CODE_BEFORE_ID = "code-before-id"
+    SECOND_OWNER = "second-owner"
+    ID_REUSED = "id-reused"
+    ID_REPURPOSED = "id-repurposed"
+    GRAPH_INVALID = "graph-invalid"
+    MISDECLARED = "misdeclared"
+    UNFAITHFUL_ASSEMBLY = "unfaithful-assembly"
+    STALE_EVIDENCE = "stale-evidence"
+    UNSUPPORTED_DIAGNOSIS = "unsupported-diagnosis"
+    WRONG_REGION = "wrong-region"
+    FROZEN_CHANGED = "frozen-changed"
+    BOUNDARY_CROSSED = "boundary-crossed"
+    WRONG_DECISION = "wrong-decision"
+    ROLLBACK_INCOMPLETE = "rollback-incomplete"
+    UNEARNED_OUTCOME = "unearned-outcome"
+
+
+class IllegalHistory(Exception):
+    """An event that cannot follow what came before it."""
+
+    def __init__(self, law: Law, seq: int, message: str) -> None:
+        super().__init__(message)
+        self.law = law
+        self.seq = seq
+
+
+def refuse(law: Law, ledger: Ledger, message: str) -> NoReturn:
+    """Say that the next event breaks `law`."""
+    raise IllegalHistory(law, ledger.seq, message)
+
+
+def committed_graph(ledger: Ledger) -> TaskGraph:
+    """Return the graph, which must be committed by now."""
+    if ledger.working.graph is None:
+        refuse(Law.OUT_OF_PLACE, ledger, "no graph has been committed yet")
+    return ledger.working.graph
+
+
+def open_transaction(ledger: Ledger) -> OpenTransaction:
+    """Return the transaction, which must be open."""
+    if ledger.transaction is None:
+        refuse(Law.OUT_OF_PLACE, ledger, "no transaction is open")
+    return ledger.transaction
+
+
+def covered(working: WorkingState, subject: Subject) -> Region:
+    """Return the nodes whose own evidence a check of `subject` is."""
+    match subject:
+        case AtNode(node=node):
+            return frozenset({node})
+        case AtBranch(root=root):
+            known = working.graph is not None and root in working.graph.ids
+            return working.graph.subtree(root) if working.graph and known else frozenset()
+        case AtProgram():
+            return frozenset()
+
+
+def present(working: WorkingState, subject: Subject) -> Digest | None:
+    """Return the digest of what `subject` is at present; None if there is nothing to check."""
+    match subject:
+        case AtNode(node=node):
+            return digest_in(working, node)
+        case AtBranch():
+            nodes = covered(working, subject)
+            return working.codes_of(nodes) if nodes & set(working.code) else None
+        case AtProgram():
+            return working.assembly.program if working.assembly else None
+
+
+def digest_in(working: WorkingState, node: NodeId) -> Digest | None:
+    """Return the digest of a node's code, if it has any."""
+    return working.code[node].digest if node in working.code else None
+
+
+def still_standing(
+    working: WorkingState, doubtful: Region = frozenset()
+) -> dict[CheckId, CurrentCheck]:
+    """Return the evidence that speaks about the present, and about no `doubtful` node."""
+    # One look at each distinct subject: a run has many checks and few things to check.
+    now: dict[Subject, Digest | None] = {}
+    for standing in working.evidence.values():
+        if standing.subject not in now:
+            nodes = covered(working, standing.subject)
+            now[standing.subject] = None if nodes & doubtful else present(working, standing.subject)
+    return {c: s for c, s in working.evidence.items() if now[s.subject] == s.against}
+
+
+def listed(items: Iterable[object]) -> str:
+    """Write some things in a row."""
+    return ", ".join(sorted(str(i) for i in items))

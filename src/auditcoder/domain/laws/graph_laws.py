@@ -1,0 +1,145 @@
+"""The laws of planning: ids come first, keep their goal, and are given once."""
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from auditcoder.domain.events import BriefCommitted, GraphCommitted, GraphRevised
+from auditcoder.domain.graph import (
+    GraphDelta,
+    Node,
+    Region,
+    TaskGraph,
+    apply,
+    graph_faults,
+    order_faults,
+)
+from auditcoder.domain.ids import ROOT, NodeId, allocated_under, is_node_id
+from auditcoder.domain.laws.check_laws import registered_example
+from auditcoder.domain.laws.common import (
+    Law,
+    committed_graph,
+    listed,
+    open_transaction,
+    refuse,
+    still_standing,
+)
+from auditcoder.domain.ledger import Ledger, change, rework
+from auditcoder.domain.repair import TransactionKind
+
+
+def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
+    """A brief is committed once, and revised only with a reason and never by a bounded repair."""
+    if ledger.working.brief is not None and not event.reason.strip():
+        refuse(Law.OUT_OF_PLACE, ledger, "a brief is revised only with a reason")
+    if ledger.transaction is not None and ledger.transaction.kind is TransactionKind.BOUNDED:
+        refuse(Law.BOUNDARY_CROSSED, ledger, "the brief lies outside every bounded region")
+    checks = dict(ledger.checks)
+    for planned in event.brief.requirements.checks:
+        if planned.id in ledger.dropped:
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped for good")
+        new = registered_example(planned.example, planned.trust)
+        known = checks.setdefault(planned.id, new)
+        if (known.trust, known.example) != (new.trust, new.example):
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was another check before")
+    return change(rework(ledger, brief=event.brief), checks=checks)
+
+
+def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
+    """The graph is committed once, whole and valid; that is when its ids are given."""
+    if ledger.working.graph is not None:
+        refuse(Law.ID_REPURPOSED, ledger, "the graph is committed once; a later one is a delta")
+    _refuse_faulty_graph(ledger, event.graph)
+    allocated = dict(ledger.allocated)
+    for node in event.graph.nodes:
+        if node.id != ROOT:
+            _allocate(ledger, allocated, node)
+    return change(rework(ledger, graph=event.graph), allocated=allocated)
+
+
+def _refuse_faulty_graph(ledger: Ledger, graph: TaskGraph) -> None:
+    if graph.root != ROOT or not graph.leaves:
+        refuse(Law.GRAPH_INVALID, ledger, "the root is S0, and it is never a leaf")
+    if faults := graph_faults(graph) + order_faults(graph):
+        refuse(Law.GRAPH_INVALID, ledger, "; ".join(faults))
+    names = [n.contract.name for n in graph.nodes if n.contract is not None]
+    if len(set(names)) != len(names):
+        refuse(Law.SECOND_OWNER, ledger, "two contracts promise a function of the same name")
+
+
+def _allocate(ledger: Ledger, allocated: dict[NodeId, int], node: Node) -> None:
+    if node.id in allocated:
+        refuse(Law.ID_REUSED, ledger, f"{node.id} was given before, and an id is given once")
+    if not is_node_id(node.id) or allocated_under(node.id) != node.parent:
+        refuse(Law.GRAPH_INVALID, ledger, f"{node.id} is not an id given under {node.parent}")
+    allocated[node.id] = ledger.seq
+
+
+def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
+    """The graph changes only in a transaction, within its region, and nobody's ground moves."""
+    graph, transaction, delta = committed_graph(ledger), open_transaction(ledger), event.delta
+    _refuse_reaching_out(ledger, graph, transaction.region, delta)
+    allocated = dict(ledger.allocated)
+    for node in delta.added:
+        _allocate(ledger, allocated, node)
+    region = transaction.region | {node.id for node in delta.added}
+    for node in delta.added:
+        if node.parent not in region:
+            refuse(Law.BOUNDARY_CROSSED, ledger, f"{node.id} would hang outside the region")
+    for node in delta.revised:
+        _refuse_revision(ledger, graph, region, node)
+    after = apply(graph, delta)
+    _refuse_faulty_graph(ledger, after)
+    reshaped = _shape(after) != _shape(graph)
+    gone = frozenset(delta.retired)
+    repromised = {n.id for n in delta.revised if n.contract != graph.by_id[n.id].contract}
+    revised = rework(
+        ledger,
+        graph=after,
+        code={n: c for n, c in ledger.working.code.items() if n not in gone},
+        bundles={n: b for n, b in ledger.working.bundles.items() if n not in gone},
+        assembly=None if reshaped else ledger.working.assembly,
+    )
+    standing = still_standing(revised.working, gone | repromised)
+    return change(
+        rework(revised, evidence=standing),
+        allocated=allocated,
+        transaction=replace(transaction, region=region),
+    )
+
+
+def _shape(graph: TaskGraph) -> object:
+    return [node.structure for node in graph.nodes], graph.order
+
+
+def _refuse_reaching_out(
+    ledger: Ledger, graph: TaskGraph, region: Region, delta: GraphDelta
+) -> None:
+    named = Counter([*(n.id for n in (*delta.added, *delta.revised)), *delta.retired])
+    if twice := [node for node, times in named.items() if times > 1]:
+        refuse(Law.GRAPH_INVALID, ledger, f"the delta names {listed(twice)} twice")
+    if unknown := delta.touched - graph.ids:
+        refuse(Law.ID_REUSED, ledger, f"{listed(unknown)} cannot be changed: no such node")
+    if outside := delta.touched - region:
+        refuse(Law.BOUNDARY_CROSSED, ledger, f"the delta reaches {listed(outside)}, out of bounds")
+    if [n for n in graph.order if n not in region] != [
+        n for n in delta.order if n not in region and n in graph.ids
+    ]:
+        refuse(Law.BOUNDARY_CROSSED, ledger, "the delta builds frozen nodes in another order")
+    if ROOT in delta.retired:
+        refuse(Law.GRAPH_INVALID, ledger, "the root cannot be retired")
+
+
+def _refuse_revision(ledger: Ledger, graph: TaskGraph, region: Region, after: Node) -> None:
+    before = graph.by_id[after.id]
+    if before.goal != after.goal:
+        refuse(Law.ID_REPURPOSED, ledger, f"{after.id} keeps its goal; another needs another id")
+    if before.parent != after.parent and not {before.parent, after.parent} <= region:
+        refuse(Law.BOUNDARY_CROSSED, ledger, f"{after.id} moves to or from a frozen parent")
+    relying = graph.callers(after.id) - region
+    if before.interface != after.interface and relying:
+        refuse(
+            Law.BOUNDARY_CROSSED,
+            ledger,
+            f"{after.id}'s interface changes under {listed(relying)}, outside the region",
+        )

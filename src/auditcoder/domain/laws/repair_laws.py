@@ -1,0 +1,188 @@
+"""The laws of repairing: a region from evidence, a frozen complement, strict improvement."""
+
+from msgspec.structs import replace
+
+from auditcoder.domain.diagnosis import Abstained, Diagnosis, Localised
+from auditcoder.domain.events import (
+    Located,
+    RolledBack,
+    TransactionDecided,
+    TransactionOpened,
+)
+from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.graph import diff, named_in, region_of
+from auditcoder.domain.laws.common import (
+    Law,
+    committed_graph,
+    digest_in,
+    listed,
+    open_transaction,
+    refuse,
+)
+from auditcoder.domain.ledger import Ledger, OpenTransaction, WorkingState, change
+from auditcoder.domain.repair import CodeDelta, Decision, TransactionKind, decide
+from auditcoder.domain.values import CheckId
+
+
+def located(ledger: Ledger, event: Located) -> Ledger:
+    """A diagnosis rests on evidence that stands; a boundary, on some that failed."""
+    if ledger.transaction is not None:
+        refuse(Law.OUT_OF_PLACE, ledger, "a diagnosis comes before its transaction")
+    evidence = ledger.working.evidence.values()
+    failing = {s.seq for s in evidence if s.verdict is not Verdict.PASSED}
+    if not failing:
+        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "nothing stands that failed")
+    _refuse_fallen_evidence(ledger, event.diagnosis)
+    match event.diagnosis:
+        case Localised(target=target, evidence=cited):
+            named = frozenset(named_in(target))
+            if not named or not named <= committed_graph(ledger).ids:
+                refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the target is no node of this run")
+            if not failing & set(cited):
+                refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "a boundary needs evidence of failure")
+        case Abstained():
+            pass
+    return change(ledger, diagnosis=(ledger.seq, event.diagnosis))
+
+
+def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:
+    standing = {s.seq for s in ledger.working.evidence.values()}
+    if fallen := set(diagnosis.evidence) - standing:
+        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, f"events {listed(fallen)} do not stand")
+
+
+def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
+    """Return the one legal way to open a transaction on the newest diagnosis."""
+    if ledger.diagnosis is None:
+        refuse(Law.OUT_OF_PLACE, ledger, "no diagnosis is waiting for a transaction")
+    seq, diagnosis = ledger.diagnosis
+    _refuse_fallen_evidence(ledger, diagnosis)
+    graph, working = committed_graph(ledger), ledger.working
+    match diagnosis, kind:
+        case Localised(target=target), TransactionKind.BOUNDED:
+            region = region_of(target, graph)
+        case Abstained(), TransactionKind.FALLBACK:
+            region = graph.ids
+        case _:
+            refuse(
+                Law.WRONG_REGION,
+                ledger,
+                "a boundary is repaired within it, an abstention only by a graph-wide fallback",
+            )
+    pinned = ledger.program_checks()
+    return TransactionOpened(
+        number=ledger.transactions + 1,
+        kind=kind,
+        diagnosis=seq,
+        selected=tuple(sorted(region)),
+        frozen=working.freeze(region),
+        snapshot=working.digest(),
+        pinned=tuple(sorted(pinned)),
+        rank=working.rank(pinned),
+    )
+
+
+def transaction_opened(ledger: Ledger, event: TransactionOpened) -> Ledger:
+    """A transaction opens on a diagnosis, a whole program, and all of its checks."""
+    if ledger.transaction is not None:
+        refuse(Law.OUT_OF_PLACE, ledger, "one transaction at a time")
+    if ledger.working.assembly is None:
+        refuse(Law.OUT_OF_PLACE, ledger, "there is no program to repair")
+    pinned = ledger.program_checks()
+    if missing := set(pinned) - set(ledger.working.evidence):
+        # A check that only the candidate runs would look like an improvement.
+        refuse(Law.WRONG_DECISION, ledger, f"{listed(missing)} must run on the program first")
+    legal = opening(ledger, event.kind)
+    if event.selected != legal.selected:
+        refuse(Law.WRONG_REGION, ledger, f"the diagnosis gives {listed(legal.selected)}")
+    if event.frozen != legal.frozen:
+        refuse(Law.FROZEN_CHANGED, ledger, "the frozen digests are not those of the complement")
+    if event != legal:
+        refuse(Law.MISDECLARED, ledger, "snapshot, rank or checks are not those of the state")
+    return change(
+        ledger,
+        diagnosis=None,
+        transactions=event.number,
+        replies={},
+        transaction=OpenTransaction(
+            number=event.number,
+            kind=event.kind,
+            before=ledger.working,
+            program=ledger.working.assembly.program,
+            snapshot=event.snapshot,
+            region=frozenset(event.selected),
+            frozen=event.frozen,
+            pinned=pinned,
+            rank=event.rank,
+        ),
+    )
+
+
+def deciding(ledger: Ledger, reason: str = "") -> TransactionDecided:
+    """Return the one legal decision on the open transaction."""
+    transaction = open_transaction(ledger)
+    before, now = transaction.before, ledger.working
+    after = now.rank(transaction.pinned)
+    nodes = sorted(set(before.code) | set(now.code))
+    passed = [c for c in transaction.pinned if _passes(before, c)]
+    assert before.graph is not None
+    return TransactionDecided(
+        number=transaction.number,
+        decision=decide(transaction.rank, after),
+        before=transaction.rank,
+        after=after,
+        program=now.assembly.program if now.assembly else None,
+        brief=now.brief.digest if now.brief and now.brief != before.brief else None,
+        graph_delta=diff(before.graph, ledger.graph),
+        code_deltas=tuple(
+            CodeDelta(node=n, before=digest_in(before, n), after=digest_in(now, n))
+            for n in nodes
+            if _differs(before, now, n)
+        ),
+        regressions=tuple(sorted(c for c in passed if not _passes(now, c))),
+        reason=reason,
+    )
+
+
+def _differs(before: WorkingState, now: WorkingState, node: str) -> bool:
+    a, b = (w.code.get(node) for w in (before, now))  # type: ignore[call-overload]
+    return a is None or b is None or (a.digest, a.units) != (b.digest, b.units)
+
+
+def _passes(working: WorkingState, check: CheckId) -> bool:
+    standing = working.evidence.get(check)
+    return standing is not None and standing.verdict is Verdict.PASSED
+
+
+def transaction_decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
+    """The complement is unchanged, and a candidate is accepted exactly when it ranks higher."""
+    transaction = open_transaction(ledger)
+    _refuse_changed_complement(ledger, transaction)
+    legal = deciding(ledger, event.reason)
+    if (event.before, event.after) != (legal.before, legal.after):
+        refuse(Law.WRONG_DECISION, ledger, "the ranks are not those of the evidence")
+    if event.decision is not legal.decision:
+        refuse(Law.WRONG_DECISION, ledger, "a candidate is accepted exactly when it ranks higher")
+    if event != legal:
+        refuse(Law.MISDECLARED, ledger, "the deltas are not what was changed")
+    if event.decision is Decision.REJECTED:
+        return change(ledger, transaction=replace(transaction, rejected=True))
+    return change(ledger, transaction=None, replies={})
+
+
+def _refuse_changed_complement(ledger: Ledger, transaction: OpenTransaction) -> None:
+    """Every node that is still outside the region is described, coded and evidenced as before."""
+    now = {f.node: f for f in ledger.working.freeze(transaction.region)}
+    for frozen in transaction.frozen:
+        if frozen.node not in transaction.region and now.get(frozen.node) != frozen:
+            refuse(Law.FROZEN_CHANGED, ledger, f"{frozen.node} changed although it was frozen")
+
+
+def rolled_back(ledger: Ledger, event: RolledBack) -> Ledger:
+    """A rollback restores the whole state before, by pointing back to it."""
+    transaction = open_transaction(ledger)
+    if event.number != transaction.number:
+        refuse(Law.OUT_OF_PLACE, ledger, "only the rejected candidate is rolled back")
+    if event.restored != transaction.snapshot:
+        refuse(Law.ROLLBACK_INCOMPLETE, ledger, "what was restored is not the whole state before")
+    return change(ledger, working=transaction.before, transaction=None, replies={})

@@ -1,0 +1,215 @@
+"""What a piece of Python binds, in its own scope and at the top level of a program."""
+
+import ast
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+GRAMMAR = (3, 11)
+"""The grammar that code is read by, whichever Python reads it: a record has one reading."""
+
+PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What reading someone else's Python can raise."""
+
+LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
+"""What evaluating someone else's literal can raise."""
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+_BUILTINS = """
+    ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup
+    BlockingIOError BrokenPipeError BufferError BytesWarning ChildProcessError
+    ConnectionAbortedError ConnectionError ConnectionRefusedError ConnectionResetError
+    DeprecationWarning EOFError Ellipsis EncodingWarning EnvironmentError Exception
+    ExceptionGroup FileExistsError FileNotFoundError FloatingPointError FutureWarning
+    GeneratorExit IOError ImportError ImportWarning IndentationError IndexError InterruptedError
+    IsADirectoryError KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError
+    NameError NotADirectoryError NotImplemented NotImplementedError OSError OverflowError
+    PendingDeprecationWarning PermissionError ProcessLookupError RecursionError ReferenceError
+    ResourceWarning RuntimeError RuntimeWarning StopAsyncIteration StopIteration SyntaxError
+    SyntaxWarning SystemError SystemExit TabError TimeoutError TypeError UnboundLocalError
+    UnicodeDecodeError UnicodeEncodeError UnicodeError UnicodeTranslateError UnicodeWarning
+    UserWarning ValueError Warning ZeroDivisionError abs aiter all anext any ascii bin bool
+    breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod
+    enumerate eval exec exit filter float format frozenset getattr globals hasattr hash help hex
+    id input int isinstance issubclass iter len list locals map max memoryview min next object
+    oct open ord pow print property quit range repr reversed round set setattr slice sorted
+    staticmethod str sum super tuple type vars zip
+"""
+
+BUILTINS = frozenset(_BUILTINS.split())
+"""What every part of a program may rely on, and so no part may take from another."""
+
+_Result = TypeVar("_Result")
+
+
+def on_a_fresh_stack(work: Callable[[], _Result]) -> _Result:
+    """Do `work`; if it runs out of stack, once more on a new one.
+
+    Deeply nested code would otherwise read differently the deeper the caller stands.
+    """
+    try:
+        return work()
+    except RecursionError:
+        with ThreadPoolExecutor(max_workers=1) as fresh:
+            return fresh.submit(work).result()
+
+
+_PARSING = threading.Lock()
+
+
+def parse(source: str) -> ast.Module:
+    """Parse by the one grammar; raise one of PARSE_ERRORS otherwise."""
+    with _PARSING:  # Python 3.11 counts the depth of a tree for all threads together
+        return ast.parse(source, feature_version=GRAMMAR)
+
+
+def compiled(tree: ast.Module, file: str) -> types.CodeType:
+    """Compile what was parsed; raise one of PARSE_ERRORS if it cannot be."""
+    with _PARSING:  # a tree is gone through as a text is
+        return compile(tree, file, "exec", dont_inherit=True)
+
+
+def expression(text: str) -> ast.expr:
+    """Parse a Python expression; raise one of PARSE_ERRORS otherwise."""
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
+
+
+def literal_value(text: str) -> Any:
+    """Return the value that a literal stands for; raise one of LITERAL_ERRORS if it is none."""
+    return ast.literal_eval(expression(text))
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Parse code quietly; None if it is no Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return parse(code)
+        except PARSE_ERRORS:
+            return None
+
+
+def docstring_of(node: ast.AST) -> ast.stmt | None:
+    """Return the statement that is the docstring of a module, class or function."""
+    if not isinstance(node, Function | ast.ClassDef | ast.Module):
+        return None
+    match node.body:
+        case [ast.Expr(value=ast.Constant(value=str())) as docstring, *_]:
+            return docstring
+    return None
+
+
+def body_without_docstring(node: Function | ast.ClassDef | ast.Module) -> list[ast.stmt]:
+    """Return the statements of a module, class or function, except its docstring."""
+    return node.body if docstring_of(node) is None else node.body[1:]
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """One name that an import binds."""
+
+    name: str
+    """`*` for a star, which binds nobody knows what."""
+    meaning: str
+    """What the name stands for: two imports of one meaning do not clash."""
+    statement: str
+    """An import that binds it alone."""
+
+
+def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Imported, ...]:
+    """Return what an import statement binds."""
+    result = []
+    for alias in statement.names:
+        if isinstance(statement, ast.ImportFrom):
+            alone: ast.stmt = ast.ImportFrom(
+                module=statement.module, names=[alias], level=statement.level
+            )
+            name = alias.asname or alias.name
+            meaning = ast.unparse(alone)
+        else:
+            alone = ast.Import(names=[alias])
+            name = alias.asname or alias.name.partition(".")[0]
+            # `import a.b` and `import a.c` both bind `a`, to the same package.
+            meaning = ast.unparse(alone) if alias.asname else f"import {name}"
+        result.append(Imported(name=name, meaning=meaning, statement=ast.unparse(alone)))
+    return tuple(result)
+
+
+def imported_by(tree: ast.AST) -> set[str]:
+    """Return every name that is imported anywhere in `tree`."""
+    return {
+        imported.name
+        for statement in ast.walk(tree)
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for imported in imports_of(statement)
+    }
+
+
+def imports_in(statement: ast.stmt) -> tuple[Imported, ...]:
+    """Return what a compound statement imports into the scope that it stands in."""
+    return tuple(
+        imported
+        for inner in own_scope([statement])
+        if isinstance(inner, ast.Import | ast.ImportFrom)
+        for imported in imports_of(inner)
+    )
+
+
+def scopes(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
+    """Split a node's children into those that belong to its surroundings and to its own scope."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            inside: list[ast.AST] = list(node.body)
+        case ast.Lambda():
+            inside = [node.body]
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return [node.generators[0].iter], []
+        case _:
+            return list(ast.iter_child_nodes(node)), []
+    return [c for c in ast.iter_child_nodes(node) if c not in inside], inside
+
+
+def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Walk `nodes` without going into scopes of their own."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        outside, _ = scopes(node)
+        waiting.extend(outside)
+
+
+def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that `nodes` bind or unbind in their own scope, imports aside."""
+    bound: set[str] = set()
+    outer: set[str] = set()
+    for node in own_scope(nodes):
+        match node:
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                outer.update(names)
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                bound.add(name)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                # A walrus in a comprehension binds outside of it.
+                walrus = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
+                bound.update(target.id for target in walrus)
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+                | ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                bound.add(name)
+            case _:
+                pass
+    return bound - outer

@@ -1,0 +1,84 @@
+"""Tables as text, Markdown, CSV and JSON."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+import msgspec
+
+from auditcoder.domain.table import Cell, Table
+
+UNKNOWN = "n/a"
+
+
+def shown(cell: Cell) -> str:
+    """Write a cell as a person reads it."""
+    match cell:
+        case None:
+            return UNKNOWN
+        case bool():
+            return "yes" if cell else "no"
+        case int():
+            return f"{cell:,}"
+        case float():
+            return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
+        case _:
+            return cell
+
+
+def as_text(tables: Iterable[Table]) -> str:
+    """Write tables in columns, numbers to the right."""
+    return "\n\n".join(map(_text, tables)) + "\n"
+
+
+def _text(table: Table) -> str:
+    lines = [table.columns, *(tuple(map(shown, row.cells)) for row in table.rows)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
+    left = [_is_text(table, n) for n in range(len(table.columns))]
+    written = [
+        "  ".join(
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(line, widths, left, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+    return "\n".join([table.title, *written, *(f"  {note}" for note in table.notes)])
+
+
+def _is_text(table: Table, column: int) -> bool:
+    return any(isinstance(row.cells[column], str) for row in table.rows)
+
+
+def as_markdown(tables: Iterable[Table]) -> str:
+    """Write tables as Markdown."""
+    return "\n\n".join(map(_markdown, tables)) + "\n"
+
+
+def _markdown(table: Table) -> str:
+    lines = [f"### {table.title}", "", _line(table.columns)]
+    lines.append(_line("---" if _is_text(table, n) else "--:" for n in range(len(table.columns))))
+    lines += [_line(shown(cell).replace("|", r"\|") for cell in row.cells) for row in table.rows]
+    if table.notes:
+        lines += ["", *(f"{note}  " for note in table.notes)]
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def as_csv(tables: Iterable[Table]) -> str:
+    """Write tables as CSV, one after another, each line with its table's name."""
+    page = io.StringIO()
+    writer = csv.writer(page, lineterminator="\n")
+    for table in tables:
+        writer.writerow(("table", *table.columns))
+        for row in table.rows:
+            writer.writerow((table.name, *("" if c is None else c for c in row.cells)))
+    return page.getvalue()
+
+
+def as_json(tables: Iterable[Table]) -> str:
+    """Write tables as JSON, with the runs behind every line."""
+    text = msgspec.json.encode({"tables": list(tables)})
+    return msgspec.json.format(text, indent=1).decode() + "\n"

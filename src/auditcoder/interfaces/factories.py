@@ -1,0 +1,105 @@
+"""From what the user names to a model that answers or a sandbox that holds."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from auditcoder.domain.errors import ModelMisconfigured
+from auditcoder.interfaces.settings import ProviderSettings, Settings
+from auditcoder.lifecycle.ports import Model, Sandbox
+
+Say = Callable[[str], None]
+
+EMBEDDED = "embedded"
+_KEY_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
+
+
+def open_model(
+    address: str,
+    settings: Settings,
+    say: Say,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    at_once: int = 1,
+) -> Model:
+    """Open the model that `address` names: `embedded`, `manual:FOLDER` or `provider:name`.
+
+    `at_once` is how many runs will ask the embedded one at the same time.
+    """
+    provider, _, name = address.partition(":")
+    if provider == EMBEDDED:
+        return _embedded(name, say, at_once)
+    if not name:
+        raise ModelMisconfigured(
+            "model.unknown",
+            f"{address!r} names no model",
+            "name it as provider:name, such as openai:gpt-4o or ollama:qwen3;"
+            " or `embedded`, or manual:FOLDER",
+        )
+    if provider == "manual":
+        from auditcoder.adapters.models.manual import ManualModel
+
+        return ManualModel(Path(name), say=say)
+    return _provider(
+        provider, name, settings.providers.get(provider, ProviderSettings()), environment
+    )
+
+
+def _embedded(name: str, say: Say, at_once: int) -> Model:
+    from auditcoder.adapters.models import weights
+    from auditcoder.adapters.models.embedded import EmbeddedModel
+    from auditcoder.interfaces.progress import show_download
+
+    known = weights.QWEN
+    if name not in {"", known.name}:
+        raise ModelMisconfigured(
+            "model.unknown",
+            f"there is no embedded model called {name}",
+            f"there is one, {known.name}: `--model embedded`",
+        )
+    folder = weights.folder()
+    if weights.find(known, folder) is None:
+        say(f"the embedded model's weights are fetched once, {known.size / 1e9:.1f} GB")
+    with show_download(say) as report:
+        path = weights.pull(known, folder, report)
+    return EmbeddedModel(path, at_once=at_once)
+
+
+def _provider(
+    provider: str, name: str, settings: ProviderSettings, environment: Mapping[str, str]
+) -> Model:
+    from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
+    from auditcoder.adapters.models.rate_limited import RateLimitedModel
+
+    variable = settings.key_env or f"{provider.upper().replace('-', '_')}_API_KEY"
+    key = environment.get(variable) or settings.key
+    endpoint = Endpoint(
+        provider=provider,
+        name=name,
+        base_url=settings.base_url,
+        seconds=settings.seconds,
+        parallel=settings.parallel,
+        price=settings.price,
+        constrains=settings.constrains,
+    )
+    model = ProviderModel(endpoint, Secret(key), _secrets(environment))
+    return RateLimitedModel(model, settings.parallel, settings.per_minute)
+
+
+def _secrets(environment: Mapping[str, str]) -> list[str]:
+    """Return every key in sight: a provider's library may find one that we did not name."""
+    return [value for name, value in environment.items() if _KEY_NAME.search(name)]
+
+
+def open_sandbox(
+    settings: Settings, say: Say, environment: Mapping[str, str] = os.environ
+) -> Sandbox:
+    """Open the strongest sandbox that this machine offers."""
+    from auditcoder.adapters.sandboxes import isolation
+
+    return isolation.open_sandbox(
+        settings.packages,
+        accept_bare=environment.get("AUDITCODER_SANDBOX") == "bare",
+        say=say,
+    )

@@ -1,0 +1,270 @@
+"""From what the user names, a file, standard input or the text itself, to a task."""
+
+import os
+import re
+import stat
+import sys
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.task import (
+    ClassForm,
+    Example,
+    FilesExample,
+    FilesForm,
+    Form,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle.intake import NOTHING_SAID, TaskOptions, make_task
+from auditcoder.lifecycle.intake.example_checks import examples_of
+from auditcoder.lifecycle.intake.front_matter import LONGEST, is_file_name, split_front_matter
+
+_STDIN = "-"
+_SUFFIXES = (".md", ".txt", ".py", ".toml", ".markdown")
+_LARGEST_TASK = 4 * LONGEST
+"""No character takes more bytes, so that what is larger need not be read."""
+_LARGEST_FILE = 1_000_000
+_LARGEST_TESTS = 10_000_000
+_MOST_FILES = 50
+_MOST_TESTS = 1_000
+
+
+def read_task_source(
+    source: str | Path,
+    options: TaskOptions = NOTHING_SAID,
+    tests: Path | None = None,
+) -> Task:
+    """Read the task that `source` names or is, with the public examples in `tests` if there are."""
+    text, beside = _text_of(source)
+    matter, _ = split_front_matter(text)
+    inputs: dict[str, str] | None = None
+    given: tuple[Example, ...] = ()
+    overruled = options.form not in {None, "files"} or options.entry or options.signature
+    if beside is not None and isinstance(matter.inputs, str) and not overruled:
+        inputs = _folder(beside, matter.inputs)
+        expected = {} if matter.expected is None else _folder(beside, matter.expected)
+        given = (FilesExample(inputs=inputs, artefacts=expected),)
+    task = make_task(text, options, inputs=inputs, examples=given)
+    if tests is None:
+        return task
+    return make_task(text, options, inputs=inputs, examples=given + read_tests(tests, task.form))
+
+
+def read_tests(path: Path, form: Form) -> tuple[Example, ...]:
+    """Read public examples from a file of test code or of tables, or from a folder."""
+    if _status(path) is not None and path.is_dir():
+        match form:
+            case ProgramForm():
+                return tuple(_pairs(path))
+            case FilesForm():
+                return tuple(_cases(path))
+            case FunctionForm() | ClassForm():
+                raise _misplaced(path, "a folder of examples is for a program or files task")
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise _misplaced(path, "examples are read from .py, .json, .jsonl and .toml files")
+    text = _decoded(_bytes(path, _LARGEST_TESTS), str(path))
+    try:
+        tables = read(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _misplaced(path, f"it cannot be read: {error}") from error
+    return examples_of(tables, form, str(path))
+
+
+def _tables(value: object) -> list[object]:
+    """Take a list of tables, or a table that holds nothing but one."""
+    if isinstance(value, dict) and set(value) == {"examples"}:
+        value = value["examples"]
+    if not isinstance(value, list):
+        raise TypeError("it holds neither a list of examples nor `examples` alone")
+    return value
+
+
+def _json_lines(text: str) -> list[object]:
+    return [msgspec.json.decode(line) for line in text.split("\n") if line.strip()]
+
+
+_READERS: dict[str, Callable[[str], Iterable[object]]] = {
+    ".py": lambda text: [{"code": text}],
+    ".json": lambda text: _tables(msgspec.json.decode(text)),
+    ".jsonl": _json_lines,
+    ".toml": lambda text: _tables(tomllib.loads(text)),
+}
+
+
+def _pairs(folder: Path) -> Iterable[StdioExample]:
+    """Read `NAME.in` with `NAME.out` or `NAME.ans`, in the order that a person would give."""
+    inputs = [path for path in _entries(folder) if path.suffix == ".in"]
+    if not inputs:
+        raise _misplaced(folder, "it holds no file NAME.in")
+    for path in inputs:
+        answers = [path.with_suffix(suffix) for suffix in (".out", ".ans")]
+        answer = next((answer for answer in answers if _status(answer) is not None), None)
+        if answer is None:
+            raise _misplaced(folder, f"{path.name} has no {answers[0].name} beside it")
+        yield StdioExample(input=_file(path, folder), output=_file(answer, folder))
+
+
+def _cases(folder: Path) -> Iterable[FilesExample]:
+    """Read the sub-folders that hold `inputs`, and `expected` where artefacts are compared."""
+    cases = [path for path in _entries(folder) if path.is_dir()]
+    if not cases:
+        raise _misplaced(folder, "it holds no folder NAME with a folder `inputs` in it")
+    for case in cases:
+        expected = _status(case / "expected") is not None
+        yield FilesExample(
+            inputs=_folder(case, "inputs"),
+            artefacts=_folder(case, "expected") if expected else {},
+        )
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: _natural(path.name))
+    except OSError as error:
+        raise _unreadable(str(folder), error.strerror or "") from error
+    if len(entries) > 2 * _MOST_TESTS:
+        raise _too_large(str(folder), f"{_MOST_TESTS} examples")
+    return entries
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Order names by the numbers in them: 2 before 10."""
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < 20 else (0, part)
+        for part in re.split(r"(\d+)", name)
+    ]
+
+
+def _text_of(source: str | Path) -> tuple[str, Path | None]:
+    """Return the task's text and the folder that it lies in, if it is a file."""
+    if source == _STDIN:
+        content = b"" if sys.stdin is None else sys.stdin.buffer.read(_LARGEST_TASK + 1)
+        return _decoded(_fitting(content, _LARGEST_TASK, "the task"), "standard input"), None
+    if isinstance(source, Path) or _is_path(source):
+        path = Path(source)
+        return _decoded(_bytes(path, _LARGEST_TASK), str(path)), path.parent
+    return source, None
+
+
+def _is_path(source: str) -> bool:
+    """Whether a word names a file rather than being the task."""
+    if _status(Path(source)) is not None:
+        return bool(source.strip())
+    if not source or re.search(r"\s", source):
+        return False
+    return "/" in source or os.sep in source or source.lower().endswith(_SUFFIXES)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (OSError, ValueError):  # it is not there, or no file can be called so
+        return None
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    """Read an ordinary file: nothing that could make us wait, or never ends."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise _unreadable(str(path), "it is a folder or a device")
+        with path.open("rb") as file:
+            return _fitting(file.read(most + 1), most, str(path))
+    except (OSError, ValueError) as error:
+        raise _unreadable(str(path), getattr(error, "strerror", None) or str(error)) from error
+
+
+def _fitting(content: bytes, most: int, where: str) -> bytes:
+    if len(content) > most:
+        raise _too_large(where, f"{most:,} bytes")
+    return content
+
+
+def _decoded(content: bytes, where: str) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_text(where, f"byte {error.start} is not UTF-8") from error
+    if "\0" in text:
+        raise _not_text(where, "it holds a NUL character")
+    return text
+
+
+def _folder(base: Path, name: str) -> dict[str, str]:
+    """Read the texts of a folder inside `base`, by their names in it."""
+    folder = base / name
+    if not is_file_name(name.removesuffix("/")):
+        raise _unreadable(name, f"it is no folder inside {base}")
+    if not folder.is_dir():
+        raise _unreadable(str(folder), "there is no such folder")
+    texts: dict[str, str] = {}
+    for path in _walk(folder):
+        inside = path.relative_to(folder).as_posix()
+        if not is_file_name(inside):
+            raise _unreadable(ascii(inside), "it has too odd a name")
+        if len(texts) == _MOST_FILES:
+            raise _too_large(str(folder), f"{_MOST_FILES} files")
+        texts[inside] = _file(path, base)
+    return texts
+
+
+def _walk(folder: Path) -> Iterable[Path]:
+    """Give the files of a folder; a link to another folder counts as one, and is refused."""
+
+    def refuse(error: OSError) -> None:
+        raise _unreadable(str(error.filename), error.strerror or "")
+
+    for where, folders, files in os.walk(folder, onerror=refuse):
+        folders.sort()
+        linked = [name for name in folders if (Path(where) / name).is_symlink()]
+        yield from (Path(where) / name for name in sorted([*files, *linked]))
+
+
+def _file(path: Path, base: Path) -> str:
+    """Read a text that lies inside `base`, links followed."""
+    if not path.resolve().is_relative_to(base.resolve()):
+        raise _unreadable(str(path), f"it leads out of {base}")
+    content = _bytes(path, _LARGEST_FILE)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise _not_text(str(path), f"byte {error.start} is not UTF-8") from error
+
+
+def _unreadable(where: str, why: str) -> TaskInvalid:
+    return TaskInvalid(
+        "task.unreadable",
+        f"{where} cannot be read: {why}",
+        "name a file that is there, - for standard input, or give the task in words;"
+        " what a task file names lies in its own folder",
+    )
+
+
+def _too_large(where: str, most: str) -> TaskInvalid:
+    return TaskInvalid(
+        "task.too-large",
+        f"{where} has more than {most}, which is the most that is read",
+        "shorten the statement, or give fewer or smaller examples",
+    )
+
+
+def _not_text(where: str, why: str) -> TaskInvalid:
+    return TaskInvalid(
+        "task.encoding", f"{where} is not text: {why}", "save it as plain text in UTF-8"
+    )
+
+
+def _misplaced(path: Path, why: str) -> TaskInvalid:
+    return TaskInvalid(
+        "task.example",
+        f"there are no examples to be had from {path}: {why}",
+        "give test code in a .py file; tables of examples in .json, .jsonl or .toml;"
+        " or a folder with NAME.in and NAME.out, or with NAME/inputs and NAME/expected",
+    )

@@ -1,0 +1,86 @@
+"""Verifying a run where it is kept, and taking it elsewhere, unchanged or not at all."""
+
+from collections.abc import Iterator
+from enum import Enum
+from itertools import islice
+
+from auditcoder.domain.chain import EMPTY, EntryReader, Head
+from auditcoder.domain.errors import NotFound, RecordUnreadable, StoreConflict
+from auditcoder.domain.values import Digest, RunId, digest
+from auditcoder.domain.verification import Report, verify
+from auditcoder.lifecycle.ports import TraceReader, TraceStore
+
+
+class ImportResult(Enum):
+    """What came of it."""
+
+    COPIED = "copied"
+    EXTENDED = "extended"
+    """The target had an earlier part of this very run."""
+    ALREADY_THERE = "already there"
+
+
+def verify_run(source: TraceReader, run: RunId, expected: Digest | None = None) -> Report:
+    """Verify a run where it is kept."""
+    head = source.head(run)
+    if head == EMPTY:
+        raise NotFound("run.unknown", f"there is no run {run} here")
+    bodies = _up_to(source, run, head)
+    return verify(bodies, source.blob, named=run, claimed=head, expected=expected)
+
+
+def _up_to(source: TraceReader, run: RunId, head: Head) -> Iterator[bytes]:
+    """Yield the entries up to `head`, and what stands behind it unless the run has grown since."""
+    yield from islice(source.read(run), head.entries)
+    behind = list(islice(source.read(run, head.entries), 1))
+    # Entries and head move together, so a live run that shows more has moved its head by now.
+    if behind and source.head(run) == head:
+        yield from behind
+
+
+def verified_head(source: TraceReader, run: RunId) -> Head:
+    """Return where the run's chain ends, as found by verifying it; refuse one that does not."""
+    report = verify_run(source, run)
+    if not report.holds:
+        first = report.findings[0]
+        raise RecordUnreadable(
+            "record.unverified",
+            f"run {run} does not verify: {first.code}: {first.message}",
+            "`auditcoder verify` lists everything that does not hold",
+        )
+    return Head(entries=report.entries, digest=report.head)
+
+
+def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> ImportResult:
+    """Copy a run that verifies; one that does not is refused, and nothing is written."""
+    new = verified_head(source, run)
+    have = target.head(run)
+    if have == new:
+        return ImportResult.ALREADY_THERE
+    if have != _head_at(source, run, have.entries):
+        raise StoreConflict(
+            "store.conflict",
+            f"another run {run} is here already, with another history",
+            "keep them in different stores",
+        )
+    missing = islice(source.read(run, have.entries), new.entries - have.entries)
+    target.append(run, have, missing, new, _blobs(source, run, have.entries, new.entries))
+    return ImportResult.EXTENDED if have.entries else ImportResult.COPIED
+
+
+def _head_at(source: TraceReader, run: RunId, entries: int) -> Head:
+    head = EMPTY
+    for number, body in enumerate(source.read(run)):
+        if number == entries:
+            break
+        head = Head(entries=number + 1, digest=digest(body))
+    return head
+
+
+def _blobs(source: TraceReader, run: RunId, start: int, end: int) -> Iterator[tuple[Digest, bytes]]:
+    reader = EntryReader()
+    for number, body in enumerate(islice(source.read(run), end)):
+        event = reader.read(body).event
+        if number >= start:
+            for name in event.blobs():
+                yield name, source.blob(name)

@@ -1,0 +1,122 @@
+"""Imports: those that a piece of code uses and forgot, and those that do not say what they bind."""
+
+import ast
+from importlib import import_module
+
+from auditcoder.domain.python_names import (
+    BUILTINS,
+    PARSE_ERRORS,
+    Function,
+    imported_by,
+    on_a_fresh_stack,
+    parse,
+)
+
+_MODULES = frozenset(
+    [
+        "bisect",
+        "collections",
+        "copy",
+        "csv",
+        "datetime",
+        "decimal",
+        "fractions",
+        "functools",
+        "hashlib",
+        "heapq",
+        "io",
+        "itertools",
+        "json",
+        "math",
+        "operator",
+        "os",
+        "random",
+        "re",
+        "statistics",
+        "string",
+        "sys",
+        "time",
+    ]
+)
+_FROM = {
+    name: module
+    for module, names in {
+        "bisect": "bisect_left bisect_right insort",
+        "collections": "Counter OrderedDict defaultdict deque namedtuple",
+        "dataclasses": "dataclass field",
+        "decimal": "Decimal",
+        "fractions": "Fraction",
+        "functools": "cache cmp_to_key lru_cache partial reduce",
+        "heapq": "heapify heappop heappush",
+        "itertools": "accumulate chain combinations groupby pairwise permutations product"
+        " zip_longest",
+        "math": "ceil comb factorial floor gcd isqrt lcm sqrt",
+        "pathlib": "Path",
+        "typing": "Any Callable Dict Iterable Iterator List Optional Sequence Set Tuple Union",
+    }.items()
+    for name in names.split()
+}
+
+
+def completing(source: str, bound: set[str]) -> list[str]:
+    """Return the imports of the standard library that a piece of code uses and forgot."""
+    try:
+        module = on_a_fresh_stack(lambda: parse(source))
+    except PARSE_ERRORS:
+        return []
+    stored = {
+        n.id
+        for n in ast.walk(module)
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    } | {a.arg for a in ast.walk(module) if isinstance(a, ast.arg)}
+    defined = {n.name for n in ast.walk(module) if isinstance(n, Function | ast.ClassDef)}
+    known = stored | defined | imported_by(module) | bound | BUILTINS
+    wanted = []
+    for node in ast.walk(module):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name)) if name in _MODULES - known:
+                wanted.append(f"import {name}")
+            case ast.Name(id=name) if name in _FROM and name not in known:
+                wanted.append(f"from {_FROM[name]} import {name}")
+            case _:
+                pass
+    return sorted(set(wanted))
+
+
+def without_stars(source: str) -> tuple[str, str]:
+    """Write out what `from math import *` binds, as far as it is used; say what was changed.
+
+    Nobody could tell the owner of a name that a star binds. Only modules of the standard library
+    are looked into; another star stays, and the law refuses it.
+    """
+    try:
+        module = on_a_fresh_stack(lambda: parse(source))
+    except PARSE_ERRORS:
+        return source, ""
+    used = {n.id for n in ast.walk(module) if isinstance(n, ast.Name)}
+    lines, changed = source.encode().split(b"\n"), []
+    for node in reversed(module.body):
+        match node:
+            case ast.ImportFrom(module=str(name), names=[ast.alias(name="*")], level=0) if (
+                name in _MODULES | set(_FROM.values())
+            ):
+                public = _public(name) & used
+                instead = f"from {name} import {', '.join(sorted(public))}" if public else "pass"
+                _put(lines, node, instead)
+                changed.append(f"`from {name} import *` is written out")
+            case _:
+                pass
+    return b"\n".join(lines).decode(), "; ".join(reversed(changed))
+
+
+def _public(name: str) -> set[str]:
+    module = import_module(name)
+    return set(getattr(module, "__all__", [n for n in dir(module) if not n.startswith("_")]))
+
+
+def _put(lines: list[bytes], node: ast.stmt, text: str) -> None:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    first, last = node.lineno - 1, node.end_lineno - 1
+    before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
+    lines[first : last + 1] = [before + text.encode() + after]

@@ -1,0 +1,108 @@
+"""Parses the front matter of a task, which stands before its statement."""
+
+import re
+import tomllib
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+
+from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.values import Value
+
+LONGEST = 200_000
+"""Maximum number of characters of a task."""
+
+
+class FrontMatter(Value):
+    """The settings of a task between two lines of `+++`."""
+
+    title: str = ""
+    form: str | None = None
+    entry: str | None = None
+    signature: str | None = None
+    class_name: str | None = msgspec.field(name="class", default=None)
+    skeleton: str | None = None
+    seconds: float | None = None
+    memory_mb: int | None = None
+    source: str = ""
+    inputs: str | tuple[str, ...] | None = None
+    """A folder beside the task's file, or the names of the files that will be given."""
+    expected: str | None = None
+    """A folder beside the task's file, with the artefacts that those inputs must leave."""
+    artefacts: tuple[str, ...] = ()
+    examples: tuple[dict[str, Any], ...] = ()
+
+
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
+    """Return the front matter and the statement of a text; raise TaskInvalid if it is not text."""
+    if len(text) > LONGEST:
+        raise TaskInvalid(
+            "task.too-large",
+            f"the task has {len(text):,} characters; the maximum is {LONGEST:,}",
+            "shorten the statement, and give large examples with --tests",
+        )
+    _check_characters(text)
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
+    lines = text.split("\n")
+    matter = FrontMatter()
+    if lines[0].rstrip() == "+++":
+        end = next((n for n, line in enumerate(lines) if n and line.rstrip() == "+++"), None)
+        if end is None:
+            raise bad_front_matter("it begins with a line +++, but has no second one at its end")
+        matter = _front_matter("\n".join(lines[1:end]))
+        text = "\n".join(lines[end + 1 :]).strip()
+    elif lines[0].rstrip() == "---" and _looks_like_yaml(lines):
+        raise bad_front_matter("it is YAML between lines ---")
+    if not text:
+        raise TaskInvalid(
+            "task.empty",
+            "the task has no statement",
+            "describe what the program should do, after the front matter if there is one",
+        )
+    return matter, text
+
+
+def _check_characters(text: str) -> None:
+    found = "a NUL character" if "\0" in text else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        found = f"an unpaired surrogate at position {error.start}"
+    if found:
+        raise TaskInvalid(
+            "task.encoding",
+            f"the task holds {found}, so it is not text",
+            "save it as plain text in UTF-8",
+        )
+
+
+def _looks_like_yaml(lines: list[str]) -> bool:
+    """Return whether two lines `---` enclose keys; they may also be horizontal rules."""
+    ends = [n for n, line in enumerate(lines) if line.rstrip() == "---"]
+    block = [line for line in lines[1 : ends[1]] if line.strip()] if len(ends) > 1 else []
+    return bool(block) and re.match(r"[A-Za-z_][\w-]*+:(?:\s|$)", block[0]) is not None
+
+
+def _front_matter(source: str) -> FrontMatter:
+    try:
+        return msgspec.convert(tomllib.loads(source), FrontMatter)
+    except (ValueError, RecursionError) as error:
+        raise bad_front_matter(str(error)) from error
+
+
+def bad_front_matter(why: str) -> TaskInvalid:
+    """Return an error that says why front matter is invalid and which keys it may set."""
+    known = ", ".join(FrontMatter.__struct_encode_fields__)
+    return TaskInvalid(
+        "task.front-matter",
+        f"the task's front matter is invalid: {why}",
+        f"write it as TOML between two lines +++ at the very start; it may set {known}",
+    )
+
+
+def is_file_name(name: str) -> bool:
+    """Return whether `name` is a normalised path inside its folder."""
+    path = PurePosixPath(name)
+    plain = name.isprintable() and "\\" not in name and str(path) == name and len(name) <= 255
+    return plain and name != "." and not path.is_absolute() and ".." not in path.parts

@@ -1,0 +1,136 @@
+"""Signs: what an observation says for and against each function, in words that can be weighed."""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+
+class FeatureKind(Enum):
+    """What kind of thing was noticed; the value is how a reviewer reads it."""
+
+    RAISED = "the exception arose in it"
+    PASSED_ON = "the exception went through it"
+    LACKED = "it is the name that was not there"
+    MISCALLED = "it was called in a way that it cannot be"
+    ANSWERED = "the failing step called it last"
+    CALLED = "the failing step called it, and others after it"
+    UNDER = "it ran below what the failing step called last"
+    CAME_THROUGH = "its value came out unchanged of what the failing step called"
+    HANDED_ON = "it handed on unchanged what another made"
+    MADE = "it made a value that the failing step saw"
+    MADE_UNDER = "it ran below what made a value that the failing step saw"
+    MADE_TOO = "it made a value that the failing step saw beside calling others"
+    RECENT = "it was called last before a failing step that called nothing"
+    BEFORE = "it was called last before the failing step"
+    WROTE = "it wrote last what the failing step read"
+    WROTE_ALONE = "it wrote last what the failing step read, and nothing else leads anywhere"
+    WROTE_FILE = "it wrote last the file that the failing step read"
+    HAD_IT_WRITTEN = "it called what wrote last what the failing step read"
+    WAS_FINE = "what it answers was right before, in the same case"
+    SINCE_FINE = "it changed something between a right answer and a wrong one"
+    LEFT_ALONE = "it was called last, and left alone what the failing step reads"
+    RETURNED_NOTHING = "it returned None in the failing step"
+    FINE = "steps that it took part in are fine"
+    FINE_UNDER = "steps that it ran below are fine"
+    FINE_WROTE = "steps that read what it wrote are fine"
+    BROKE_PROMISE = "in the failing case it returned what it promises not to"
+    BROKE_INVARIANT = "in the failing case it left its object as it must never be"
+    WRONG_TYPE = "in the failing case it returned another type than it promises"
+    HANDED_BADLY = "in the failing case it handed over what the next one does not take"
+    PASSED_WRONG_TYPE = "in the failing case it passed another type than what it calls takes"
+    GIVEN_BADLY = "in the failing case it was given what it does not take"
+    TOOK_TIME = "in the failing case most of the time went into it"
+    TOOK_MEMORY = "in the failing case most of the memory that ran out went into it"
+    RAN_AND_FAILED = "it ran in failing cases rather than in passing ones"
+    REJECTED = "a check of its own rejects it"
+    REJECTED_TOO = "a check of its own rejects it, and one of what it relies on rejects that"
+    REJECTED_ABOVE = "a check rejects what relies on it, and none rejects it"
+    REJECTED_BY_OPINION = "a model that looked at it rejects it"
+    GREW = "its cost grows faster than it may"
+    ACCEPTED = "its own checks accept it"
+    ACCEPTED_BY_OPINION = "a model that looked at it finds nothing wrong"
+    ROOT = "it puts the others together"
+    ABSENT = "it is not there"
+    EMPTY = "its body does nothing"
+    CONSTRUCTOR = "it only sets the object up"
+    UNCALLED = "it was never called"
+    HEALS = "with another implementation of it, everything passes"
+    HEALS_OFTEN = "with most other implementations of it, everything passes"
+    MENDS = "with another implementation of it, the first failing step passes"
+    MENDS_OFTEN = "with most other implementations of it, the first failing step passes"
+    MENDS_SOME = "with another implementation of it, some failing step passes"
+    MENDS_MANY = "with other implementations of it, most failing steps pass"
+    HARMS = "with other implementations of it, more fails"
+    NO_MATTER = "other implementations of it change nothing"
+    OTHER_HEALS = "everything passes with another implementation of something else, not of it"
+    OTHER_MENDS = "the first failing step passes with another implementation of something else"
+    OTHERS_IN_VAIN = "no other implementation of anything else helps"
+    TRIED = "another implementation of it does not help"
+    UNTRIED = "there was no other implementation of it to try"
+
+    @property
+    def points(self) -> bool:
+        """Whether it says something against a function."""
+        return self not in _BESIDE
+
+
+_BESIDE = frozenset(
+    {
+        *(
+            FeatureKind.FINE,
+            FeatureKind.FINE_UNDER,
+            FeatureKind.FINE_WROTE,
+            FeatureKind.WAS_FINE,
+            FeatureKind.HANDED_ON,
+        ),
+        *(
+            FeatureKind.ACCEPTED,
+            FeatureKind.ACCEPTED_BY_OPINION,
+            FeatureKind.GIVEN_BADLY,
+            FeatureKind.ROOT,
+        ),
+        *(
+            FeatureKind.CONSTRUCTOR,
+            FeatureKind.UNCALLED,
+            FeatureKind.HARMS,
+            FeatureKind.NO_MATTER,
+            FeatureKind.OTHER_HEALS,
+        ),
+        *(FeatureKind.OTHER_MENDS, FeatureKind.TRIED, FeatureKind.UNTRIED),
+    }
+)
+"""What speaks for a function, or says only what it is."""
+
+
+def kind_of(name: str) -> FeatureKind:
+    """Return the kind that a sign's name stands for, about the first failure or about any."""
+    return FeatureKind[name.removesuffix("_FIRST")]
+
+
+class SpectrumCounts(NamedTuple):
+    """How often a function ran in failing and in passing checks, and how many there are."""
+
+    failed: int
+    passed: int
+    all_failed: int
+    all_passed: int
+
+
+class Feature(NamedTuple):
+    """One thing that was noticed about one function."""
+
+    node: str
+    kind: FeatureKind
+    first: bool = False
+    """Whether it is about the first step that failed."""
+    strength: float = 1.0
+
+
+def gathered(signs: Iterable[Feature]) -> dict[str, dict[str, float]]:
+    """Return for each function how strong each of its signs is: together, and never above one."""
+    found: dict[str, dict[str, float]] = {}
+    for sign in signs:
+        own = found.setdefault(sign.node, {})
+        for name in [sign.kind.name] + [f"{sign.kind.name}_FIRST"] * sign.first:
+            own[name] = min(1.0, own.get(name, 0.0) + sign.strength)
+    return found

@@ -1,0 +1,287 @@
+"""Trials: the checks of a program as code that uses it, to be driven step by step.
+
+Expected answers stand in the driver. They are those of examples that came with the task or with
+its plan, which the program's author could read as well, and no verdict comes from here.
+"""
+
+import ast
+from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
+from functools import cache
+from itertools import count
+from pathlib import PurePosixPath
+from typing import NamedTuple, TypeGuard
+
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.python_names import parsed
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    Example,
+    FilesExample,
+    Form,
+    FunctionForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle.locating.trace_run import Promised, TracePlan
+from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.validation import result_comparison
+from auditcoder.lifecycle.validation.program_checks import bounds
+
+_GROUP = "Examples"
+_COMPARING = "__comparing__"
+_INVARIANT = "invariant:"
+_FUNCTIONS = "Functions"
+
+
+def trial_of(
+    task: Task, examples: Iterable[Example], graph: TaskGraph, passed: Collection[int] = ()
+) -> TracePlan | None:
+    """Return one trial of all examples; None where there is nothing to drive.
+
+    `passed` are the places of those that the program is known to pass.
+    """
+    bodies: list[str] = []
+    groups: list[str] = []
+    tests: dict[str, bool] = {}
+    grouped: dict[str, bool] = {}
+    taken = {_GROUP}
+    for place, example in enumerate(examples):
+        suite = suite_of(example.code, taken) if isinstance(example, CodeExample) else None
+        if suite:
+            groups.append(suite.code)
+            tests |= dict.fromkeys(suite.tests, place in passed)
+            taken |= {test.partition(".")[0] for test in suite.tests}
+        else:
+            bodies.append(_body(task, example))
+            grouped[f"{_GROUP}.test_{len(bodies)}"] = place in passed
+    if bodies:
+        groups.append(_grouped(bodies))
+        tests |= grouped
+    if not tests:
+        return None
+    allowed = bounds(task)
+    return TracePlan(
+        driver="\n\n".join([_comparing(), *groups]),
+        tests=tuple(tests),
+        passing=frozenset(test for test, fine in tests.items() if fine),
+        seconds=allowed.seconds,
+        memory_bytes=allowed.memory_bytes,
+        promises=promised(graph, task.form),
+        invariants=invariants(task.form),
+    )
+
+
+def own_examples(contract: Contract) -> TracePlan | None:
+    """Return one trial of the examples that a function's contract gives; None if it gives none."""
+    bodies = [_called(contract.name, e) for e in contract.examples if isinstance(e, CallExample)]
+    if not bodies:
+        return None
+    tests = tuple(f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1))
+    return TracePlan(driver="\n\n".join([_comparing(), _grouped(bodies)]), tests=tests)
+
+
+def promised(graph: TaskGraph, form: Form) -> dict[str, Promised]:
+    """Return what the functions of a graph promise, as far as it can be run."""
+    prefix = f"{form.name}." if isinstance(form, ClassForm) else ""
+    contracts = (node.contract for node in graph.nodes)
+    return {f"{prefix}{c.name}": p for c in contracts if c and (p := _promised(c)) != Promised()}
+
+
+def invariants(form: Form) -> tuple[str, ...]:
+    """Return what a class says must always hold: `invariant:` in its docstring."""
+    if not isinstance(form, ClassForm):
+        return ()
+    tree = parsed(form.skeleton)
+    for statement in tree.body if tree else ():
+        if isinstance(statement, ast.ClassDef) and statement.name == form.name:
+            lines = (line.strip() for line in (ast.get_docstring(statement) or "").splitlines())
+            return tuple(
+                line.removeprefix(_INVARIANT).strip()
+                for line in lines
+                if line.startswith(_INVARIANT)
+            )
+    return ()
+
+
+def _promised(contract: Contract) -> Promised:
+    # One for each clause, lest they be numbered otherwise: an empty text says nothing.
+    return Promised(
+        requires=tuple(clause.expression for clause in contract.requires),
+        ensures=tuple(clause.expression for clause in contract.ensures),
+    )
+
+
+def _body(task: Task, example: Example) -> str:
+    """Write one example as statements."""
+    match example:
+        case CallExample():
+            entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
+            return _called(entry, example)
+        case StdioExample(input=given, output=expected):
+            text = given.removesuffix("\n")
+            return f"result = solve({text!r})\n{_same('output', f'{expected!r}, str(result)')}"
+        case FilesExample(inputs=inputs, artefacts=artefacts):
+            return "\n".join(
+                [
+                    *(_put(name, text) for name, text in inputs.items()),
+                    "solve()",
+                    *(
+                        _same("output", f"{text!r}, open({name!r}).read()")
+                        for name, text in artefacts.items()
+                    ),
+                ]
+            )
+        case CodeExample(code=code):
+            return code
+
+
+def _put(name: str, text: str) -> str:
+    """Write that a file is put where the program looks for it, with its folder."""
+    folder = str(PurePosixPath(name).parent)
+    made = f"__import__('os').makedirs({folder!r}, exist_ok=True)\n" if folder != "." else ""
+    return f"{made}open({name!r}, 'w').write({text!r})"
+
+
+def _called(function: str, example: CallExample) -> str:
+    return (
+        f"result = {function}({example.arguments})\n"
+        f"assert {_COMPARING}.same_value({example.result}, result)"
+    )
+
+
+def _same(what: str, given: str) -> str:
+    return f"assert {_COMPARING}.same_{what}({given})"
+
+
+def _grouped(bodies: list[str]) -> str:
+    """Write bodies as the tests of one group: each has its own time, and its own names."""
+    tests: list[ast.stmt] = []
+    stars: list[ast.stmt] = []
+    for number, body in enumerate(bodies, start=1):
+        tree = parsed(body)
+        test = parsed(f"def test_{number}(self):\n    pass")
+        assert test is not None
+        function = test.body[0]
+        assert isinstance(function, ast.FunctionDef)
+        own = [statement for statement in (tree.body if tree else ()) if not _star(statement)]
+        function.body = own or function.body
+        stars += [statement for statement in (tree.body if tree else ()) if _star(statement)]
+        tests.append(function)
+    group = parsed(f"import unittest\nclass {_GROUP}(unittest.TestCase):\n    pass")
+    assert group is not None
+    statement = group.body[1]
+    assert isinstance(statement, ast.ClassDef)
+    statement.body = tests
+    group.body[:0] = stars
+    return ast.unparse(ast.fix_missing_locations(group))
+
+
+def _star(statement: ast.stmt) -> bool:
+    """Whether a statement can stand in a module only."""
+    return isinstance(statement, ast.ImportFrom) and any(a.name == "*" for a in statement.names)
+
+
+@cache
+def _comparing() -> str:
+    """How answers are compared: by the very code that decides, under a name that nobody has."""
+    code = joined_source(result_comparison.__name__)
+    module = '__import__("types").ModuleType("comparing")'
+    return f"{_COMPARING} = {module}\nexec({code!r}, {_COMPARING}.__dict__)"
+
+
+class ExtractedTests(NamedTuple):
+    """Test code in which every test is a method of a class."""
+
+    code: str
+    tests: tuple[str, ...]
+    """As `Class.method`."""
+
+
+def suite_of(code: str, taken: Collection[str] = ()) -> ExtractedTests | None:
+    """Return the tests of a piece of code as whoever judges finds them; None if it has none.
+
+    Functions become methods of a class of their own, and a class whose name is `taken` gets
+    another: all that is driven stands in one module.
+    """
+    tree = parsed(code)
+    if tree is None:
+        return None
+    groups = [part for part in tree.body if isinstance(part, ast.ClassDef) and _holds_tests(part)]
+    functions = [part for part in tree.body if _is_test(part) and not _needs_something(part)]
+    renamed = {g.name: _free(g.name, taken) for g in groups if g.name in taken}
+    if renamed:
+        tree = _Renaming(renamed).visit(tree)
+    if functions:
+        there = {*taken, *(group.name for group in groups)}
+        groups.append(_as_methods(functions, _free(_FUNCTIONS, there)))
+        tree.body += [_statement("import unittest"), groups[-1]]
+    tests = [
+        f"{group.name}.{part.name}"
+        for group in groups
+        for part in group.body
+        if isinstance(part, ast.FunctionDef) and part.name.startswith("test")
+    ]
+    changed = renamed or functions
+    text = ast.unparse(ast.fix_missing_locations(tree)) if changed else code
+    return ExtractedTests(text, tuple(tests)) if tests else None
+
+
+def _holds_tests(group: ast.ClassDef) -> bool:
+    """Whether a class is one of tests: it says what kind it is, or is called so."""
+    return bool(group.bases) or group.name.startswith("Test")
+
+
+def _is_test(part: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    if not isinstance(part, ast.FunctionDef):
+        return False
+    return part.name.startswith("test") and not part.decorator_list
+
+
+def _needs_something(function: ast.FunctionDef) -> bool:
+    """Whether a function cannot be called with nothing."""
+    args = function.args
+    first = len(args.posonlyargs) + len(args.args) > len(args.defaults)
+    return first or any(default is None for default in args.kw_defaults)
+
+
+def _as_methods(functions: Iterable[ast.FunctionDef], name: str) -> ast.ClassDef:
+    """Write functions once more, as the tests of one class."""
+    group = _statement(f"class {name}(unittest.TestCase):\n    pass")
+    assert isinstance(group, ast.ClassDef)
+    for function in functions:
+        method = deepcopy(function)
+        before = method.args.posonlyargs or method.args.args
+        before.insert(0, ast.arg(arg="self"))
+        group.body.append(method)
+    return group
+
+
+def _statement(text: str) -> ast.stmt:
+    tree = parsed(text)
+    assert tree is not None
+    return tree.body[0]
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    free = (f"{name}{number}" for number in count(2))
+    return name if name not in taken else next(n for n in free if n not in taken)
+
+
+class _Renaming(ast.NodeTransformer):
+    """Calls classes otherwise, where they are made and where they are used."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        node.name = self._names.get(node.name, node.name)
+        self.generic_visit(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._names.get(node.id, node.id)
+        return node

@@ -1,0 +1,359 @@
+"""The roles of the staged planner: the answer of each, and how the answers become the brief.
+
+A class's docstring is part of the schema that a model is shown.
+"""
+
+import ast
+from enum import Enum
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from auditcoder.domain.brief import (
+    AlgorithmCandidate,
+    AlgorithmChoice,
+    Approach,
+    Brief,
+    DataRange,
+    Parsed,
+    Trap,
+)
+from auditcoder.domain.contract import RESULT, Clause, CostBudget, Param
+from auditcoder.domain.python_names import LITERAL_ERRORS, expression
+from auditcoder.domain.request import Reply
+from auditcoder.domain.task import (
+    CallExample,
+    Example,
+    Form,
+    FunctionForm,
+    Limits,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle.planning.contract_parser import read_clause, read_cost
+from auditcoder.lifecycle.planning.plan import brief_for
+from auditcoder.lifecycle.response_formats import FormatMismatch, JsonValue
+from auditcoder.prompts import answer_schema
+
+FEWEST_CASES = 3
+_MOST_CASES = 10
+_MOST_SECONDS = 3600
+_MOST_MEGABYTES = 1_000_000
+
+
+class Role(Enum):
+    """The roles in the order in which they are asked; the value names the prompt."""
+
+    PARSER = "parser"
+    THINKER = "thinker"
+    CONSTRAINT_ANALYZER = "constraint_analyzer"
+    ALGORITHM_SELECTOR = "algorithm_selector"
+    TASK_DECOMPOSER = "task_decomposer"
+    INTERFACE_DESIGNER = "interface_designer"
+    TEST_CASE_ANALYZER = "test_case_analyzer"
+    PLAN_REVIEWER = "plan_reviewer"
+
+
+Retry: TypeAlias = Literal[
+    "", "constraint_analyzer", "algorithm_selector", "task_decomposer", "interface_designer"
+]
+"""The roles that the reviewer may send a plan back to; empty for none."""
+
+
+class RoleReply(Value, forbid_unknown_fields=False):
+    """What a role answers. A field too many does no harm."""
+
+
+class PlannedCase(RoleReply):
+    """One test: plain text, no code that would make it."""
+
+    input: str = ""
+    expected_output: str = ""
+    description: str = ""
+
+
+class Parsing(RoleReply):
+    """The problem as stated; null for what it does not say."""
+
+    title: str = ""
+    description: str = ""
+    input_format: str = ""
+    output_format: str = ""
+    time_limit_seconds: float | None = None
+    memory_limit_mb: float | None = None
+    data_ranges: tuple[DataRange, ...] = ()
+    sample_cases: tuple[PlannedCase, ...] = ()
+
+
+class Thinking(RoleReply):
+    """What is behind the problem, before anything is decided."""
+
+    nature: str = ""
+    traps: tuple[Trap, ...] = ()
+    insights: tuple[str, ...] = ()
+    considered: tuple[AlgorithmCandidate, ...] = ()
+    questions: tuple[str, ...] = ()
+    summary: str = ""
+
+
+class Constraints(RoleReply):
+    """What the limits allow."""
+
+    time: str = ""
+    space: str = ""
+    features: tuple[str, ...] = ()
+    reasoning: str = ""
+
+
+class Selection(RoleReply):
+    """The algorithms, and why."""
+
+    category: str = ""
+    observations: tuple[str, ...] = ()
+    choices: tuple[AlgorithmChoice, ...] = ()
+    reasoning: tuple[str, ...] = ()
+
+
+class PartInput(RoleReply):
+    """A value that a part needs; source is null or "label.output"."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+    source: str | None = None
+
+
+class Output(RoleReply):
+    """A value that a part makes."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+class PlannedPart(RoleReply):
+    """One responsibility."""
+
+    label: str
+    goal: str
+    kind: str = ""
+    parent: str | None = None
+    dependencies: tuple[str, ...] = ()
+    inputs: tuple[PartInput, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    hints: tuple[str, ...] = ()
+    cost: str = ""
+    context: str = ""
+
+
+class Decomposition(RoleReply):
+    """The parts, and why there are so many."""
+
+    strategy: str = ""
+    why: str = ""
+    parts: tuple[PlannedPart, ...] = ()
+
+
+class Interface(RoleReply):
+    """One part's function."""
+
+    label: str
+    name: str
+    params: tuple[Param, ...] = ()
+    returns: str = ""
+    returns_description: str = ""
+    requires: tuple[str, ...] = ()
+    ensures: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+class Interfaces(RoleReply):
+    """One interface for each part."""
+
+    interfaces: tuple[Interface, ...] = ()
+
+
+class PlannedCases(RoleReply):
+    """Cases of the whole program, and what always holds."""
+
+    samples: tuple[PlannedCase, ...] = ()
+    edge_cases: tuple[PlannedCase, ...] = ()
+    invariants: tuple[str, ...] = ()
+
+
+class PlanOpinion(RoleReply):
+    """The verdict on a plan."""
+
+    status: Literal["pass", "fail"] = "pass"
+    issues: tuple[str, ...] = ()
+    retry_target: Retry = ""
+    reason: str = ""
+
+
+class PlanningNotes(NamedTuple):
+    """The latest answer of each role, under the name of the role; empty if there is none yet."""
+
+    parser: Parsing = Parsing()
+    thinker: Thinking = Thinking()
+    constraint_analyzer: Constraints = Constraints()
+    algorithm_selector: Selection = Selection()
+    task_decomposer: Decomposition | None = None
+    interface_designer: Interfaces | None = None
+    test_case_analyzer: PlannedCases = PlannedCases()
+
+    @property
+    def cost(self) -> CostBudget:
+        """The whole program's cost targets."""
+        said = self.constraint_analyzer
+        return CostBudget(time=read_cost((said.time,)).time, space=read_cost((said.space,)).time)
+
+
+class EnoughCases:
+    """The response format of the test-case analyzer, which refuses too few edge cases once."""
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+        self._inner = JsonValue(PlannedCases, answer_schema(Role.TEST_CASE_ANALYZER.value))
+        self.schema = self._inner.schema
+        self.found: PlannedCases | None = None
+        """The latest answer that was valid JSON; None if there was none."""
+
+    def instruction(self) -> str:
+        """Return the instruction that shows the schema."""
+        return self._inner.instruction()
+
+    def read(self, reply: Reply) -> PlannedCases:
+        """Return the cases; raise FormatMismatch the first time if they are too few."""
+        tests, before = self._inner.read(reply), self.found
+        usable = len(examples_of(self._form, tests.edge_cases))
+        self.found = tests
+        if has_data(self._form) and before is None and usable < FEWEST_CASES:
+            raise FormatMismatch(
+                f"{usable} of its {len(tests.edge_cases)} edge cases can be used;"
+                f" give at least {FEWEST_CASES}, each with an input and an expected output"
+            )
+        return tests
+
+
+def has_data(form: Form) -> bool:
+    """Return whether a test of such a task is a textual input and output."""
+    return isinstance(form, ProgramForm | FunctionForm)
+
+
+def examples_of(form: Form, cases: tuple[PlannedCase, ...]) -> tuple[tuple[Example, str], ...]:
+    """Return the usable cases as examples of the task's form, each with its description.
+
+    Only the first case of an input is kept.
+    """
+    found: dict[str, tuple[Example, str]] = {}
+    for case in cases:
+        match form:
+            case ProgramForm() if case.expected_output.strip():
+                example = StdioExample(
+                    input=_with_line_ending(case.input),
+                    output=_with_line_ending(case.expected_output),
+                )
+                found.setdefault(example.input, (example, case.description))
+            case FunctionForm(entry=entry) if call := _call(entry, case):
+                found.setdefault(call.arguments, (call, case.description))
+            case _:
+                pass  # not usable as an example
+    return tuple(found.values())[:_MOST_CASES]
+
+
+def _with_line_ending(text: str) -> str:
+    return text.rstrip("\n") + "\n" if text.strip() else ""
+
+
+def _call(entry: str, case: PlannedCase) -> CallExample | None:
+    """Parse a call of `entry`, or only its arguments; None unless all values are literals."""
+    text = case.input.strip()
+    try:
+        call = expression(text if text.startswith(f"{entry}(") else f"{entry}({text})")
+        result = expression(case.expected_output)
+        match call:
+            case ast.Call(func=ast.Name(), args=args, keywords=named) if all(k.arg for k in named):
+                for value in (*args, *(keyword.value for keyword in named), result):
+                    ast.literal_eval(value)
+                if _has_ellipsis(call) or _has_ellipsis(result):
+                    return None
+                arguments = ast.unparse(call)[len(entry) + 1 : -1]
+                return CallExample(arguments=arguments, result=ast.unparse(result))
+            case _:
+                return None
+    except LITERAL_ERRORS:
+        return None
+
+
+def _has_ellipsis(tree: ast.AST) -> bool:
+    """Return whether an ellipsis stands for values that were left out."""
+    return any(isinstance(n, ast.Constant) and n.value is ... for n in ast.walk(tree))
+
+
+def staged_brief(task: Task, notes: PlanningNotes) -> Brief:
+    """Return the brief from the answers of the roles; facts of the task take precedence."""
+    tests = notes.test_case_analyzer
+    samples = () if task.examples else tests.samples
+    brief = brief_for(task, _approach(notes), examples_of(task.form, samples + tests.edge_cases))
+    return msgspec.structs.replace(
+        brief,
+        parsed=parsed_of(task, notes.parser),
+        requirements=msgspec.structs.replace(
+            brief.requirements,
+            invariants=tuple(_invariant(task.form, t) for t in tests.invariants if t.strip()),
+        ),
+    )
+
+
+def parsed_of(task: Task, said: Parsing) -> Parsed:
+    """Return P: the facts of the task, completed by the answer of the parser."""
+    megabytes = _plausible(said.memory_limit_mb, _MOST_MEGABYTES)
+    seconds = _plausible(said.time_limit_seconds, _MOST_SECONDS)
+    given = task.limits
+    return Parsed(
+        title=task.title or said.title,
+        description=said.description,
+        input_format=said.input_format,
+        output_format=said.output_format,
+        limits=Limits(
+            seconds=seconds if given.seconds is None else given.seconds,
+            memory_mb=(int(megabytes) if megabytes else None)
+            if given.memory_mb is None
+            else given.memory_mb,
+        ),
+        ranges=tuple(r for r in said.data_ranges if r.variable.strip()),
+        samples=task.examples or tuple(e for e, _ in examples_of(task.form, said.sample_cases)),
+    )
+
+
+def _plausible(said: float | None, most: float) -> float | None:
+    """Return a limit if it is plausible; models may answer zero or absurd values."""
+    return said if said is not None and 0 < said <= most else None
+
+
+def _approach(notes: PlanningNotes) -> Approach:
+    thinking, limits, chosen = notes.thinker, notes.constraint_analyzer, notes.algorithm_selector
+    parts = notes.task_decomposer
+    return Approach(
+        category=chosen.category,
+        nature=thinking.nature,
+        observations=chosen.observations,
+        insights=thinking.insights,
+        traps=thinking.traps,
+        considered=thinking.considered,
+        questions=thinking.questions,
+        strategy=(parts.strategy if parts else "") or thinking.summary,
+        choices=chosen.choices,
+        reasoning=tuple(t for t in (limits.reasoning, *chosen.reasoning) if t.strip()),
+        features=limits.features,
+        cost=notes.cost,
+    )
+
+
+def _invariant(form: Form, text: str) -> Clause:
+    """Parse an invariant; it is executable only for a function, since programs print text."""
+    return (
+        read_clause(text, {RESULT}) if isinstance(form, FunctionForm) else Clause(text=text.strip())
+    )

@@ -1,0 +1,308 @@
+"""Parses a sketch: a Python module of stubs becomes nodes with newly allocated ids."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from auditcoder.domain.contract import RESULT, Clause, Contract
+from auditcoder.domain.graph import FromLocal, FromNode, FromTask, Node, NodeKind, Slot, Source
+from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.python_names import (
+    BUILTINS,
+    PARSE_ERRORS,
+    Function,
+    bound_by,
+    imported_by,
+    on_a_fresh_stack,
+    parse,
+)
+from auditcoder.domain.task import CallExample
+from auditcoder.domain.values import whole
+from auditcoder.lifecycle.planning.contract_parser import (
+    call_example,
+    read_clause,
+    read_cost,
+    read_kind,
+    validation_of,
+)
+from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
+from auditcoder.lifecycle.task_forms import contract_of, is_stub
+
+_LINE = re.compile(
+    r"^\s*(kind|requires|ensures|cost|example|examples|uses|invariant)\s*:\s*(.+)$", re.IGNORECASE
+)
+_PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+
+
+class Stub(NamedTuple):
+    """One function of a sketch."""
+
+    contract: Contract
+    goal: str
+    kind: NodeKind
+    uses: frozenset[str]
+    """Other functions of the sketch that it calls, by its body or its docstring."""
+
+
+class Sketch(NamedTuple):
+    """A parsed sketch."""
+
+    strategy: str
+    parts: str
+    stubs: dict[str, Stub]
+    root: Stub
+    body: str
+    """The root function as written; empty if it is only a stub."""
+    imports: str
+    flow: dict[str, dict[str, Source | str]]
+    """For each stub that the root calls: the source of each argument. A text names a stub."""
+
+
+def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sketch:
+    """Parse a sketch whose root function is called `root`; raise PlanRefused if it is invalid.
+
+    Names in `given` come with the task: they need no stub, and a stub for one is ignored.
+    """
+    try:
+        module = on_a_fresh_stack(lambda: parse(text))
+    except PARSE_ERRORS as error:
+        raise PlanRefused(f"the sketch is not Python: {error}") from error
+    functions: dict[str, Function] = {}
+    imports = []
+    for statement in module.body:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                if statement.name in functions:
+                    raise PlanRefused(f"the sketch names {statement.name} twice")
+                if statement.name not in given:
+                    functions[statement.name] = statement
+            case ast.Import() | ast.ImportFrom():
+                if not any(alias.name == "*" for alias in statement.names):
+                    imports.append(ast.unparse(statement))
+            case ast.ClassDef():
+                raise PlanRefused("a sketch has functions only, no classes")
+            case _:
+                pass  # docstrings, constants and a main block are ignored
+    if not functions:
+        functions[root] = _empty_function(root)  # a strategy without functions
+    if root not in functions:
+        raise PlanRefused(f"there is no root function {root} in the sketch")
+    stubs = {name: _stub(f, functions) for name, f in functions.items() if name != root}
+    _refuse_builtin_names(stubs)
+    top = functions[root]
+    usable = stubs and not is_stub(top)
+    if usable:
+        _refuse_unknown_calls(top, {*functions, *given}, module)
+    docstring = whole(ast.get_docstring(module) or "")
+    said = _PARTS.search(docstring)
+    return Sketch(
+        strategy=docstring.split("\n\n")[0].strip(),
+        parts=said[1].strip() if said else "",
+        stubs=stubs,
+        root=_stub(top, functions),
+        body=(ast.get_source_segment(text, top) or "") + "\n" if usable else "",
+        imports="\n".join(imports),
+        flow=_flow(top, stubs) if usable else {},
+    )
+
+
+def _empty_function(name: str) -> Function:
+    function = parse(f"def {name}():\n    ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return function
+
+
+def _refuse_builtin_names(stubs: Iterable[str]) -> None:
+    for name in stubs:
+        if name in BUILTINS or name.startswith("__"):
+            raise PlanRefused(f"{name} is Python's own name; choose another")
+
+
+def _stub(function: Function, functions: Iterable[str]) -> Stub:
+    docstring = whole(ast.get_docstring(function) or "")
+    facts: dict[str, list[str]] = {}
+    prose = []
+    for line in docstring.split("\n"):
+        if found := _LINE.match(line):
+            facts.setdefault(found[1].lower(), []).append(found[2].strip())
+        elif ">>>" not in line:
+            prose.append(line)
+    interface = contract_of(function)
+    names = {p.name for p in interface.params}
+    said = {word for text in facts.get("uses", ()) for word in re.findall(r"\w+", text)}
+    called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    return Stub(
+        contract=Contract(
+            name=interface.name,
+            params=interface.params,
+            returns=interface.returns,
+            requires=tuple(read_clause(t, names) for t in facts.get("requires", ())),
+            ensures=tuple(read_clause(t, names | {RESULT}) for t in facts.get("ensures", ())),
+            invariants=tuple(Clause(text=t) for t in facts.get("invariant", ())),
+            cost=read_cost(facts.get("cost", ())),
+            examples=tuple(_examples(function, facts)),
+        ),
+        goal=_goal(prose) or f"Do what {function.name} says",
+        kind=read_kind(facts.get("kind", ())),
+        uses=frozenset((said | called) & set(functions) - {function.name}),
+    )
+
+
+def _goal(prose: list[str]) -> str:
+    """Return the first paragraph, on one line."""
+    text = "\n".join(prose).strip().split("\n\n")[0]
+    return " ".join(text.split())[:300]
+
+
+def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallExample]:
+    lines = facts.get("example", []) + facts.get("examples", [])
+    seen = set()
+    for line in lines:
+        example = call_example(line.strip("` "), function.name)
+        if example and example.arguments not in seen:
+            seen.add(example.arguments)
+            yield example
+
+
+def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
+    """Refuse a root that calls a function without a stub, an import or a builtin."""
+    local = bound_by(top.body) | {a.arg for a in ast.walk(top) if isinstance(a, ast.arg)}
+    local |= {
+        n.id for n in ast.walk(top) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    known = set(functions) | imported_by(module) | local | BUILTINS
+    called = {
+        n.func.id for n in ast.walk(top) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    if unknown := called - known:
+        raise PlanRefused(f"the root calls {', '.join(sorted(unknown))}, which has no stub")
+
+
+def _flow(top: Function, stubs: Iterable[str]) -> dict[str, dict[str, Source | str]]:
+    """Return where the arguments of each call in the body of the root come from."""
+    params = {a.arg for a in (*top.args.posonlyargs, *top.args.args)}
+    made = _stub_results(top, stubs)
+
+    def source(value: ast.expr) -> Source | str:
+        match value:
+            case ast.Call(func=ast.Name(id=name)) if name in stubs:
+                return name
+            case ast.Name(id=name) if name in made:
+                return made[name]
+            case ast.Name(id=name) if name in params:
+                return FromTask()
+            case ast.Starred(value=inner):
+                return source(inner)
+            case _:
+                return FromLocal()
+
+    given: dict[str, dict[str, Source | str]] = {}
+    for node in ast.walk(top):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in stubs:
+            slots = given.setdefault(node.func.id, {})
+            for number, value in enumerate(node.args):
+                slots.setdefault(str(number), source(value))
+            for keyword in node.keywords:
+                slots.setdefault(keyword.arg or "", source(keyword.value))
+    return given
+
+
+def _stub_results(top: Function, stubs: Iterable[str]) -> dict[str, str]:
+    """Return the variables of the root that hold the result of a stub."""
+    return {
+        inner.id: node.value.func.id
+        for node in ast.walk(top)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id in stubs
+        for target in node.targets
+        for inner in ast.walk(target)
+        if isinstance(inner, ast.Name)
+    }
+
+
+def _parents(sketch: Sketch) -> dict[str, str]:
+    """Return the parent of each stub: its only caller, or the root, whose name is empty."""
+    called_by_root = sketch.root.uses if sketch.body else frozenset()
+    callers = {
+        name: {n for n, s in sketch.stubs.items() if name in s.uses} for name in sketch.stubs
+    }
+    parents = {}
+    for name, by in callers.items():
+        alone = len(by) == 1 and name not in called_by_root
+        parents[name] = next(iter(by)) if alone else ""
+    return parents
+
+
+def reached(sketch: Sketch) -> set[str]:
+    """Return the stubs that the body of the root calls, directly or not; all if it has no body."""
+    if not sketch.body:
+        return set(sketch.stubs)
+    found: set[str] = set()
+    waiting = [n for n in sketch.root.uses if n in sketch.stubs]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(sketch.stubs[name].uses & set(sketch.stubs))
+    return found
+
+
+def nodes_of(
+    sketch: Sketch, top: NodeId, allocated: Iterable[NodeId]
+) -> tuple[tuple[Node, ...], tuple[str, ...]]:
+    """Return a node for every stub under `top`, and the names of the direct children of `top`."""
+    parents = _parents(sketch)
+    ids: dict[str, NodeId] = {}
+    taken = set(allocated)
+
+    def allocate(parent: str, under: NodeId, depth: int) -> None:
+        children = [n for n in sketch.stubs if parents[n] == parent]
+        if len(children) > MOST_CHILDREN:
+            raise PlanRefused(
+                f"{len(children)} functions on one level; use at most {MOST_CHILDREN}"
+            )
+        if children and depth > MOST_DEPTH:
+            raise PlanRefused(f"functions stand {depth} levels deep; use at most {MOST_DEPTH}")
+        for name in children:
+            ids[name] = child_of(under, taken)
+            taken.add(ids[name])
+            allocate(name, ids[name], depth + 1)
+
+    allocate("", top, len(top.split("_")) + (top != ROOT))
+    if missing := set(sketch.stubs) - set(ids):
+        raise PlanRefused(f"{', '.join(sorted(missing))} call each other in a circle")
+    directly = tuple(n for n in sketch.stubs if parents[n] == "")
+    nodes = []
+    for name, stub in sketch.stubs.items():
+        inputs = _inputs(stub, sketch.flow.get(name, {}), ids)
+        makers = {s.source.node for s in inputs if isinstance(s.source, FromNode)}
+        needed = {ids[n] for n in stub.uses if n in ids}
+        nodes.append(
+            Node(
+                id=ids[name],
+                goal=stub.goal,
+                kind=stub.kind,
+                parent=ids[parents[name]] if parents[name] else top,
+                dependencies=tuple(sorted((makers | needed) - {ids[name]})),
+                inputs=inputs,
+                outputs=(Slot(name=RESULT, type=stub.contract.returns),),
+                contract=stub.contract,
+                validation=validation_of(stub.contract),
+            )
+        )
+    return tuple(nodes), directly
+
+
+def _inputs(stub: Stub, given: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:
+    slots = []
+    for number, param in enumerate(stub.contract.params):
+        found = given.get(param.name, given.get(str(number), FromLocal()))
+        if isinstance(found, str):
+            maker = ids.get(found)
+            own = maker is None or found == stub.contract.name
+            found = FromLocal() if own or maker is None else FromNode(node=maker, slot=RESULT)
+        slots.append(Slot(name=param.name, type=param.type, source=found))
+    return tuple(slots)

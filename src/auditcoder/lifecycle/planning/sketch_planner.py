@@ -1,0 +1,175 @@
+"""The sketch planner: one model call returns Python stubs, which become the graph."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from auditcoder.domain.brief import Approach
+from auditcoder.domain.code import read_bundle
+from auditcoder.domain.contract import Contract, CostBudget
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
+from auditcoder.domain.task import (
+    CallExample,
+    Example,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import whole
+from auditcoder.lifecycle.import_completion import completing
+from auditcoder.lifecycle.model_client import why
+from auditcoder.lifecycle.planning.plan import (
+    GivenCode,
+    Plan,
+    PlanRefused,
+    brief_for,
+    checked,
+    ordered,
+    root_node,
+    single,
+)
+from auditcoder.lifecycle.planning.sketch_parser import Sketch, nodes_of, reached, read_sketch
+from auditcoder.lifecycle.response_formats import ParsedPython
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.task_forms import RootFunction, root_of
+
+PLANNER = "sketch"
+MAX_TOKENS = 500
+_MOST_GENERATED = 3
+
+
+def sketch_shape(
+    task: Task, root: RootFunction, allocated: tuple[NodeId, ...] = (ROOT,)
+) -> ParsedPython[Plan]:
+    """Return the response format of a sketch: a block of stubs that makes a valid plan."""
+    return ParsedPython(lambda text: plan_of(text, task, root, allocated), "sketch")
+
+
+def plan(context: RunContext) -> Plan:
+    """Ask for a sketch; plan one node, with the reason, if no reply is usable."""
+    task = context.task
+    root = root_of(task)
+    given = f"\nThis is given and stays as it is:\n```python\n{root.given}```" if root.given else ""
+    try:
+        answer = context.ask(
+            "sketch",
+            sketch_shape(task, root),
+            Phase.PLANNING,
+            MAX_TOKENS,
+            role="planner",
+            statement=context.statement,
+            root=root.asked,
+            given=given,
+        )
+    except ReplyUnusable as unusable:
+        return single(
+            task, root, f"one node, because no plan could be used: {why(unusable)}", PLANNER
+        )
+    return from_reply(answer.value, answer.seq)
+
+
+def from_reply(found: Plan, seq: int) -> Plan:
+    """Return the plan with the number of the reply in the code that the sketch gave."""
+    return found._replace(
+        given={
+            n: g._replace(reply=seq) if g.agent == PLANNER else g for n, g in found.given.items()
+        }
+    )
+
+
+def plan_of(
+    text: str, task: Task, root: RootFunction, allocated: Iterable[NodeId] = (ROOT,)
+) -> Plan:
+    """Return the plan of a sketch, with ids that are not in `allocated`; raise PlanRefused."""
+    given = frozenset(n for part in read_bundle(root.given).parts for n in part.names)
+    sketch = read_sketch(text, root.contract.name, given - {root.contract.name})
+    around = read_bundle(f"{root.given}\n{root.main}\n{sketch.imports}")
+    if clash := set(sketch.stubs) & {i.name for i in around.imported}:
+        raise PlanRefused(f"{', '.join(sorted(clash))} is imported; give the function another name")
+    sketch, unreached = _without_unreached(sketch)
+    contract = root.contract if root.fixed else sketch.root.contract
+    contract = _with_clauses(contract, sketch)
+    generated = tuple((e, "planned") for e in _generated_examples(task, sketch))
+    if not sketch.stubs:
+        said = f" (it says: {sketch.parts})" if sketch.parts else ""
+        reason = f"one node: the sketch names no other function{said}"
+        goal = sketch.root.goal if sketch.root.contract.params else sketch.strategy[:300]
+        plan = single(task, root, reason + unreached, PLANNER, contract, allocated, goal)
+        approach = Approach(strategy=sketch.strategy, cost=sketch.root.contract.cost)
+        return plan._replace(brief=brief_for(task, approach, generated))
+    nodes, directly = nodes_of(sketch, ROOT, allocated)
+    by_name = {n.contract.name: n.id for n in nodes if n.contract}
+    top = root_node(contract, tuple(by_name[name] for name in directly))
+    graph = checked(TaskGraph(nodes=(top, *nodes), order=ordered((top, *nodes))))
+    return Plan(
+        brief=brief_for(
+            task, Approach(strategy=sketch.strategy, cost=sketch.root.contract.cost), generated
+        ),
+        graph=graph,
+        planner=PLANNER,
+        granularity=f"{len(nodes)} nodes: {sketch.parts or 'so the sketch has it'}" + unreached,
+        given=_given(sketch, root, contract),
+    )
+
+
+def _given(sketch: Sketch, root: RootFunction, contract: Contract) -> dict[NodeId, GivenCode]:
+    """Return the code of the root if the sketch has a body for it with the right parameters."""
+    written = [p.name for p in sketch.root.contract.params]
+    if not sketch.body or written != [p.name for p in contract.params]:
+        return {}
+    known = set(sketch.stubs) | {i.name for i in read_bundle(root.given + sketch.imports).imported}
+    imports = "\n".join([sketch.imports, *completing(sketch.body, known)]).strip()
+    parts = (root.given, imports, sketch.body, root.main)
+    source = "\n\n".join(part.strip("\n") for part in parts if part.strip())
+    return {ROOT: GivenCode(f"{source}\n", PLANNER)}
+
+
+def _without_unreached(sketch: Sketch) -> tuple[Sketch, str]:
+    """Leave out stubs that nothing calls; return also a note that names them."""
+    kept = reached(sketch)
+    gone = [name for name in sketch.stubs if name not in kept]
+    if not gone:
+        return sketch, ""
+    stubs = {n: s for n, s in sketch.stubs.items() if n in kept}
+    body = sketch.body if stubs else ""
+    return (
+        sketch._replace(stubs=stubs, body=body),
+        f"; left out because nothing calls them: {', '.join(gone)}",
+    )
+
+
+def _with_clauses(contract: Contract, sketch: Sketch) -> Contract:
+    """Add the clauses and the cost of the root in the sketch to the interface of the task."""
+    said = sketch.root.contract
+    if [p.name for p in said.params] != [p.name for p in contract.params]:
+        return contract
+    return msgspec.structs.replace(
+        contract, requires=said.requires, ensures=said.ensures, cost=said.cost or CostBudget()
+    )
+
+
+def _generated_examples(task: Task, sketch: Sketch) -> list[Example]:
+    """Return the program-level examples that the sketch itself proposes."""
+    proposed = [e for e in sketch.root.contract.examples if isinstance(e, CallExample)]
+    match task.form:
+        case FunctionForm():
+            return list(proposed[:_MOST_GENERATED])
+        case ProgramForm():
+            return [e for p in proposed[:_MOST_GENERATED] if (e := _as_stdio(p))]
+        case _:
+            return []
+
+
+def _as_stdio(example: CallExample) -> StdioExample | None:
+    try:
+        given, made = literal_value(example.arguments), literal_value(example.result)
+    except LITERAL_ERRORS:
+        return None
+    if not isinstance(given, str) or not isinstance(made, str):
+        return None
+    return StdioExample(input=whole(given), output=whole(made))

@@ -1,0 +1,43 @@
+"""Writes a graph as a sketch, which is shown to the roles that write code."""
+
+from auditcoder.domain.graph import Node, TaskGraph
+from auditcoder.domain.ids import ROOT
+from auditcoder.domain.task import CallExample
+from auditcoder.lifecycle.task_forms import stub_text
+
+
+def sketch_text(graph: TaskGraph, root_code: str = "") -> str:
+    """Return every function of the graph as a stub, and the code of the root if it is given."""
+    shown = [n for n in graph.nodes if n.contract and not (n.id == ROOT and root_code)]
+    if len(shown) == 1 and not root_code:
+        return f"def {shown[0].contract.header()}:\n    ..." if shown[0].contract else ""
+    stubs = [stub_text(n.contract, docstring(n)) for n in shown if n.contract]
+    return "\n\n".join([*stubs, root_code.strip()] if root_code else stubs).strip()
+
+
+def docstring(node: Node) -> str:
+    """Return the docstring that a node has in a sketch: its goal and its contract."""
+    contract = node.contract
+    lines = [node.goal]
+    facts = []
+    if node.id != ROOT:
+        facts.append(f"kind: {node.kind.value}")
+    if contract:
+        facts += [f"requires: {c.expression or c.text}" for c in contract.requires]
+        facts += [f"ensures: {c.expression or c.text}" for c in contract.ensures]
+        facts += [f"cost: {contract.cost.time}"] if contract.cost.time else []
+        facts += [
+            f"example: {contract.name}({e.arguments}) == {e.result}"
+            for e in contract.examples
+            if isinstance(e, CallExample)
+        ]
+    text = "\n".join([*lines, "", *facts] if facts else lines)
+    return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def described(node: Node) -> str:
+    """Return a short description of one node: header, goal, cost and hints."""
+    header = f"`{node.contract.header()}`: " if node.contract else ""
+    hints = "".join(f"\n- hint: {hint}" for hint in node.hints)
+    cost = node.contract.cost.time if node.contract else ""
+    return f"{header}{node.goal}" + (f"\n- cost: {cost}" if cost else "") + hints

@@ -1,0 +1,98 @@
+"""The choice of a repair: diagnose the failure, ask for its cause, decide what to repair."""
+
+from auditcoder.domain.diagnosis import Abstained, Diagnosis
+from auditcoder.domain.events import Located
+from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.targets import AtBranch, AtNode, Target
+from auditcoder.domain.task import ClassForm
+from auditcoder.domain.values import digest
+from auditcoder.lifecycle.locating.diagnosis_input import (
+    DiagnosisState,
+    Locator,
+    SecondOpinion,
+    diagnosis_input_of,
+    retargeted,
+    weightiest,
+)
+from auditcoder.lifecycle.locating.substitution import with_code
+from auditcoder.lifecycle.repair_transaction import PlannedRepair
+from auditcoder.lifecycle.root_cause import HEALED, RootCause, consider, top_of
+from auditcoder.lifecycle.run_context import RunContext
+
+
+def choose(
+    context: RunContext, locator: Locator, state: DiagnosisState
+) -> tuple[PlannedRepair | Abstained, DiagnosisState]:
+    """Diagnose, ask for the cause, and decide what will be repaired, or that nothing will.
+
+    The cause is asked once for the same evidence: a rejected repair restores the program, and
+    with it the question. It is not asked where a second opinion was seen to pass already.
+    """
+    diagnosis, state = diagnose(context, locator, state)
+    if isinstance(diagnosis, Abstained):
+        return diagnosis, state
+    failing = weightiest(context)
+    if known_to_pass := _passing_opinion(context, state, diagnosis.target):
+        return PlannedRepair(diagnosis.target, failing, HEALED, known_to_pass), state
+    finding = state.causes.get(diagnosis.evidence) or consider(context, diagnosis.target, failing)
+    state = state.with_cause(diagnosis.evidence, finding)
+    graph = context.recorder.ledger.graph
+    match finding.cause, diagnosis.target:
+        case RootCause.DECOMPOSITION, AtNode(node=node):
+            branch = AtBranch(root=graph.branch_root(node))
+            given = isinstance(context.task.form, ClassForm)
+            if node != graph.root and branch not in state.rejected and not given:
+                why = "the task was cut in the wrong places"
+                lifted = retargeted(
+                    diagnosis_input_of(context, state.rejected), diagnosis, branch, why
+                )
+                _record(context, locator, lifted)
+                return PlannedRepair(branch, failing, finding), state
+        case RootCause.GLOBAL, _ if len(graph.order) > 1:
+            abstained = Abstained(
+                reason=f"no single part can be right alone: {finding.explanation}",
+                evidence=diagnosis.evidence,
+            )
+            _record(context, locator, abstained)
+            return abstained, state
+        case _:
+            pass
+    return PlannedRepair(diagnosis.target, failing, finding), state
+
+
+def _passing_opinion(
+    context: RunContext, state: DiagnosisState, target: Target
+) -> SecondOpinion | None:
+    """Return the second opinion on a target with which every check was seen to pass."""
+    node = top_of(target)
+    contract = context.recorder.ledger.graph.by_id[node].contract
+    opinion = state.opinions.get((node, contract), SecondOpinion())
+    _, clue = diagnosis_input_of(context).swapped.get(node, (0, None))
+    if clue is None or not opinion.source or isinstance(target, AtBranch):
+        return None
+    # The code that passed may also be a slow reference, and that is no candidate.
+    healed = digest(with_code(context, node, opinion.source).encode()) in clue.healers
+    return opinion if healed else None
+
+
+def diagnose(
+    context: RunContext, locator: Locator, state: DiagnosisState
+) -> tuple[Diagnosis, DiagnosisState]:
+    """Collect evidence, the cheapest first, while the locator wants more; then locate."""
+    for collect in locator.collectors:
+        wanted = locator.unsettled(diagnosis_input_of(context, state.rejected))
+        if not wanted:
+            break
+        state = collect(context, state, wanted)
+    diagnosis = locator.locate(diagnosis_input_of(context, state.rejected))
+    _record(context, locator, diagnosis)
+    return diagnosis, state
+
+
+def _record(context: RunContext, locator: Locator, diagnosis: Diagnosis) -> None:
+    context.recorder.record(Located(diagnosis=diagnosis, locator=locator.name))
+
+
+def local_evidence(context: RunContext) -> list[Evidence]:
+    """Return the present evidence about single nodes."""
+    return [s.evidence for s in diagnosis_input_of(context).local]

@@ -1,0 +1,258 @@
+"""Repairing: the region is written again inside a transaction, and the ranks decide.
+
+The responses to the paper's six failure modes (appendix G): an implementation or an algorithm is
+written again in its node (`_revise`), unless what passes in its place is known already (`_take`);
+an interface widens the region to its callers first (`_widen`); a wrong cut lifts the repair to the
+branch, and what is global is not repaired within bounds (`repair_choice.choose`); ambiguous
+evidence was an abstention already; and whether a repair made something worse is decided by rank,
+when the candidate has been measured (`measure`).
+"""
+
+import ast
+from typing import NamedTuple
+
+import msgspec
+
+from auditcoder.domain.assembly import AssemblyConflict
+from auditcoder.domain.contract import Contract, CostBudget
+from auditcoder.domain.errors import RecordRefused, ReplyUnusable
+from auditcoder.domain.events import ExceptionRaised, GraphRevised
+from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.graph import GraphDelta, apply, diff, named_in
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.python_names import PARSE_ERRORS, parse
+from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
+from auditcoder.domain.targets import AtBranch, Target
+from auditcoder.domain.task import ClassForm
+from auditcoder.domain.usage import Phase
+from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.failure_report import failure_text, lesson
+from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
+from auditcoder.lifecycle.model_client import SECOND_OPINION
+from auditcoder.lifecycle.planning.branch_replan import graft_shape
+from auditcoder.lifecycle.planning.sketch_writer import described
+from auditcoder.lifecycle.reply_splitter import CodePiece
+from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, top_of
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.task_forms import contract_of
+from auditcoder.lifecycle.validation import validate_program, validate_region
+
+_CODE_TOKENS = 500
+_SKETCH_TOKENS = 500
+
+
+class PlannedRepair(NamedTuple):
+    """One bounded repair, about to happen."""
+
+    target: Target
+    failing: Evidence
+    finding: CauseAnalysis
+    known: SecondOpinion | None = None
+    """What passes every check in the first node's place, if that was seen already."""
+
+
+def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
+    """Regenerate the region inside a transaction, measure the candidate, accept or restore."""
+    context.recorder.open_transaction(TransactionKind.BOUNDED)
+    if isinstance(chosen.target, AtBranch) and not isinstance(context.task.form, ClassForm):
+        _branch(context, chosen)
+    else:
+        _nodes(context, chosen)
+    return measure(context, chosen.finding.explanation)
+
+
+def measure(context: RunContext, reason: str) -> Decision:
+    """Check the candidate as its predecessor was checked, and let the ranks decide."""
+    recorder = context.recorder
+    transaction = recorder.ledger.transaction
+    assert transaction is not None
+    try:
+        if recorder.ledger.working.assembly is None:
+            recorder.assemble()
+    except (AssemblyConflict, RecordRefused) as conflict:
+        return recorder.decide(f"the candidate cannot be put together: {conflict}")
+    assembly = recorder.ledger.working.assembly
+    assert assembly is not None
+    if assembly.program == transaction.program:
+        return recorder.decide("nothing was changed")
+    validate_region(context, transaction.region)
+    validate_program(context)
+    return recorder.decide(reason)
+
+
+def _nodes(context: RunContext, chosen: PlannedRepair) -> None:
+    """Revise what the first node is told, widen where its interface is at stake, ask again."""
+    nodes = named_in(chosen.target)
+    if chosen.known and _take(context, nodes[0], chosen.known):
+        return
+    callers = _widen(context, nodes[0], chosen.finding)
+    _revise(context, nodes[0], chosen.finding, may_change_interface=bool(callers))
+    for node in (*nodes, *callers):
+        _write_again(context, node, chosen)
+
+
+def _take(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
+    """Write what was seen to pass in a node's place; False if the laws refuse it."""
+    note = "written to see which part is at fault, and everything passed with it"
+    return code_builder.write_piece(
+        context, node, CodePiece(known.source, note), known.seq, SECOND_OPINION
+    )
+
+
+def _widen(context: RunContext, node: NodeId, finding: CauseAnalysis) -> list[NodeId]:
+    """Announce that callers must change too, where the interface between them is wrong."""
+    if finding.cause is not RootCause.INTERFACE:
+        return []
+    ledger = context.recorder.ledger
+    assert ledger.transaction is not None
+    callers = sorted(ledger.graph.callers(node) - ledger.transaction.region)
+    widened = []
+    for caller in callers:
+        if ledger.graph.by_id[caller].contract is None:
+            continue
+        context.recorder.record(
+            ExceptionRaised(
+                exception=IntegrationException(
+                    parent=node,
+                    child=caller,
+                    rationale=finding.explanation.strip() or "the interface is not what is meant",
+                    region=(caller,),
+                )
+            )
+        )
+        widened.append(caller)
+    return widened
+
+
+def _revise(
+    context: RunContext, node: NodeId, finding: CauseAnalysis, *, may_change_interface: bool
+) -> None:
+    """Put what was learned into the node's hints, context, cost and, if allowed, interface."""
+    graph = context.recorder.ledger.graph
+    before = graph.by_id[node]
+    contract = before.contract
+    if contract is not None and finding.cost.strip().startswith("O("):
+        contract = msgspec.structs.replace(
+            contract, cost=CostBudget(time=finding.cost.strip(), space=contract.cost.space)
+        )
+    if contract is not None and may_change_interface:
+        contract = _reheaded(contract, finding.signature)
+    hints = tuple(h.strip() for h in finding.hints if h.strip())[:3]
+    if finding.cause is RootCause.ALGORITHM:
+        hints = (*hints, "the idea so far cannot work; use another one")
+    after = msgspec.structs.replace(
+        before,
+        contract=contract,
+        hints=hints or before.hints,
+        context=finding.explanation.strip() or before.context,
+    )
+    if after == before:
+        return
+    delta = GraphDelta(revised=(after,), order=graph.order)
+    try:
+        context.recorder.record(GraphRevised(delta=delta, reason=finding.cause.value))
+    except RecordRefused:
+        return  # the interface is relied on outside; the node is written again as it was promised
+
+
+def _reheaded(contract: Contract, header: str) -> Contract:
+    """Return the contract with another header, if that is one of the same function."""
+    try:
+        text = header.strip().removeprefix("def ").removesuffix(":").strip("` ")
+        function = parse(f"def {text}:\n    ...").body[0]
+    except (*PARSE_ERRORS, IndexError):
+        return contract
+    if not isinstance(function, ast.FunctionDef) or function.name != contract.name:
+        return contract
+    new = contract_of(function)
+    return msgspec.structs.replace(contract, params=new.params, returns=new.returns)
+
+
+def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> None:
+    recorder = context.recorder
+    graph, working = recorder.ledger.graph, recorder.ledger.working
+    described_node = graph.by_id[node]
+    code = working.code.get(node)
+    contract = described_node.contract
+    if contract is None or code is None:
+        return
+    hints = "".join(f"\n- {hint}" for hint in described_node.hints)
+    of_class = isinstance(context.task.form, ClassForm)
+    try:
+        answer = context.ask(
+            "repair_method" if of_class else "repair_node",
+            code_builder.draft_shape(context, [node]),
+            Phase.GENERATION,
+            _CODE_TOKENS,
+            role=code_builder.specialist(context, described_node),
+            node=node,
+            statement=context.statement,
+            code=recorder.text(code.digest).strip(),
+            failure=failure_text(context, chosen.failing),
+            reason=f"{chosen.finding.explanation}{hints}",
+            header=contract.header(),
+            advice=code_builder.advice_for(context, described_node),
+            **code_builder.around(context, [node]),
+        )
+    except ReplyUnusable:
+        return  # both answers are on record; without a candidate the state is restored
+    code_builder.write(context, [node], answer, code_builder.specialist(context, described_node))
+
+
+def _branch(context: RunContext, chosen: PlannedRepair) -> None:
+    """Replan inside the branch's frozen interface, then ask for the code of what is new."""
+    recorder = context.recorder
+    top = top_of(chosen.target)
+    graph = recorder.ledger.graph
+    node = graph.by_id[top]
+    assert node.contract is not None
+    region = graph.subtree(top)
+    _revise(context, top, chosen.finding, may_change_interface=False)
+    taken = sorted(name for name, n in graph.promises.items() if n not in region)
+    try:
+        answer = context.ask(
+            "replan_branch",
+            graft_shape(recorder.ledger, top),
+            Phase.PLANNING,
+            _SKETCH_TOKENS,
+            role="branch replanner",
+            node=top,
+            statement=context.statement,
+            about=described(node),
+            code=_codes(context, sorted(region)),
+            failure=failure_text(context, chosen.failing),
+            reason=chosen.finding.explanation,
+            header=node.contract.header(),
+            taken=", ".join(taken) or "none",
+        )
+    except ReplyUnusable:
+        _write_again(context, top, chosen)
+        return
+    delta, sketch = answer.value
+    if diff(graph, apply(graph, delta)) is not None and not _grafted(context, delta):
+        _write_again(context, top, chosen)
+        return
+    after = recorder.ledger.graph
+    todo = [n for n in after.order if n in after.subtree(top)]
+    inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
+    if sketch.body and top not in todo:
+        source = f"{sketch.imports}\n\n{sketch.body}" if sketch.imports else sketch.body
+        if code_builder.write_piece(
+            context, top, CodePiece(source), answer.seq, "branch replanner"
+        ):
+            inner.remove(top)
+    promising = [n for n in (*todo, *inner) if after.by_id[n].contract]
+    code_builder.ask_for(context, promising, lesson(context, chosen.failing))
+
+
+def _grafted(context: RunContext, delta: GraphDelta) -> bool:
+    try:
+        context.recorder.record(GraphRevised(delta=delta, reason="the branch was planned again"))
+    except RecordRefused:
+        return False
+    return True
+
+
+def _codes(context: RunContext, nodes: list[NodeId]) -> str:
+    code = context.recorder.ledger.working.code
+    return "\n\n".join(context.recorder.text(code[n].digest).strip() for n in nodes if n in code)

@@ -1,0 +1,307 @@
+"""Splits what a model wrote by who owns it. What nobody owns is left out, and said.
+
+A reply may hold functions that were asked for, helpers and imports that these use, functions
+that belong to other nodes, and things that belong to nobody: calls, prints, a main block.
+"""
+
+import ast
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from auditcoder.domain.code import first_line, read_bundle
+from auditcoder.domain.contract import Contract, signature_faults
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.python_names import (
+    PARSE_ERRORS,
+    Function,
+    bound_by,
+    imports_of,
+    on_a_fresh_stack,
+    parse,
+)
+from auditcoder.domain.request import Reply
+from auditcoder.lifecycle.import_completion import completing
+from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
+from auditcoder.lifecycle.task_forms import is_stub
+
+INTEGRATION = "# integration:"
+
+
+class CodePiece(NamedTuple):
+    """One node's part of a reply."""
+
+    source: str
+    note: str = ""
+    """What was left out, and which imports were added."""
+
+
+class SplitReply(NamedTuple):
+    """A reply, split."""
+
+    pieces: dict[NodeId, CodePiece]
+    missing: dict[NodeId, str] = {}
+    """What was asked for and is not usable, with the reason."""
+    crossing: dict[NodeId, CodePiece] = {}
+    """Other nodes' code that the reply insists on changing."""
+    rationale: str = ""
+    """The reason given for that."""
+    shared: str = ""
+    """For a class: module-level helpers that its methods use."""
+
+
+class SplitReplyFormat:
+    """A block of code in which every function asked for is found.
+
+    The first reading is strict unless part of an answer will do, so that the model is told what
+    is wrong; the second takes what can be used. A run is never lost to a reply's format.
+    """
+
+    schema = ""
+
+    def __init__(
+        self,
+        wanted: Mapping[NodeId, Contract],
+        others: Mapping[str, NodeId],
+        scope: str = "",
+        present: Mapping[NodeId, str] | None = None,
+        *,
+        strict: bool = True,
+    ) -> None:
+        self._present = dict(present or {})
+        self._wanted = dict(wanted)
+        self._others = dict(others)
+        self._scope = scope
+        self._strict = strict
+        self._code = ParsedPython(self._split)
+
+    def instruction(self) -> str:
+        """Ask for a block."""
+        return self._code.instruction()
+
+    def read(self, reply: Reply) -> SplitReply:
+        """Split the reply, or say what is wrong with it."""
+        strict, self._strict = self._strict, False
+        draft = self._code.read(reply)
+        if not draft.pieces or (strict and draft.missing):
+            raise FormatMismatch("; ".join(draft.missing.values()))
+        if strict and draft.crossing and not draft.rationale:
+            names = ", ".join(n for n, i in self._others.items() if i in draft.crossing)
+            raise FormatMismatch(
+                f"{names} is there already and not yours to write. Leave it out; if it must change,"
+                f" begin its function with a comment `{INTEGRATION}` and the reason"
+            )
+        return draft
+
+    def _split(self, text: str) -> SplitReply:
+        draft = split(text, self._wanted, self._others, self._scope)
+        crossing = {
+            node: piece
+            for node, piece in draft.crossing.items()
+            if not _repeats(piece.source, self._present.get(node, ""))
+        }
+        return draft._replace(crossing=crossing)
+
+
+def _repeats(source: str, present: str) -> bool:
+    """Whether every function in `source` stands in `present` already, comments aside."""
+    try:
+        tree = parse(present)
+    except PARSE_ERRORS:
+        return False
+    known = {n.name: ast.dump(n) for n in ast.walk(tree) if isinstance(n, Function)}
+    written = [n for n in parse(source).body if isinstance(n, Function)]
+    return all(known.get(n.name) == ast.dump(n) for n in written)
+
+
+def split(
+    text: str, wanted: Mapping[NodeId, Contract], others: Mapping[str, NodeId], scope: str = ""
+) -> SplitReply:
+    """Split a module by owner; raise Unfit if it cannot be read at all."""
+    text, module = _parsed(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff"))
+    sorted_out = _Sorted(text, module, {c.name: n for n, c in wanted.items()}, others, scope)
+    pieces, missing, shared = {}, {}, ""
+    for node, contract in wanted.items():
+        source, note = sorted_out.bundle(node)
+        if not source:
+            missing[node] = f"there is no function {contract.name} in it"
+        elif faults := signature_faults(contract, source):
+            missing[node] = f"{contract.name}: {faults[0]}"
+        elif stubbed(source, contract.name):
+            missing[node] = f"{contract.name} is not written out"
+        else:
+            pieces[node] = CodePiece(source, note)
+    if scope:
+        shared = sorted_out.shared()
+    crossing = {
+        node: CodePiece(source)
+        for node in sorted_out.crossing
+        if (source := sorted_out.bundle(node)[0])
+    }
+    return SplitReply(pieces, missing, crossing, sorted_out.rationale, shared)
+
+
+def _parsed(text: str) -> tuple[str, ast.Module]:
+    """Read the code, at the margin and with spaces: a method alone often comes indented."""
+    try:
+        text = textwrap.dedent(text.strip("\n"))
+        inside = read_bundle(text).inside_string
+        lines = enumerate(text.split("\n"), start=1)
+        text = "\n".join(line if n in inside else _spaced(line) for n, line in lines)
+        return text, on_a_fresh_stack(lambda: parse(text))
+    except PARSE_ERRORS as error:
+        raise FormatMismatch(f"the code is not Python: {error}") from error
+
+
+def _spaced(line: str) -> str:
+    """Return a line that is indented with spaces."""
+    bare = line.lstrip(" \t")
+    return line[: len(line) - len(bare)].expandtabs(4) + bare
+
+
+def stubbed(source: str, name: str) -> bool:
+    """Whether a function is there in name only."""
+    found = [n for n in ast.walk(parse(source)) if isinstance(n, Function) and n.name == name]
+    return bool(found) and is_stub(found[0])
+
+
+class _Sorted:
+    """The statements of a reply, by what they are."""
+
+    def __init__(
+        self,
+        text: str,
+        module: ast.Module,
+        wanted: Mapping[str, NodeId],
+        others: Mapping[str, NodeId],
+        scope: str,
+    ) -> None:
+        self._whole = read_bundle(text)
+        self._scope = scope
+        self._owned: dict[NodeId, list[str]] = {}
+        self._helpers: dict[str, str] = {}
+        """Names that belong to whoever uses them."""
+        self._members: dict[str, str] = {}
+        """The same in a class: methods and attributes that the skeleton does not have."""
+        self._given_out: set[str] = set()
+        self._imports: dict[str, str] = {}
+        self._wanted = wanted
+        self._others = others
+        self._left: list[str] = []
+        self.crossing: dict[NodeId, None] = {}
+        self.rationale = _rationale(text)
+        body = module.body
+        if scope:
+            inner = [s for s in body if isinstance(s, ast.ClassDef) and s.name == scope]
+            for statement in inner[:1]:
+                self._sort(statement.body, in_class=True)
+            body = [s for s in body if s not in inner]
+        self._sort(body, in_class=False)
+
+    def _sort(self, statements: Iterable[ast.stmt], *, in_class: bool) -> None:
+        for statement in statements:
+            match statement:
+                case ast.Import() | ast.ImportFrom():
+                    self._import(statement)
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._function(statement, in_class=in_class)
+                case ast.ClassDef(name=name):
+                    self._helpers[name] = self._source(statement)
+                case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                    for name in bound_by([statement]):
+                        known = self._members if in_class else self._helpers
+                        known[name] = f"{known.get(name, '')}{self._source(statement)}"
+                case ast.Expr(value=ast.Constant()):
+                    pass
+                case _:
+                    self._left.append(ast.unparse(statement).split("\n")[0][:60])
+
+    def _import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        for imported in imports_of(statement):
+            if imported.name == "*":
+                self._left.append(ast.unparse(statement))
+            else:
+                self._imports[imported.name] = imported.statement
+
+    def _function(self, function: Function, *, in_class: bool) -> None:
+        name, source = function.name, self._source(function)
+        if name in self._wanted:
+            self._owned.setdefault(self._wanted[name], []).append(source)
+        elif name in self._others:
+            if not is_stub(function):
+                self._owned.setdefault(self._others[name], []).append(source)
+                self.crossing[self._others[name]] = None
+        elif in_class:
+            self._members[name] = f"{self._members.get(name, '')}{source}"
+        else:
+            self._helpers[name] = source
+
+    def _source(self, statement: ast.stmt) -> str:
+        if isinstance(statement, Function):
+            return self._whole.at_margin(statement)
+        own = self._whole.lines[first_line(statement) - 1 : statement.end_lineno]
+        alone = statement.col_offset == 0 and ";" not in own[-1]
+        return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
+
+    def bundle(self, node: NodeId) -> tuple[str, str]:
+        """Return everything that `node` owns of the reply, and what there is to say about it."""
+        own = self._owned.get(node, [])
+        if not own:
+            return "", ""
+        body = "\n\n".join(own)
+        members: list[str] = []
+        if self._scope:
+            while new := [
+                n
+                for n in self._members
+                if n not in self._given_out and _mentions(body + "".join(members), n)
+            ]:
+                self._given_out.update(new)
+                members += dict.fromkeys(self._members[n] for n in new)
+        helpers = [] if self._scope else self._needed(body)
+        used = body + "".join(members) + "".join(helpers)
+        words = _words(used)
+        imports = [s for name, s in self._imports.items() if name in words]
+        bound = {*self._imports, *self._helpers, *self._members, *self._wanted, *self._others}
+        added = completing(used, bound)
+        note = f"added: {', '.join(added)}" if added else ""
+        if self._left:
+            gone = f"left out, because nobody owns it: {'; '.join(self._left[:5])}"
+            note = f"{note}; {gone}" if note else gone
+        head = "\n".join(dict.fromkeys([*imports, *added]))
+        parts = [p.strip("\n") for p in (head, *helpers, body, *members) if p.strip()]
+        return "\n\n".join(parts) + "\n", note
+
+    def _needed(self, body: str) -> list[str]:
+        """Return the helpers that `body` leads to, in the order in which they were written."""
+        found: set[str] = set()
+        text = body
+        while new := {n for n in self._helpers if n not in found and n in _words(text)}:
+            found |= new
+            text = "\n".join(self._helpers[n] for n in new)
+        # Two names bound by one statement have one source.
+        return list(dict.fromkeys(s for n, s in self._helpers.items() if n in found))
+
+    def shared(self) -> str:
+        """For a class: module-level helpers that its methods mention."""
+        body = "\n".join(s for sources in self._owned.values() for s in sources)
+        needed = self._needed(body + "\n".join(self._members.values()))
+        words = _words("\n".join(needed))
+        imports = [s for name, s in self._imports.items() if name in words]
+        added = completing("\n".join(needed), set(self._imports) | set(self._helpers))
+        return "\n\n".join([*imports, *added, *needed]) + "\n" if needed else ""
+
+
+def _rationale(text: str) -> str:
+    for line in text.split("\n"):
+        if line.strip().lower().startswith(INTEGRATION):
+            return line.strip()[len(INTEGRATION) :].strip()
+    return ""
+
+
+def _words(source: str) -> frozenset[str]:
+    return read_bundle(source).words
+
+
+def _mentions(source: str, name: str) -> bool:
+    return name in _words(source)

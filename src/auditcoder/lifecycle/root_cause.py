@@ -1,0 +1,77 @@
+"""Considering: what was wrong is asked before anything is written again."""
+
+from enum import Enum
+
+import msgspec
+
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.graph import named_in
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.targets import Target
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import Value
+from auditcoder.lifecycle.failure_report import failure_text
+from auditcoder.lifecycle.planning.sketch_writer import described
+from auditcoder.lifecycle.response_formats import JsonValue
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.prompts import answer_schema
+
+_MAX_TOKENS = 250
+
+
+class RootCause(Enum):
+    """What was wrong."""
+
+    IMPLEMENTATION = "implementation"
+    ALGORITHM = "algorithm"
+    INTERFACE = "interface"
+    DECOMPOSITION = "decomposition"
+    GLOBAL = "global"
+
+
+class CauseAnalysis(Value):
+    """What a role that looked at the failure says before anything is written again."""
+
+    cause: RootCause
+    explanation: str
+    hints: tuple[str, ...]
+    cost: str
+    """The cost that the node should have; empty to leave it."""
+    signature: str
+    """The header that the function should have; empty to leave it."""
+
+
+NOTHING_SAID = CauseAnalysis(
+    cause=RootCause.IMPLEMENTATION, explanation="nobody could say", hints=(), cost="", signature=""
+)
+HEALED = msgspec.structs.replace(
+    NOTHING_SAID, explanation="with another implementation in its place, every check passed"
+)
+
+
+def consider(context: RunContext, target: Target, failing: Evidence) -> CauseAnalysis:
+    """Ask what was wrong with the part that the evidence points to."""
+    node = top_of(target)
+    ledger = context.recorder.ledger
+    code = ledger.working.code.get(node)
+    try:
+        return context.ask(
+            "replan_node",
+            JsonValue(CauseAnalysis, answer_schema("replan_node")),
+            Phase.PLANNING,
+            _MAX_TOKENS,
+            role="task replanner",
+            node=node,
+            statement=context.statement,
+            about=described(ledger.graph.by_id[node]),
+            code=context.recorder.text(code.digest).strip() if code else "",
+            failure=failure_text(context, failing),
+        ).value
+    except ReplyUnusable:
+        return NOTHING_SAID
+
+
+def top_of(target: Target) -> NodeId:
+    """Return the node that a target is about first."""
+    return named_in(target)[0]

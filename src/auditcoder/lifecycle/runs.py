@@ -1,0 +1,363 @@
+"""Start, resume and replay runs, whatever their method."""
+
+import platform
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple, cast
+
+import msgspec
+
+from auditcoder import __version__, prompts
+from auditcoder.domain.chain import EMPTY, EntryReader, Head, starts
+from auditcoder.domain.errors import (
+    EndOfRecord,
+    ModelMisconfigured,
+    NotFound,
+    RecordRefused,
+    RecordUnreadable,
+)
+from auditcoder.domain.events import Manifest, RunFinished, RunOutcome, RunStarted
+from auditcoder.domain.execution import Execution
+from auditcoder.domain.execution import ExecutionOutcome as Seen
+from auditcoder.domain.request import Price, Reply, Request, Traits
+from auditcoder.domain.task import Task
+from auditcoder.domain.trace import Trace, fold
+from auditcoder.domain.values import Digest, RunId, Value
+from auditcoder.lifecycle.budget import Budget, BudgetLedger
+from auditcoder.lifecycle.locating.evidence_model import weights_digest
+from auditcoder.lifecycle.loop import Strategy, auditcoder_strategy, run_strategy
+from auditcoder.lifecycle.model_client import ModelClient
+from auditcoder.lifecycle.options import LocatorName, Options, from_settings, to_settings
+from auditcoder.lifecycle.ports import Model, Sandbox, TraceReader, TraceStore
+from auditcoder.lifecycle.recorder import Recorder, Watch
+from auditcoder.lifecycle.replayer import Replayer
+from auditcoder.lifecycle.retry_policy import RetryPolicy
+from auditcoder.lifecycle.run_context import RunContext
+
+
+def _unchanged(options: Options) -> Options:
+    return options
+
+
+class Method(NamedTuple):
+    """A way from a task to a program, and which of a run's options it fixes itself."""
+
+    name: str
+    strategy: Strategy
+    settle: Callable[[Options], Options] = _unchanged
+    prompts: Callable[[], dict[str, Digest]] = dict
+    """The digests of prompts that only this method uses."""
+
+
+AUDITCODER = Method("auditcoder", auditcoder_strategy)
+"""The method of the lifecycle itself, and the default."""
+
+BUILT_IN: Mapping[str, Method] = {AUDITCODER.name: AUDITCODER}
+
+
+def method_of(manifest: Manifest, methods: Mapping[str, Method]) -> Method:
+    """Return the method that made a run, or say what to install."""
+    try:
+        return methods[manifest.method]
+    except KeyError:
+        raise NotFound(
+            "method.unknown",
+            f"the run was made by the method {manifest.method!r}, which is not installed",
+            "install auditcoder-bench, which provides the compared methods",
+        ) from None
+
+
+CONSULTED = "second_opinions_by"
+"""The setting under which a manifest names who is asked for second opinions."""
+
+
+class RunResources(NamedTuple):
+    """What a run is made with."""
+
+    store: TraceStore
+    model: Model
+    sandbox: Sandbox
+    retry_policy: RetryPolicy = RetryPolicy()
+    consulted: Model | None = None
+    """Who is asked for second opinions, if that is another model."""
+
+    @property
+    def price(self) -> Price | None:
+        """What tokens cost at most, whoever is asked; None if that is not known."""
+        first = self.model.traits.price
+        second = self.consulted.traits.price if self.consulted else first
+        return first.or_that(second) if first and second else None
+
+
+class Solution(NamedTuple):
+    """What solving a task yields: a program, and the record of how it was built."""
+
+    run: RunId
+    outcome: RunOutcome
+    program: str | None
+    """The program; None if none was ever put together."""
+    trace: Trace
+    """Everything the record says."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check that decides has passed."""
+        return self.outcome is RunOutcome.PASSED
+
+
+class ReplayReport(Value):
+    """What going through a record again showed."""
+
+    run: RunId
+    events: int
+    """How many events came out again, byte for byte."""
+    head: Head
+    finished: bool
+    differences: tuple[str, ...] = ()
+    """Checks that saw something else when they ran again."""
+
+    @property
+    def same(self) -> bool:
+        """Whether everything came out as it is on record."""
+        return not self.differences
+
+
+def new_run_id(task: Task) -> RunId:
+    """Name a run so that a person can tell it from others."""
+    words = re.findall(r"[a-z0-9]+", task.title.lower().encode("ascii", "ignore").decode())
+    return RunId("-".join([*words[:4], secrets.token_hex(3)])[:100])
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCODER) -> Manifest:
+    """Say what a run is made with: what would have to be the same again."""
+    model = tools.model
+    versions = {"auditcoder": __version__, "python": platform.python_version()}
+    for package in ("msgspec", "xllamacpp", "pydantic-ai-slim"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    settings = {
+        **to_settings(options),
+        "locator_weights": weights_digest()[:16] if options.locator is LocatorName.WEIGHED else "",
+        **_second_opinion_settings(tools.consulted),
+        "budget": msgspec.json.encode(options.budget).decode(),
+        "price": msgspec.json.encode(tools.price).decode(),
+        "parallel": str(model.traits.parallel),
+    }
+    return Manifest(
+        method=method.name,
+        model=model.name,
+        weights=model.traits.weights,
+        decoding={
+            "temperature": options.temperature,
+            "repair_temperature": options.repair_temperature,
+        },
+        prompts={**prompts.digests(), **method.prompts()},
+        sandbox=tools.sandbox.kind,
+        versions=versions,
+        settings=settings,
+        seed=options.seed,
+    )
+
+
+def _second_opinion_settings(consulted: Model | None) -> dict[str, str]:
+    if consulted is None:
+        return {}
+    weights = consulted.traits.weights or ""
+    return {CONSULTED: consulted.name, "second_opinions_weights": weights[:16]}
+
+
+def options_of(manifest: Manifest) -> Options:
+    """Read back how a run was asked to work."""
+    settings = manifest.settings
+    try:
+        budget = msgspec.json.decode(settings["budget"], type=Budget)
+        return from_settings(
+            settings,
+            budget_tokens=budget.tokens,
+            budget_usd=budget.usd,
+            seed=manifest.seed,
+            temperature=manifest.decoding["temperature"],
+            repair_temperature=manifest.decoding["repair_temperature"],
+        )
+    except (KeyError, ValueError) as error:
+        raise RecordUnreadable(
+            "record.not-solved",
+            "this run was not made by `solve`, so it cannot be gone through again",
+            "`auditcoder show` and `verify` work with any record",
+        ) from error
+
+
+def _price_of(manifest: Manifest) -> Price | None:
+    return msgspec.json.decode(manifest.settings.get("price", "null"), type=Price | None)
+
+
+def start(
+    tools: RunResources,
+    task: Task,
+    options: Options,
+    run: RunId | None = None,
+    watch: Watch | None = None,
+    method: Method = AUDITCODER,
+) -> Solution:
+    """Solve a task by a method; the record is durable at every step."""
+    run = run or new_run_id(task)
+    options = method.settle(options)
+    if tools.store.head(run) != EMPTY:
+        raise RecordRefused(
+            "run.exists",
+            f"there is a run {run} already",
+            f"choose another id, or go on with it: `auditcoder resume {run}`",
+        )
+    purse = BudgetLedger(options.budget, tools.price)
+    manifest = manifest_for(tools, options, method)
+    recorder = Recorder.start(tools.store, run, task, _now, manifest)
+    if watch is not None:
+        watch(0, started(tools.store, run))
+        recorder.watch = watch
+    client = ModelClient(
+        tools.model, recorder, purse, tools.retry_policy, consulted=tools.consulted
+    )
+    parallel = tools.model.traits.parallel
+    run_strategy(
+        RunContext(task, options, recorder, client, tools.sandbox, parallel), method.strategy
+    )
+    return solution(tools.store, run)
+
+
+def resume(
+    tools: RunResources,
+    run: RunId,
+    watch: Watch | None = None,
+    methods: Mapping[str, Method] = BUILT_IN,
+) -> Solution:
+    """Go on with a run that was cut off; what it knows already is neither asked nor run again."""
+    begun = started(tools.store, run)
+    if finished(tools.store, run):
+        return solution(tools.store, run)
+    method = method_of(begun.manifest, methods)
+    options = options_of(begun.manifest)
+    manifest = manifest_for(tools, options, method)
+    purse = BudgetLedger(options.budget, _price_of(begun.manifest))
+    recorder = Replayer.open(tools.store, run, _now, manifest, purse.charge)
+    if watch is not None:
+        watch(0, begun)
+        recorder.watch = watch
+    client = ModelClient(
+        tools.model, recorder, purse, tools.retry_policy, consulted=tools.consulted
+    )
+    run_strategy(_context(begun, options, recorder, client, tools.sandbox), method.strategy)
+    return solution(tools.store, run)
+
+
+def _context(
+    begun: RunStarted,
+    options: Options,
+    recorder: Recorder,
+    client: ModelClient,
+    sandbox: Sandbox,
+    on_difference: Callable[[str], None] | None = None,
+) -> RunContext:
+    parallel = int(begun.manifest.settings.get("parallel", "1"))
+    return RunContext(begun.task, options, recorder, client, sandbox, parallel, on_difference)
+
+
+def replay(
+    reader: TraceReader,
+    run: RunId,
+    sandbox: Sandbox | None,
+    methods: Mapping[str, Method] = BUILT_IN,
+) -> ReplayReport:
+    """Go through a run again without a model, and compare every event with the record.
+
+    With a sandbox, every check runs again too; without one, what it saw is believed.
+    """
+    begun = started(reader, run)
+    options = options_of(begun.manifest)
+    # It only reads: a recorder that may not go beyond its record never appends.
+    purse = BudgetLedger(options.budget, _price_of(begun.manifest))
+    recorder = Replayer.open(cast("TraceStore", reader), run, _now, None, purse.charge)
+    differences: list[str] = []
+    client = ModelClient(_NoModel(), recorder, purse)
+    context = _context(
+        begun,
+        options,
+        recorder,
+        client,
+        sandbox or _NoSandbox(),
+        differences.append if sandbox is not None else None,
+    )
+    ended = finished(reader, run)
+    try:
+        run_strategy(context, method_of(begun.manifest, methods).strategy)
+    except EndOfRecord:
+        if ended:
+            raise
+    head = recorder.head
+    return ReplayReport(
+        run=run,
+        events=head.entries,
+        head=head,
+        finished=ended,
+        differences=tuple(differences),
+    )
+
+
+def started(reader: TraceReader, run: RunId) -> RunStarted:
+    """Return a run's first event."""
+    for body in reader.read(run):
+        return starts(EntryReader().read(body))
+    raise NotFound("run.unknown", f"there is no run {run} here", "`auditcoder runs` lists them")
+
+
+def finished(reader: TraceReader, run: RunId) -> bool:
+    """Whether a run has come to its end."""
+    entries = EntryReader()
+    head = reader.head(run)
+    entries.read(next(iter(reader.read(run))))
+    last = next(iter(reader.read(run, head.entries - 1)))
+    return head.entries > 1 and isinstance(entries.read(last).event, RunFinished)
+
+
+def solution(reader: TraceReader, run: RunId) -> Solution:
+    """Return what a finished run came to."""
+    trace = fold(reader.read(run), reader.blob)
+    assembly = trace.working.assembly
+    program = reader.blob(assembly.program).decode() if assembly else None
+    assert trace.finish is not None
+    return Solution(run, trace.finish.outcome, program, trace)
+
+
+class _NoModel:
+    """Stands where a model would: a replay asks nobody."""
+
+    name = "none"
+    traits = Traits()
+
+    def complete(self, request: Request) -> Reply:
+        """Refuse."""
+        raise ModelMisconfigured("replay.miss", f"nobody answers request {request.digest[:16]}")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class _NoSandbox:
+    """Stands where a sandbox would: what checks saw is taken from the record."""
+
+    kind = "none"
+
+    def run(self, _execution: Execution) -> Seen:
+        """Refuse."""
+        raise EndOfRecord
+
+    def close(self) -> None:
+        """Do nothing."""

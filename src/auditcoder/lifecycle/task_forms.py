@@ -1,0 +1,170 @@
+"""What each form of a task asks of the root: its function, its main block, what is given."""
+
+import ast
+import textwrap
+from typing import NamedTuple, assert_never
+
+from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.python_names import PARSE_ERRORS, Function, parse
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    Example,
+    FilesExample,
+    FilesForm,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+
+_PROGRAM_MAIN = """\
+import sys
+
+if __name__ == "__main__":
+    print(solve(sys.stdin.read().removesuffix("\\n")))
+"""
+_FILES_MAIN = """\
+if __name__ == "__main__":
+    solve()
+"""
+
+
+class RootFunction(NamedTuple):
+    """The function by which a program is entered, and what stands around it."""
+
+    contract: Contract
+    about: str = ""
+    """What whoever plans or writes must know about it, where the task does not say it."""
+    main: str = ""
+    """The main block; empty where others call the function."""
+    given: str = ""
+    """Code that came with the task: imports, finished helpers."""
+    fixed: bool = True
+    """Whether its parameters are settled; else the planner settles them."""
+
+    @property
+    def asked(self) -> str:
+        """What a planner is told to begin with: the header, or the name alone."""
+        return self.contract.header() if self.fixed else self.contract.name
+
+
+def root_of(task: Task) -> RootFunction:
+    """Return what the task's form asks of the root. A class has no root function."""
+    match task.form:
+        case ProgramForm():
+            return RootFunction(
+                Contract(name="solve", params=(Param(name="data", type="str"),), returns="str"),
+                "`solve` gets everything on standard input as one text without the last line"
+                ' break: `data.split("\\n")` are its lines. It returns everything that goes to'
+                " standard output.",
+                _PROGRAM_MAIN,
+            )
+        case FilesForm(inputs=inputs, artefacts=artefacts):
+            read = ", ".join(inputs) or "the input files"
+            left = ", ".join(artefacts) or "its results"
+            return RootFunction(
+                Contract(name="solve", returns="None"),
+                f"`solve` reads {read} from the current folder and writes {left} there.",
+                _FILES_MAIN,
+            )
+        case FunctionForm(entry=entry, signature=signature):
+            given = given_code(task.statement, entry)
+            if not signature:
+                return RootFunction(Contract(name=entry), given=given, fixed=False)
+            return RootFunction(_contract(signature), given=given)
+        case ClassForm():
+            raise AssertionError("a class is planned from its skeleton")
+
+
+def _contract(signature: str) -> Contract:
+    function = parse(f"{signature.strip().removesuffix(':')}:\n    ...").body[0]
+    assert isinstance(function, Function)
+    return contract_of(function)
+
+
+def contract_of(function: Function) -> Contract:
+    """Read a function's interface: its name, positional parameters and result."""
+    arguments = function.args
+    return Contract(
+        name=function.name,
+        params=tuple(
+            Param(name=a.arg, type=ast.unparse(a.annotation) if a.annotation else "")
+            for a in (*arguments.posonlyargs, *arguments.args)
+        ),
+        returns=ast.unparse(function.returns) if function.returns else "",
+    )
+
+
+def given_code(statement: str, entry: str) -> str:
+    """Return what stands before the function to be written, where the statement is itself code."""
+    try:
+        body = parse(statement).body
+    except PARSE_ERRORS:
+        return ""
+    kept = []
+    for node in body:
+        if isinstance(node, Function) and node.name == entry:
+            break
+        star = isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
+        if not isinstance(node, ast.Expr) and not star:  # nobody can say what a star binds
+            kept.append(ast.unparse(node))
+    return "\n".join(kept) + "\n" if kept else ""
+
+
+def is_stub(function: Function) -> bool:
+    """Whether a function says nothing but what it is for."""
+    return all(map(says_nothing, function.body))
+
+
+def says_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement only stands where code will."""
+    match statement:
+        case ast.Pass() | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+        case ast.Raise(exc=ast.Name(id="NotImplementedError")):
+            return True
+        case _:
+            return False
+
+
+def stub_text(contract: Contract, docstring: str) -> str:
+    """Write a function as a sketch shows it."""
+    lines = textwrap.indent(
+        f'"""{docstring}\n"""' if "\n" in docstring else f'"""{docstring}"""', "    "
+    )
+    return f"def {contract.header()}:\n{lines}\n    ...\n"
+
+
+_SHOWN_EXAMPLES = 4
+_SHOWN_LENGTH = 800
+
+
+def shown_examples(task: Task) -> str:
+    """Write the examples that the statement itself does not show, for a model to read."""
+    texts = [text for e in task.examples if (text := _as_text(task, e))]
+    return "\n\n".join(texts[:_SHOWN_EXAMPLES])
+
+
+def _as_text(task: Task, example: Example) -> str:
+    match example:
+        case StdioExample(input=given, output=made):
+            text = f"Example input:\n{given.rstrip()}\nExample output:\n{made.rstrip()}"
+            known = given.strip() in task.statement and made.strip() in task.statement
+        case CallExample(arguments=arguments, result=result):
+            entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
+            text = f"Example: {entry}({arguments}) == {result}"
+            known = arguments in task.statement
+        case CodeExample(code=code):
+            text = f"Example of its use:\n{code.strip()}"
+            known = code.strip() in task.statement
+        case FilesExample(inputs=inputs, artefacts=artefacts):
+            files = [*inputs.items(), *artefacts.items()]
+            text = "\n".join(f"Example of {name}:\n{content.rstrip()}" for name, content in files)
+            known = False
+        case _:
+            assert_never(example)
+    return "" if known or len(text) > _SHOWN_LENGTH else text

@@ -1,0 +1,174 @@
+"""Defines checks and records their results as evidence."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from auditcoder.domain.assembly import owner_of_line
+from auditcoder.domain.events import CheckRan
+from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
+from auditcoder.domain.execution import PROGRAM_FILE, Ending, ExecutionOutcome, Raised
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.laws.common import present
+from auditcoder.domain.ledger import WorkingState
+from auditcoder.domain.targets import AtNode, Subject
+from auditcoder.domain.values import CheckId, Digest, digest, whole
+from auditcoder.lifecycle.run_context import RunContext
+
+_MESSAGE = 2000
+_KEPT = 100_000
+"""Maximum number of characters of an output that are recorded."""
+
+
+class CheckSpec(NamedTuple):
+    """The definition of a check, which does not change during a run."""
+
+    id: CheckId
+    subject: Subject
+    kind: CheckKind
+    trust: Trust
+    requirement: str = ""
+    input: str | None = None
+    expected: str | None = None
+
+
+def node_check(
+    node: NodeId,
+    name: str,
+    kind: CheckKind,
+    trust: Trust = Trust.DERIVED,
+    *,
+    requirement: str = "",
+    given: str | None = None,
+    expected: str | None = None,
+) -> CheckSpec:
+    """Return a check of a node; its id depends on what the check demands."""
+    demanded = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
+    mark = f"-{demanded}" if requirement else ""
+    return CheckSpec(
+        CheckId(f"{node}.{name}{mark}"),
+        AtNode(node=node),
+        kind,
+        trust,
+        requirement,
+        given,
+        expected,
+    )
+
+
+class CheckObservation(NamedTuple):
+    """The result of running a check once."""
+
+    verdict: Verdict
+    message: str = ""
+    observed: str | None = None
+    outcome: ExecutionOutcome | None = None
+    frames: tuple[Frame, ...] = ()
+    ran: tuple[NodeId, ...] | None = None
+    judge: str = ""
+    milliseconds: float | None = None
+    """The duration if there is no outcome."""
+
+
+VERDICTS = {
+    Ending.OK: Verdict.PASSED,
+    Ending.WRONG_EXIT: Verdict.CRASH,
+    Ending.EXCEPTION: Verdict.CRASH,
+    Ending.TIMEOUT: Verdict.TIMEOUT,
+    Ending.MEMORY: Verdict.MEMORY,
+    Ending.OUTPUT_LIMIT: Verdict.CRASH,
+    Ending.KILLED: Verdict.CRASH,
+}
+"""The verdict on each ending before any output is compared."""
+
+
+def record(context: RunContext, check: CheckSpec, run: Callable[[], CheckObservation]) -> Evidence:
+    """Run a check on the present code and record its result.
+
+    Where the record already holds the result, that is taken. A replay with a sandbox runs the
+    check again nevertheless and reports a result that differs.
+    """
+    recorder = context.recorder
+    against = present(recorder.ledger.working, check.subject)
+    assert against is not None, f"{check.id} has nothing to check"
+    recalled = recorder.recall_evidence(check.id, against)
+    if recalled is None:
+        evidence = _evidence(context, check, against, run())
+    else:
+        evidence = recalled
+        if context.on_difference is not None:
+            again = _evidence(context, check, against, run())
+            if difference := _difference(recalled, again):
+                context.on_difference(difference)
+    recorder.record(CheckRan(evidence=evidence))
+    return evidence
+
+
+def _difference(was: Evidence, now: Evidence) -> str:
+    """Describe how a repeated check differs from its record; time and memory always do."""
+    if was.kind is CheckKind.PROBE or not was.kind.judges:
+        return ""
+    if was.verdict is not now.verdict:
+        return f"{was.check}: {was.verdict.value} on record, {now.verdict.value} now"
+    if was.observed != now.observed:
+        return f"{was.check}: {was.verdict.value} both times, with another output"
+    return ""
+
+
+def _evidence(
+    context: RunContext, check: CheckSpec, against: Digest, seen: CheckObservation
+) -> Evidence:
+    put = context.recorder.put
+    outcome = seen.outcome
+    errors = outcome.stderr.decode("utf-8", "replace")[-_KEPT:] if outcome else ""
+    return Evidence(
+        check=check.id,
+        kind=check.kind,
+        subject=check.subject,
+        trust=check.trust,
+        verdict=seen.verdict,
+        against=against,
+        requirement=whole(check.requirement),
+        message=whole(seen.message)[:_MESSAGE],
+        input=None if check.input is None else put(check.input),
+        expected=None if check.expected is None else put(check.expected),
+        observed=None if seen.observed is None else put(seen.observed[:_KEPT]),
+        errors=put(errors) if errors else None,
+        exit_code=outcome.exit_code if outcome else None,
+        signal=outcome.signal if outcome else None,
+        frames=seen.frames,
+        ran=seen.ran,
+        milliseconds=outcome.seconds * 1000 if outcome else seen.milliseconds,
+        peak_bytes=outcome.peak_bytes if outcome else None,
+        judge=seen.judge or (outcome.sandbox if outcome else ""),
+    )
+
+
+def owned_frames(raised: Raised | None, working: WorkingState) -> tuple[Frame, ...]:
+    """Return an exception's frames, each with the node that owns its line."""
+    if raised is None:
+        return ()
+    return tuple(
+        Frame(
+            function=whole(f.function),
+            line=f.line,
+            file=whole(f.file),
+            node=owner(working, f.line) if f.file == PROGRAM_FILE else None,
+        )
+        for f in raised.frames
+    )
+
+
+def owner(working: WorkingState, line: int) -> NodeId | None:
+    """Return the node that owns a line of the assembled program."""
+    if working.assembly is None:
+        return None
+    segment = owner_of_line(working.assembly.segments, line)
+    return segment.node if segment else None
+
+
+def who_ran(outcome: ExecutionOutcome, working: WorkingState) -> tuple[NodeId, ...] | None:
+    """Return the nodes whose functions ran; None if the run was not traced."""
+    if outcome.functions is None:
+        return None
+    nodes = {owner(working, use.line) for use in outcome.functions if use.calls}
+    return tuple(sorted(n for n in nodes if n is not None))

@@ -1,0 +1,69 @@
+"""Asks a model for a verdict on each function of a failing program, the weakest evidence."""
+
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.targets import AtNode
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import CheckId, Value
+from auditcoder.lifecycle.failure_report import failure_text
+from auditcoder.lifecycle.response_formats import JsonValue
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
+from auditcoder.prompts import answer_schema
+
+_MAX_TOKENS = 400
+
+
+class ReviewOpinion(Value):
+    """What the reviewer says of one function."""
+
+    function: str
+    verdict: str
+    reason: str
+
+
+class Opinions(Value):
+    """What the reviewer says."""
+
+    opinions: tuple[ReviewOpinion, ...]
+
+
+def review(context: RunContext, failing: Evidence) -> list[Evidence]:
+    """Ask for a verdict on every function that took part in a failing case."""
+    ledger = context.recorder.ledger
+    suspects = [n for n in failing.ran or () if ledger.graph.by_id[n].contract]
+    if not context.options.review or len(suspects) < 2:
+        return []  # an opinion on the only function that ran adds nothing
+    names = {c.name: n for n in suspects if (c := ledger.graph.by_id[n].contract)}
+    try:
+        answer = context.ask(
+            "verdict",
+            JsonValue(Opinions, answer_schema("verdict")),
+            Phase.VERIFICATION,
+            _MAX_TOKENS,
+            role="verifier",
+            statement=context.statement,
+            program=context.program.strip(),
+            failure=failure_text(context, failing),
+            functions=", ".join(f"`{name}`" for name in names),
+        )
+    except ReplyUnusable:
+        return []  # both answers are on record
+    said = {o.function.strip("`() "): o for o in reversed(answer.value.opinions)}
+    return [_evidence(context, node, said[name]) for name, node in names.items() if name in said]
+
+
+def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> Evidence:
+    rejected = opinion.verdict.strip().lower() in {"reject", "rejected", "wrong", "incorrect"}
+    check = CheckSpec(
+        CheckId(f"{node}.review"),
+        AtNode(node=node),
+        CheckKind.REVIEW,
+        Trust.GENERATED,
+        "a model that looks at a failing case finds nothing wrong with it",
+    )
+    verdict = Verdict.FAILED if rejected else Verdict.PASSED
+    return record(
+        context, check, lambda: CheckObservation(verdict, opinion.reason, judge="verifier")
+    )

@@ -1,0 +1,244 @@
+"""The checks of one node, which need only its own code and that of its dependencies."""
+
+from collections.abc import Callable
+from functools import cache, partial
+
+from auditcoder.domain.assembly import AssemblyConflict, assemble
+from auditcoder.domain.contract import RESULT, Contract, signature_faults
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.execution import Ending, ExecutionOutcome, Raised, Returned
+from auditcoder.domain.graph import Node
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import LITERAL_ERRORS, PARSE_ERRORS, literal_value
+from auditcoder.domain.task import CallExample, StdioExample
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.validation.check_recorder import (
+    VERDICTS,
+    CheckObservation,
+    node_check,
+    record,
+)
+from auditcoder.lifecycle.validation.cost_growth import validate_growth
+from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, ended, run_calls, value_of
+from auditcoder.lifecycle.validation.input_generator import inputs_for
+from auditcoder.lifecycle.validation.result_comparison import same_output, same_value, shown
+from auditcoder.sandboxed import promise_tester
+
+
+def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
+    """Run every check of one node's own code."""
+    ledger = context.recorder.ledger
+    chosen, code = ledger.graph.by_id[node], ledger.working.code.get(node)
+    if code is None:
+        return []
+    source = context.recorder.text(code.digest)
+    compiles = node_check(node, "compile", CheckKind.COMPILE)
+    seen = [record(context, compiles, lambda: _compile(source))]
+    contract = chosen.contract
+    if contract is None or seen[0].verdict is not Verdict.PASSED:
+        return seen
+    signature = node_check(node, "signature", CheckKind.SIGNATURE, requirement=contract.header())
+    seen.append(record(context, signature, lambda: _signature(contract, source)))
+    if code.scope or node == ROOT or seen[1].verdict is not Verdict.PASSED:
+        return seen  # a method needs its object, and the root needs the whole program
+    program = surroundings(context, node)
+    if program is None:
+        return seen
+    seen += _given(context, chosen, contract, program)
+    calls = [e for e in contract.examples if isinstance(e, CallExample)]
+    seen += [_example(context, chosen, contract, e, program) for e in calls]
+    seen += _promises(context, chosen, contract, program)
+    seen += validate_growth(context, chosen, contract, program)
+    return seen
+
+
+def surroundings(context: RunContext, node: NodeId) -> str | None:
+    """Return a module in which a node can run: its code and that of its dependencies."""
+    ledger = context.recorder.ledger
+    graph, working = ledger.graph, ledger.working
+    needed = {node} | graph.relied_on_by(node)
+    code = {n: c for n, c in working.code.items() if n in needed and n != ROOT}
+    try:
+        return assemble(graph, code, working.bundles).text
+    except AssemblyConflict:
+        return None
+
+
+def _compile(source: str) -> CheckObservation:
+    try:
+        compile(source, "bundle", "exec", dont_inherit=True)
+    except PARSE_ERRORS as error:
+        return CheckObservation(Verdict.FAILED, f"it does not compile: {error}", judge="parser")
+    return CheckObservation(Verdict.PASSED, judge="parser")
+
+
+def _signature(contract: Contract, source: str) -> CheckObservation:
+    faults = signature_faults(contract, source)
+    verdict = Verdict.FAILED if faults else Verdict.PASSED
+    return CheckObservation(verdict, "; ".join(faults), judge="parser")
+
+
+def _example(
+    context: RunContext, node: Node, contract: Contract, example: CallExample, program: str
+) -> Evidence:
+    call = f"{contract.name}({example.arguments})"
+    check = node_check(
+        node.id,
+        "example",
+        CheckKind.EXAMPLE,
+        Trust.GENERATED,
+        requirement=f"{call} == {example.result}",
+        given=example.arguments,
+        expected=example.result,
+    )
+
+    return record(context, check, partial(_answer, context, program, call, example))
+
+
+def _given(context: RunContext, node: Node, contract: Contract, program: str) -> list[Evidence]:
+    """Run the examples of the task on the node if it is the only one."""
+    if context.recorder.ledger.graph.sole is None:
+        return []
+    seen = []
+    for number, example in enumerate(context.task.examples, start=1):
+        match example:
+            case StdioExample():
+                call = repr(example.input.removesuffix("\n"))
+                given, expected = example.input, example.output
+            case CallExample():
+                call = given = example.arguments
+                expected = example.result
+            case _:
+                continue
+        check = node_check(
+            node.id,
+            f"given-{number}",
+            CheckKind.EXAMPLE,
+            requirement=f"it answers example {number}",
+            given=given,
+            expected=expected,
+        )
+        put = partial(_answer, context, program, f"{contract.name}({call})", example)
+        seen.append(record(context, check, put))
+    return seen
+
+
+def _answer(
+    context: RunContext, program: str, call: str, example: StdioExample | CallExample
+) -> CheckObservation:
+    outcome = run_calls(context, program, (call,), NODE_BOUNDS)
+    match outcome.calls:
+        case (Returned(value=text), *_):
+            value = value_of(text)
+            if isinstance(example, StdioExample):
+                right = same_output(example.output, _printed(value))
+            else:
+                right = same_value(_literal(example.result), value)
+            said = "" if right else f"it is {shown(value)}"[:500]
+            verdict = Verdict.PASSED if right else Verdict.FAILED
+            return CheckObservation(verdict, said, shown(value), outcome)
+        case (Raised() as raised, *_):
+            return CheckObservation(
+                Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome
+            )
+        case _:
+            return CheckObservation(ended(outcome), outcome.note, outcome=outcome)
+
+
+def _printed(value: object) -> str:
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return shown(value)
+
+
+def _literal(text: str) -> object:
+    try:
+        return literal_value(text)
+    except LITERAL_ERRORS:
+        return text
+
+
+def _promises(context: RunContext, node: Node, contract: Contract, program: str) -> list[Evidence]:
+    """Check each executable `ensures` on generated inputs that every `requires` admits."""
+    promised = [c.expression for c in contract.ensures if c.expression]
+    brief = context.recorder.ledger.working.brief
+    rows = inputs_for(contract, brief.parsed.ranges if brief else ())
+    ambiguous = any(p.name == RESULT for p in contract.params)
+    if not promised or not rows or ambiguous:
+        return []
+    required = [c.expression for c in contract.requires if c.expression]
+    harness = f"{program}\n\n{_harness(contract, required, promised)}"
+    calls = tuple(
+        f"_audit({contract.name}, ({row},), _audit_admits, _audit_promises)" for row in rows
+    )
+
+    @cache
+    def outcome() -> ExecutionOutcome:
+        return run_calls(context, harness, calls, NODE_BOUNDS)
+
+    seen = []
+    for number, expression in enumerate(promised):
+        check = node_check(
+            node.id,
+            "ensures",
+            CheckKind.CONTRACT,
+            Trust.GENERATED,
+            requirement=expression,
+            given="\n".join(rows),
+        )
+        seen.append(record(context, check, _kept(outcome, rows, number, bool(required))))
+    return seen
+
+
+def _harness(contract: Contract, required: list[str], promised: list[str]) -> str:
+    """Write the code that tests promises, with the requirements and promises as functions.
+
+    `result` is a local name without a value in the requirements, so that a requirement that
+    mentions it cannot be evaluated, even if the program has a variable of that name.
+    """
+    names = ", ".join(p.name for p in contract.params) + ","
+    admitted = " and ".join(f"({e})" for e in required) or "True"
+    promises = "".join(f"        _audit_holds(lambda: {e}),\n" for e in promised)
+    return (
+        f"{joined_source(promise_tester.__name__)}\n\n"
+        "def _audit_admits(_audit_arguments):\n"
+        f"    {names} = _audit_arguments\n"
+        f"    if False: {RESULT} = None\n"
+        f"    return _audit_holds(lambda: {admitted})\n\n\n"
+        f"def _audit_promises({RESULT}, _audit_arguments):\n"
+        f"    {names} = _audit_arguments\n"
+        f"    return [\n{promises}    ]\n"
+    )
+
+
+def _kept(
+    outcome: Callable[[], ExecutionOutcome], rows: tuple[str, ...], number: int, bounded: bool
+) -> Callable[[], CheckObservation]:
+    def run() -> CheckObservation:
+        seen = outcome()
+        held = 0
+        for row, call in zip(rows, seen.calls, strict=False):
+            if isinstance(call, Raised):
+                # Without a requirement, the function need not accept this input.
+                if bounded and not call.exception.startswith("_audit"):
+                    said = f"({row}) raises {call.exception}: {call.message}"
+                    return CheckObservation(Verdict.CRASH, said, outcome=seen)
+                continue
+            kept = value_of(call.value)
+            if isinstance(kept, list) and len(kept) > number:
+                if kept[number] is False:
+                    return CheckObservation(
+                        Verdict.FAILED, f"it does not hold for ({row})", outcome=seen
+                    )
+                held += kept[number] is True
+        if not seen.calls and seen.ending is not Ending.OK:
+            return CheckObservation(ended(seen), "it cannot be loaded", outcome=seen)
+        if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:
+            return CheckObservation(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
+        return CheckObservation(
+            Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen
+        )
+
+    return run

@@ -1,0 +1,111 @@
+"""Compares a node with a slow reference that another role wrote, on small inputs."""
+
+from auditcoder.domain.contract import Contract, signature_faults
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.execution import Bounds, Raised, Returned
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.targets import AtNode
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import CheckId, digest
+from auditcoder.lifecycle.import_completion import completing
+from auditcoder.lifecycle.planning.sketch_writer import described
+from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
+from auditcoder.lifecycle.validation.function_calls import run_calls, value_of
+from auditcoder.lifecycle.validation.node_checks import surroundings
+from auditcoder.lifecycle.validation.result_comparison import same_value, shown
+from auditcoder.sandboxed import reference_cases
+
+_COUNT = 20
+_BOUNDS = Bounds(seconds=10.0)
+_MAX_TOKENS = 600
+
+
+def reference_shape(contract: Contract) -> ParsedPython[str]:
+    """Return the response format of a reference: the function, and `small_input`."""
+    found = Contract(name=contract.name, params=contract.params)
+    wanted = Contract(name="small_input", params=())
+
+    def module(text: str) -> str:
+        if faults := signature_faults(found, text):
+            raise FormatMismatch(faults[0])
+        if "0 functions" in " ".join(signature_faults(wanted, text)):
+            raise FormatMismatch("there is no function small_input in it")
+        return "\n".join([*completing(text, set()), text])
+
+    return ParsedPython(module)
+
+
+def validate_differential(context: RunContext, node: NodeId) -> list[Evidence]:
+    """Compare a node with a slow reference if the option is set and the model writes one."""
+    ledger = context.recorder.ledger
+    chosen = ledger.graph.by_id[node]
+    contract, code = chosen.contract, ledger.working.code.get(node)
+    program = surroundings(context, node) if code and not code.scope and node != ROOT else None
+    if not context.options.differential or contract is None or program is None:
+        return []
+    brief = ledger.working.brief
+    ranges = ", ".join(
+        f"{r.minimum} <= {r.variable} <= {r.maximum}"
+        for r in (brief.parsed.ranges if brief else ())
+    )
+    try:
+        answer = context.ask(
+            "brute_force",
+            reference_shape(contract),
+            Phase.VERIFICATION,
+            _MAX_TOKENS,
+            role="brute force",
+            node=node,
+            statement=context.statement,
+            about=described(chosen),
+            ranges=ranges or "not stated",
+            header=contract.header(),
+        )
+    except ReplyUnusable:
+        return []  # both answers are on record
+    reference = answer.value
+    check = CheckSpec(
+        CheckId(f"{node}.differential-{digest(reference.encode())[:6]}"),
+        AtNode(node=node),
+        CheckKind.DIFFERENTIAL,
+        Trust.GENERATED,
+        f"it agrees with a slow reference on {_COUNT} small inputs",
+        reference,
+    )
+    return [record(context, check, lambda: _compare(context, contract, reference, program))]
+
+
+def _compare(
+    context: RunContext, contract: Contract, reference: str, program: str
+) -> CheckObservation:
+    """Run the reference to get inputs and answers; then run the candidate on the inputs."""
+    harness = f"{reference}\n\n\n{joined_source(reference_cases.__name__)}"
+    seeds = tuple(f"_audit(small_input, {contract.name}, {seed})" for seed in range(_COUNT))
+    made = run_calls(context, harness, seeds, _BOUNDS)
+    cases = [case for call in made.calls if isinstance(call, Returned) and (case := _case(call))]
+    if not cases:
+        return CheckObservation(Verdict.PASSED, "the reference made no usable case", outcome=made)
+    calls = tuple(f"{contract.name}(*{arguments})" for arguments, _ in cases)
+    outcome = run_calls(context, program, calls, _BOUNDS)
+    for (arguments, expected), call in zip(cases, outcome.calls, strict=False):
+        if isinstance(call, Raised):
+            said = f"{arguments} raises {call.exception}: {call.message}"
+            return CheckObservation(Verdict.CRASH, said, outcome=outcome)
+        value = value_of(call.value)
+        if not same_value(expected, value):
+            said = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
+            return CheckObservation(Verdict.FAILED, said[:500], outcome=outcome)
+    if len(outcome.calls) < len(cases):
+        return CheckObservation(Verdict.TIMEOUT, "it did not come to an end", outcome=outcome)
+    return CheckObservation(Verdict.PASSED, f"they agree on {len(cases)} inputs", outcome=outcome)
+
+
+def _case(call: Returned) -> tuple[str, object] | None:
+    value = value_of(call.value)
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+        return value[0], value[1]
+    return None

@@ -1,0 +1,299 @@
+"""Runs test code beside the candidate and detects tampering with unittest.
+
+Both share one interpreter, so unittest and the built-ins are compared with their original state
+before and after the tests. A program written against this very file can still lie; see `RunTests`.
+"""
+
+import ast
+import builtins
+import inspect
+import sys
+import types
+import unittest
+import unittest.case
+import unittest.loader
+import unittest.result
+import unittest.suite
+from collections.abc import Callable
+from typing import Any
+
+from .exception_report import TESTS, described, text
+
+Report = Callable[..., None]
+Load = Callable[[str, str], types.ModuleType]
+
+
+class Tampering(Exception):
+    """The candidate changed the code that judges it."""
+
+
+def run_tests(
+    code: str,
+    program: types.ModuleType,
+    load: Load,
+    report: Report,
+    ready: types.CodeType | None = None,
+) -> None:
+    """Run unittest classes and `test…` functions; where there are none, the code is the test.
+
+    `ready` is the same code, compiled before, if it asserts or calls something at its top level.
+    """
+    _attest(_MACHINERY + _BUILTINS)
+    _refuse_added(_PLAIN)
+    tests = load("tests", code)
+    brought = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
+    tests.__dict__.update(brought)
+    compiled = ready or compile(code, TESTS, "exec", dont_inherit=True)
+    exec(compiled, tests.__dict__)  # noqa: S102 - what a sandbox is for
+    own = {k: v for k, v in tests.__dict__.items() if brought.get(k) is not v}
+    cases = _cases(own)
+    if not cases:
+        _attest(_MACHINERY + _BUILTINS)
+        said = bool(ready) or says_something(ast.parse(code).body)
+        report("planned", count=int(said))
+        if said:
+            report("test", name="", verdict="passed", message="", frames=[])
+        return
+    report("planned", count=len(cases))
+    # Changes that the tests made themselves while they were loaded are allowed.
+    parts = _MACHINERY + _watched([builtins]) + _methods(_classes(cases))
+    before = {case: frozenset(case.__dict__) for case in _classes(cases)} | _PLAIN
+    result = _Result(report)
+    unittest.TestSuite(cases).run(result)
+    _attest(parts)
+    _refuse_added(before)
+    if result.told != len(cases) and not result.broken:
+        raise Tampering(f"{len(cases)} tests were to run, and {result.told} did")
+
+
+def _refuse_added(before: dict[type, frozenset[str]]) -> None:
+    """Raise if a class got a new special method, or an assertion that hides the original."""
+    for case, names in before.items():
+        for added in case.__dict__.keys() - names:
+            if added in _ASSERTIONS or added.startswith("__"):
+                raise Tampering(f"the program put {added} between a test and its judge")
+
+
+def _cases(own: dict[str, Any]) -> list[unittest.TestCase]:
+    """Return the tests that the code defines, each once, in order."""
+    found: list[unittest.TestCase] = []
+    seen: list[Any] = []
+    loader = unittest.TestLoader()
+    for name, thing in own.items():
+        if any(thing is other for other in seen):
+            continue
+        if isinstance(thing, type):
+            if thing.__module__ != "tests":
+                continue
+            if issubclass(thing, unittest.TestCase):
+                found += map(_runnable, _flat(loader.loadTestsFromTestCase(thing)))
+            elif name.startswith("Test"):
+                methods = [method for method in vars(thing) if method.startswith("test")]
+                found += [_Function(f"{name}.{m}", _bound(thing, m)) for m in methods]
+        elif name.startswith("test") and callable(thing) and _needs_nothing(thing):
+            found.append(_Function(name, thing))
+        seen.append(thing)
+    return found
+
+
+def _flat(suite: Any) -> list[unittest.TestCase]:
+    if not isinstance(suite, unittest.BaseTestSuite):
+        return [suite]
+    return [case for part in suite for case in _flat(part)]
+
+
+def _bound(holder: Any, method: str) -> Callable[[], Any]:
+    return lambda: getattr(holder(), method)()
+
+
+def _needs_nothing(thing: Any) -> bool:
+    try:
+        inspect.signature(thing).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _runnable(case: unittest.TestCase) -> unittest.TestCase:
+    """Return the case, or one that fails if calling the test would not run its body."""
+    method = getattr(case, case._testMethodName, None)  # noqa: SLF001
+    asynchronous = inspect.iscoroutinefunction(method)
+    if asynchronous and hasattr(case, "_callMaybeAsync"):
+        return case  # one that awaits
+    if not (asynchronous or inspect.isgeneratorfunction(method)):
+        return case
+    return _Function(_name(case), lambda: _refuse(method))
+
+
+class _Function(unittest.TestCase):
+    """A test that is a function."""
+
+    def __init__(self, name: str, function: Callable[[], Any]) -> None:
+        super().__init__()
+        self.name = name
+        self._function = function
+
+    def runTest(self) -> None:  # noqa: N802
+        """Call it; a coroutine or generator as result means that the test did not run."""
+        _refuse(self._function())
+
+
+def _refuse(value: Any) -> None:
+    if inspect.iscoroutine(value):
+        value.close()
+        raise TypeError("the test is asynchronous, and nobody awaits it")
+    if inspect.isgenerator(value) or inspect.isroutine(value):
+        raise TypeError("the test was called and did not run")
+
+
+def _classes(cases: list[unittest.TestCase]) -> list[type]:
+    """Return the classes of the cases and their bases, except those of unittest and this module."""
+    found = {kind: None for case in cases for kind in type(case).__mro__}
+    return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN}]
+
+
+def says_something(lines: list[ast.stmt]) -> bool:
+    """Whether the code asserts or calls anything at its top level."""
+    for line in lines:
+        if isinstance(line, ast.Assert):
+            return True
+        if isinstance(line, ast.Expr) and any(isinstance(n, ast.Call) for n in ast.walk(line)):
+            return True
+        if isinstance(line, ast.If) and "__name__" in ast.unparse(line.test):
+            continue
+        if isinstance(line, ast.For | ast.While | ast.With | ast.Try | ast.If) and (
+            says_something(line.body)
+        ):
+            return True
+    return False
+
+
+class _Result(unittest.TestResult):
+    """Reports each test as it ends, so that a later timeout loses none."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self._report = report
+        self._said = False
+        self.told = 0
+        self.broken = False
+        """Whether a class or module could not be set up, so that its tests never ran."""
+
+    def _say(self, test: Any, verdict: str, error: Any = None, message: str = "") -> None:
+        self._said = True
+        self.broken = self.broken or not isinstance(test, unittest.TestCase)
+        told: dict[str, Any] = {"message": text(message), "frames": []}
+        if error:
+            told = described(error[1])
+            told["message"] = f"{told['type']}: {told['message']}"
+        self._report(
+            "test",
+            name=_name(test),
+            verdict=verdict,
+            message=told["message"],
+            frames=told["frames"],
+        )
+
+    def startTest(self, test: Any) -> None:  # noqa: N802
+        self._said = False
+        super().startTest(test)
+
+    def stopTest(self, test: Any) -> None:  # noqa: N802
+        if not self._said:  # a test without a verdict did not pass
+            self._say(test, "error", message="the test ended without a verdict")
+        self.told += 1
+        super().stopTest(test)
+
+    def addSuccess(self, test: Any) -> None:  # noqa: N802
+        self._say(test, "passed")
+
+    def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+        self._say(test, "failed", err)
+
+    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
+        self._say(test, "error", err)
+
+    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+        self._say(test, "skipped", message=reason)
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802, ARG002
+        self._say(test, "passed")
+
+    def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
+        self._say(test, "failed", message="it was expected to fail, and passed")
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
+        if err is not None:
+            failed = issubclass(err[0], test.failureException)
+            self._say(subtest, "failed" if failed else "error", err)
+
+
+def _name(test: Any) -> str:
+    if isinstance(test, _Function):
+        return text(test.name)
+    said = text(test.id())
+    # Class and module fixtures are not test cases: `setUpClass (tests.Case)`.
+    return said.removeprefix("tests.") if isinstance(test, unittest.TestCase) else said
+
+
+_Part = tuple[Any, str, Any, Any, Any]
+"""Owner, name, original value, and for a function its code and defaults."""
+
+
+def _watched(holders: list[Any]) -> list[_Part]:
+    """Return every function and class of the holders, as they are now."""
+    return [
+        (holder, name, value, _code(value), _defaults(value))
+        for holder in holders
+        for name, value in list(vars(holder).items())
+        if callable(value) or isinstance(value, classmethod | staticmethod | property)
+    ]
+
+
+def _code(value: Any) -> Any:
+    return value.__code__ if type(value) is types.FunctionType else None
+
+
+def _defaults(value: Any) -> Any:
+    return value.__defaults__ if type(value) is types.FunctionType else None
+
+
+def _methods(holders: list[Any]) -> list[_Part]:
+    """Return the methods of the holders; other values may change."""
+    kinds = (types.FunctionType, classmethod, staticmethod, property)
+    return [part for part in _watched(holders) if isinstance(part[2], kinds)]
+
+
+_OWN = {
+    "unittest.case",
+    "unittest.suite",
+    "unittest.loader",
+    "unittest.result",
+    "sandboxed.code_checks",
+}
+_BUILTINS = _watched([builtins])
+_MACHINERY = _watched(
+    [
+        *(unittest, unittest.case, unittest.suite, unittest.loader, unittest.result),
+        *(v for v in vars(unittest.case).values() if isinstance(v, type)),
+        *(unittest.TestResult, unittest.TestSuite, unittest.BaseTestSuite, unittest.TestLoader),
+        *(_Result, _Function),
+    ]
+)
+_PLAIN: dict[type, frozenset[str]] = {unittest.TestCase: frozenset(vars(unittest.TestCase))}
+_ASSERTIONS = frozenset(name for name, v in vars(unittest.TestCase).items() if callable(v))
+_MODULES = {name: sys.modules[name] for name in ("builtins", "unittest", "unittest.case", "sys")}
+
+
+def _attest(parts: list[_Part]) -> None:
+    """Raise if anything changed. Uses no name that could have been replaced."""
+    for holder, name, value, code, defaults in parts:
+        if holder.__dict__.get(name) is not value or (
+            code is not None and (value.__code__ is not code or value.__defaults__ is not defaults)
+        ):
+            raise Tampering(f"the program replaced {holder.__name__}.{name}")
+    for name, module in _MODULES.items():
+        if sys.modules.get(name) is not module:
+            raise Tampering(f"the program replaced the module {name}")
+    if sys.gettrace() is not None:
+        raise Tampering("the program traces what judges it")

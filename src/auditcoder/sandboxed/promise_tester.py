@@ -1,0 +1,30 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Calls a function of a program and tells which of its promises hold for the result.
+
+Appended to the program as text, so it imports nothing at the top and its names begin with
+`_audit`. The text that follows it defines `admits` and `promises` with `_audit_holds`.
+"""
+
+
+def _audit(function, arguments, admits, promises):
+    """Return for each promise True, False, or None where the promise itself raises.
+
+    The list is empty if the function's requirements do not admit the arguments. `admits` takes
+    the tuple of arguments; `promises` takes the result and the arguments as they were before the
+    call, and returns the list. What either of them raises is raised here.
+    """
+    import copy
+
+    given = copy.deepcopy(arguments)
+    if not admits(given):
+        return []
+    result = function(*copy.deepcopy(arguments))
+    return promises(result, given)
+
+
+def _audit_holds(promise):
+    """Return whether a condition without parameters holds; None if it raises."""
+    try:
+        return bool(promise())
+    except Exception:
+        return None

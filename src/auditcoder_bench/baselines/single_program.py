@@ -1,0 +1,179 @@
+"""A program written as a whole: what the methods without a task graph have in common.
+
+Their record has a single node, `S1`, without a contract, because such a method commits to none:
+its trace coverage is zero.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import assert_never
+
+from auditcoder.domain.brief import Approach
+from auditcoder.domain.errors import RecordRefused, ReplyUnusable
+from auditcoder.domain.events import BriefCommitted, GraphCommitted, RunOutcome
+from auditcoder.domain.evidence import Evidence, Trust, Verdict
+from auditcoder.domain.graph import Node, NodeKind, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.targets import AtNode
+from auditcoder.domain.task import ClassForm, Example, FilesForm, FunctionForm, ProgramForm, Task
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import CheckId
+from auditcoder.lifecycle.failure_report import failure_text
+from auditcoder.lifecycle.import_completion import without_stars
+from auditcoder.lifecycle.model_client import ModelAnswer
+from auditcoder.lifecycle.planning.plan import brief_for
+from auditcoder.lifecycle.response_formats import PythonBlock, ResponseFormat, T
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.task_forms import root_of, shown_examples
+from auditcoder.lifecycle.validation import validate_program
+from auditcoder.lifecycle.validation.check_recorder import record
+from auditcoder.lifecycle.validation.program_checks import check_for, run_example
+from auditcoder.prompts import load
+
+PROMPTS = "auditcoder_bench.prompts"
+"""The package that holds the prompts of the compared methods."""
+WHOLE = NodeId("S1")
+MAX_TOKENS = 1200
+_NOTHING = "raise NotImplementedError('no usable answer came')\n"
+
+
+class SingleProgram:
+    """The program of a method, with the requests and checks that a method may use."""
+
+    def __init__(self, context: RunContext, method: str) -> None:
+        self._context = context
+        self._method = method
+        task = context.task
+        node = Node(
+            id=WHOLE, goal=task.title or "Do what the task asks", kind=NodeKind.GENERAL, parent=ROOT
+        )
+        top = Node(
+            id=ROOT, goal="Answer the task", kind=NodeKind.ORCHESTRATION, dependencies=(WHOLE,)
+        )
+        brief = brief_for(task, Approach(strategy=method))
+        context.recorder.record(BriefCommitted(brief=brief))
+        context.recorder.record(
+            GraphCommitted(
+                graph=TaskGraph(nodes=(top, node), order=(WHOLE,)),
+                planner=method,
+                granularity="one node: the method writes the program as a whole",
+            )
+        )
+        # If the task is itself code, the part before the function belongs to the task.
+        self._given = "" if isinstance(task.form, ClassForm) else root_of(task).given
+        if self._given:
+            context.recorder.write_code(ROOT, self._given, agent="form")
+
+    @property
+    def code(self) -> str:
+        """The code as it stands."""
+        recorder = self._context.recorder
+        return recorder.text(recorder.ledger.working.code[WHOLE].digest)
+
+    def ask(
+        self,
+        prompt: str,
+        shape: ResponseFormat[T],
+        phase: Phase,
+        max_tokens: int,
+        **values: str,
+    ) -> ModelAnswer[T] | None:
+        """Send one of the method's prompts; return None if there is no usable reply."""
+        try:
+            return self._context.ask(
+                load(f"methods/{prompt}", PROMPTS),
+                shape,
+                phase,
+                max_tokens,
+                role=prompt,
+                node=WHOLE,
+                statement=statement(self._context.task),
+                **values,
+            )
+        except ReplyUnusable:
+            return None
+
+    def write(self, prompt: str, **values: str) -> None:
+        """Ask for code and store it; the code stays as it is if there is no usable reply."""
+        wanted = wanted_of(self._context.task)
+        answer = self.ask(
+            prompt, PythonBlock(), Phase.GENERATION, MAX_TOKENS, wanted=wanted, **values
+        )
+        if answer is not None:
+            self._keep(answer.value, prompt, answer.seq)
+        elif WHOLE not in self._context.recorder.ledger.working.code:
+            self._keep(_NOTHING, "degraded", None)
+
+    def _keep(self, source: str, agent: str, reply: int | None) -> None:
+        text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
+        text, note = without_stars(text)
+        try:
+            self._context.recorder.write_code(WHOLE, text, agent=agent, reply=reply, note=note)
+        except RecordRefused as refused:
+            # Such as a star import of an unknown module: the owner of its names is unknown.
+            if WHOLE not in self._context.recorder.ledger.working.code:
+                self._context.recorder.write_code(
+                    WHOLE, _NOTHING, agent="degraded", note=str(refused)
+                )
+
+    def try_out(self) -> Evidence | None:
+        """Run the examples of the task; return the first failure."""
+        return self.check(
+            (f"S1.example-{number}", example, Trust.DERIVED)
+            for number, example in enumerate(self._context.task.examples, start=1)
+        )
+
+    def check(self, cases: Iterable[tuple[str, Example, Trust]]) -> Evidence | None:
+        """Run all of these cases; return the first failure."""
+        context, code = self._context, f"{self._given}{self.code}"
+        failing = None
+        for name, example, trust in cases:
+            check = check_for(CheckId(name), AtNode(node=WHOLE), trust, example)
+            seen = record(context, check, partial(run_example, context, code, example))
+            if seen.verdict is not Verdict.PASSED and failing is None:
+                failing = seen
+        return failing
+
+    def retry(self) -> None:
+        """If the code fails an example of the task, ask for it once more."""
+        failing = self.try_out()
+        if failing is not None:
+            self.write("again", code=self.code, failure=self.report(failing))
+
+    def report(self, failing: Evidence) -> str:
+        """Describe a failure for a model."""
+        return failure_text(self._context, failing)
+
+    def finish(self) -> tuple[RunOutcome, str]:
+        """Assemble the program and validate it with the examples of the task."""
+        context = self._context
+        context.recorder.assemble()
+        validate_program(context)
+        ledger = context.recorder.ledger
+        if ledger.working.rank(ledger.program_checks()).full:
+            return RunOutcome.PASSED, ""
+        return RunOutcome.FAILED, "the program fails, and the method ends here"
+
+
+def statement(task: Task) -> str:
+    """Return the task as a model reads it, with examples that its text does not show."""
+    shown = shown_examples(task)
+    return f"{task.statement}\n\n{shown}" if shown else task.statement
+
+
+def wanted_of(task: Task) -> str:
+    """Describe what the model has to write, by the form of the task."""
+    match task.form:
+        case ProgramForm():
+            return "the complete program, which reads standard input and writes standard output"
+        case FunctionForm(entry=entry, signature=signature):
+            return f"the function `{signature or entry}` with everything that it needs"
+        case ClassForm(name=name):
+            return f"the complete class `{name}` with all of its methods and imports"
+        case FilesForm(inputs=inputs, artefacts=artefacts):
+            return (
+                f"the complete program, which reads {', '.join(inputs) or 'the input files'} from"
+                f" the current folder and writes {', '.join(artefacts) or 'its results'} there"
+            )
+        case _:
+            assert_never(task.form)

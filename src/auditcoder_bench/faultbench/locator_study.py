@@ -1,0 +1,364 @@
+"""Locators put to the test: faults put in, failures looked at, and what the study says."""
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from auditcoder import __version__
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import NotFound, RecordUnreadable
+from auditcoder.domain.table import Row, Table
+from auditcoder.domain.trace import fold
+from auditcoder.domain.values import digest
+from auditcoder.interfaces.factories import Say, open_sandbox
+from auditcoder.interfaces.record_sources import open_store
+from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.locating.evidence_model import weights_digest
+from auditcoder.lifecycle.locating.scoring import FittedModels
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.runs import RunResources
+from auditcoder_bench.engines.threads import LocalEngine
+from auditcoder_bench.experiments import files_of, sandbox_for
+from auditcoder_bench.faultbench import injected_evidence, observations, weight_fit
+from auditcoder_bench.faultbench.failure_records import FaultRecord
+from auditcoder_bench.faultbench.injected_failures import InjectedFailure
+from auditcoder_bench.faultbench.injected_failures import inject as inject_into
+from auditcoder_bench.faultbench.injection_targets import (
+    SolvedProgram,
+    from_class,
+    from_run,
+    of_a_class,
+    of_a_run,
+    programs,
+)
+from auditcoder_bench.faultbench.line_file import ResumableLineFile, read_lines, write_lines
+from auditcoder_bench.faultbench.observations import UNSEEN, LocatorView, Noticed
+from auditcoder_bench.faultbench.published_answers import PUBLISHED, class_code, read_subjects
+from auditcoder_bench.faultbench.published_dataset import Tell
+from auditcoder_bench.faultbench.published_failures import LEFT_OUT, PublishedAnswer, answers
+from auditcoder_bench.suites import suite
+
+_PEEK = 1000
+_OF_A_CLASS = 12
+"""Faults that are put into one class: there are many classes."""
+_ENOUGH = 5
+"""Published answers to one task that are tried until one passes."""
+
+
+class PublishedClasses(NamedTuple):
+    """What was published for ClassEval: every answer by its task, as code."""
+
+    answers: dict[str, list[tuple[PublishedAnswer, str]]]
+    tests: dict[str, str]
+
+    def others(self, task: str, model: str) -> list[str]:
+        """Return what other models wrote for a task."""
+        return [code for answer, code in self.answers.get(task, ()) if answer.model != model]
+
+
+def read_published(data: Path | None) -> PublishedClasses:
+    """Read ClassEval and all published answers to it."""
+    known = suite("classeval")
+    files = files_of(
+        known._replace(sources=(*known.sources, *(each.source for each in PUBLISHED))), data
+    )
+    left_out = {**known.unusable, **LEFT_OUT}
+    subjects = [
+        subject
+        for subject in read_subjects(files[known.sources[0].path])
+        if subject.task_id.removeprefix("ClassEval_") not in left_out
+    ]
+    found: dict[str, list[tuple[PublishedAnswer, str]]] = {}
+    for answer in answers(PUBLISHED, files, subjects):
+        code = class_code(answer.text, answer.subject.imports)
+        found.setdefault(answer.subject.task_id, []).append((answer, code))
+    return PublishedClasses(found, {subject.task_id: subject.tests for subject in subjects})
+
+
+def own_runs(store: str | None) -> dict[str, SolvedProgram]:
+    """Return the runs of a store that ended well with several parts, by their names here."""
+    if store is None:
+        return {}
+    with closing(open_store(store)) as kept:
+        traces = (fold(kept.read(run), kept.blob) for run in kept.runs())
+        found = (from_run(trace, kept.blob) for trace in traces)
+        return {solved.name: solved for solved in found if solved}
+
+
+def inject(
+    out: Path,
+    data: Path | None,
+    jobs: int,
+    say: Say,
+    tell: Tell,
+    *,
+    classes: bool,
+    runs: str | None = None,
+) -> list[InjectedFailure]:
+    """Put faults into solved programs, classes and runs of our own; write what fails."""
+    published = read_published(data) if classes else None
+    solved_works = [*programs(), *own_runs(runs).values()]
+    with closing(_sandbox(say, classes=classes)) as sandbox:
+        opened = partial(_tools, sandbox)
+        works: list[Callable[[], list[InjectedFailure]]] = [
+            partial(inject_into, opened, solved) for solved in solved_works
+        ]
+        for task in published.answers if published else ():
+            assert published is not None
+            works.append(partial(_inject_into_class, opened, published, task))
+        found: list[InjectedFailure] = []
+        barren = 0
+        done = LocalEngine(jobs).each(lambda work: work(), works)
+        for number, own in enumerate(done, start=1):
+            found += own
+            barren += not own
+            tell(number, len(works), False)
+    if barren:
+        say(f"{barren} of {len(works)} works gave no failure: no check passes that could fail")
+    found.sort(key=lambda fault: fault.id)
+    write_lines(out, found)
+    return found
+
+
+def _inject_into_class(
+    opened: Callable[[], RunResources], published: PublishedClasses, task: str
+) -> list[InjectedFailure]:
+    """Put faults into the first published answer to a task that passes."""
+    for answer, _ in published.answers[task][:_ENOUGH]:
+        solved = _class(published, answer.id)
+        found = inject_into(opened, solved, most=_OF_A_CLASS) if solved else []
+        if found:
+            return found
+    return []
+
+
+def _class(published: PublishedClasses, name: str, *, alone: bool = False) -> SolvedProgram | None:
+    """Return the published class of that name, with what other models wrote for its methods.
+
+    If it is to stand `alone`, without that: there is much to be read.
+    """
+    task = name.rpartition("|")[2]
+    answer, code = next((a, code) for a, code in published.answers[task] if a.id == name)
+    others = [] if alone else published.others(task, answer.model)
+    return from_class(name, answer.subject, code, others)
+
+
+def look(
+    faults: Path,
+    out: Path,
+    data: Path | None,
+    jobs: int,
+    say: Say,
+    tell: Tell,
+    *,
+    view: LocatorView = LocatorView.PROGRAM,
+    spoiled: float = 0.0,
+    opinions: int | None = None,
+    runs: str | None = None,
+) -> list[Noticed]:
+    """Watch every failure, then try other implementations where that leaves something open."""
+    cases = read_faults(faults)
+    real = any(isinstance(case, FaultRecord) for case in cases)
+    classes = any(isinstance(case, InjectedFailure) and of_a_class(case.solved) for case in cases)
+    solved = {work.name: work for work in programs()} | own_runs(runs)
+    _refuse_unknown(cases, solved)
+    published = read_published(data) if real or classes else None
+    notes = ResumableLineFile(out, Noticed)
+    if any(_otherwise(noticed, view, opinions, spoiled) for noticed in notes.lines.values()):
+        raise RecordUnreadable(
+            "faults.view",
+            f"{out} holds what was noticed in another view, or with other opinions",
+            "name another file for this one",
+        )
+    with notes, closing(_sandbox(say, classes=published is not None)) as sandbox:
+        looker = _Looker(sandbox, view, published, spoiled, opinions, solved)
+        todo = [case for case in cases if case.id not in notes.lines]
+        for number, noticed in enumerate(LocalEngine(jobs).each(looker.look, todo), start=1):
+            notes.append(noticed)
+            tell(number, len(todo), False)
+        by_id = {case.id: case for case in cases}
+        seen = [n for name in by_id if (n := notes.lines[name]).kind != UNSEEN]
+        more = [
+            (by_id[n.id], n, wanted)
+            for n, wanted in zip(seen, weight_fit.open_questions(seen), strict=True)
+            if wanted and n.swaps is None
+        ]
+        for number, noticed in enumerate(LocalEngine(jobs).each(looker.look_more, more), start=1):
+            notes.append(noticed)
+            tell(number, len(more), False)
+    ordered = notes.sort(list(by_id), keep_others=False)
+    return [noticed for noticed in ordered if noticed.kind != UNSEEN]
+
+
+def _refuse_unknown(
+    cases: Iterable[FaultRecord | InjectedFailure], solved: Mapping[str, SolvedProgram]
+) -> None:
+    """Say so if faults were put into what is not here."""
+    for case in cases:
+        if isinstance(case, InjectedFailure) and not of_a_class(case.solved) | (
+            case.solved in solved
+        ):
+            where = "name the store of that run with --runs" if of_a_run(case.solved) else ""
+            raise NotFound(
+                "faults.program",
+                f"{case.id} was put into {case.solved}, which is not here",
+                where or "make the faults again with this version: `auditcoder faults inject`",
+            )
+
+
+def _otherwise(noticed: Noticed, view: LocatorView, opinions: int | None, spoiled: float) -> bool:
+    """Whether something was looked at in another way than is wanted now."""
+    if noticed.kind == UNSEEN:
+        return False
+    if noticed.fault:
+        return noticed.rooted and noticed.spoiled != spoiled
+    asked = noticed.swaps is not None
+    return noticed.view != view.value or (asked and noticed.opinions != opinions)
+
+
+def read_faults(path: Path) -> list[FaultRecord] | list[InjectedFailure]:
+    """Read failures, real or injected; a file holds one kind."""
+    first = path.read_bytes()[:_PEEK] if path.suffix != ".gz" and path.is_file() else b""
+    if b'"where"' in first:
+        return read_lines(path, InjectedFailure)
+    return read_lines(path, FaultRecord)
+
+
+class _Looker:
+    """Looks at failures of either kind."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        view: LocatorView,
+        published: PublishedClasses | None,
+        spoiled: float,
+        opinions: int | None,
+        solved: Mapping[str, SolvedProgram],
+    ) -> None:
+        self._opinions = opinions
+        self._sandbox = sandbox
+        self._spoiled = spoiled
+        self._view = view
+        self._published = published
+        self._known = solved
+
+    def look(self, case: FaultRecord | InjectedFailure) -> Noticed:
+        """Watch one fail."""
+        if isinstance(case, InjectedFailure):
+            found = injected_evidence.notice(
+                partial(_tools, self._sandbox), self._solved(case), case
+            )
+            if found:
+                return replace(found, spoiled=self._spoiled if found.rooted else 0.0)
+        else:
+            found = observations.gather(self._sandbox, case, self._tests(case), self._view)
+            if found and self._view is LocatorView.PROGRAM:
+                found = replace(found, rules=self._by_rules(case, found))
+        return found or observations.unseen(case.id)
+
+    def look_more(
+        self, asked: tuple[FaultRecord | InjectedFailure, Noticed, tuple[str, ...]]
+    ) -> Noticed:
+        """Try other implementations in the places of what may be at fault."""
+        case, before, nodes = asked
+        if isinstance(case, InjectedFailure):
+            opened = partial(_tools, self._sandbox)
+            solved = self._solved(case)
+            return injected_evidence.notice_more(
+                opened, solved, case, before, nodes, before.spoiled
+            )
+        assert self._published is not None
+        others = self._published.others(case.task_id, case.model)
+        tests = self._tests(case)
+        return observations.gather_more(
+            self._sandbox, case, tests, others, before, nodes, self._view, self._opinions
+        )
+
+    def _by_rules(self, case: FaultRecord, found: Noticed) -> tuple[str, ...]:
+        """Ask the paper's rules; of a class that is cut otherwise than its skeleton, R1 alone."""
+        assert self._published is not None
+        solved = _class(self._published, case.id, alone=True)
+        named = (
+            injected_evidence.by_rules(partial(_tools, self._sandbox), solved) if solved else None
+        )
+        return named if named is not None else tuple(filter(None, [found.traceback]))
+
+    def _tests(self, case: FaultRecord) -> str:
+        assert self._published is not None
+        return self._published.tests[case.task_id]
+
+    def _solved(self, case: InjectedFailure) -> SolvedProgram:
+        if case.solved in self._known:
+            return self._known[case.solved]
+        assert self._published is not None
+        found = _class(self._published, case.solved)
+        assert found is not None
+        return found
+
+
+def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
+    """Read what was noticed about failures."""
+    for path in paths:
+        # Of two lines about one failure the later holds: somebody was cut off while looking.
+        last = {noticed.id: noticed for noticed in read_lines(path, Noticed)}
+        yield from (noticed for noticed in last.values() if noticed.kind != UNSEEN)
+
+
+def made_with(paths: Iterable[Path]) -> Table:
+    """Say what a study was made with."""
+    files = [(path.name, digest(path.read_bytes())) for path in paths]
+    versions = {
+        "auditcoder": __version__,
+        "python": platform.python_version(),
+        "weights in the package": weights_digest(),
+    }
+    return Table(
+        name="made-with",
+        title="What it was made with",
+        columns=("what", "which"),
+        rows=tuple(Row(cells=pair) for pair in (*versions.items(), *files)),
+    )
+
+
+def held_out(
+    paths: Iterable[Path], cases: Sequence[Noticed]
+) -> tuple[list[Noticed], list[Noticed]]:
+    """Part failures into those that are fitted on, and those of some files, which are not."""
+    used = list(cases)
+    unused: list[Noticed] = []
+    for path in paths:
+        names = {fault.id for fault in read_faults(path)}
+        own = [case for case in used if case.id in names]
+        if not own:
+            raise NotFound(
+                "faults.missing",
+                f"none of the failures in {path} was looked at: nothing is held out",
+                "name the file that `faults look` was given, or a part of it",
+            )
+        unused += own
+        used = [case for case in used if case.id not in names]
+    return used, unused
+
+
+def write_weights(path: Path, fitted: FittedModels) -> None:
+    """Write weights as they are kept in the package."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(fitted), indent=1) + b"\n")
+
+
+def _tools(sandbox: Sandbox) -> RunResources:
+    return RunResources(SqliteStore(":memory:"), ScriptedModel(()), sandbox)
+
+
+def _sandbox(say: Say, *, classes: bool) -> Sandbox:
+    settings = read_settings()
+    return (
+        sandbox_for(suite("classeval"), settings, say) if classes else open_sandbox(settings, say)
+    )

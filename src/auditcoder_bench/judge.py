@@ -1,0 +1,223 @@
+"""The judge: runs hidden tests on a finished program. Its results never reach a run."""
+
+import base64
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import zip_longest
+from typing import NamedTuple, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.execution import (
+    Action,
+    CallFunction,
+    Ending,
+    Execution,
+    ExecutionOutcome,
+    Returned,
+    RunFiles,
+    RunProgram,
+    RunTests,
+    TestVerdict,
+)
+from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
+from auditcoder.domain.value_decoder import read
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.validation.result_comparison import same_output, same_value
+from auditcoder_bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
+from auditcoder_bench.sandboxed import batch_driver, file_tests
+
+_WHOLE = "program"
+"""Name of the result that is about the program as a whole."""
+_TIMEOUTS = 3
+"""Number of timeouts after which a program is not run on further cases: it fails them."""
+_SAME = 3
+"""Number of wrong answers confirmed in isolation after which the other ones are accepted."""
+_EACH = 0.05
+"""Additional seconds for each input of a batch."""
+
+
+def judge(sandbox: Sandbox, problem: Problem, program: str) -> dict[str, bool]:
+    """Return every hidden test and whether the program passes it."""
+    match problem.hidden:
+        case StdioTests():
+            return _stdio(sandbox, problem, problem.hidden, program)
+        case CallTests():
+            return _calls(sandbox, problem, problem.hidden, program)
+        case CodeTests():
+            return _tests(sandbox, problem, problem.hidden, program)
+        case FileTests():
+            return _files(sandbox, problem, problem.hidden, program)
+        case _:
+            assert_never(problem.hidden)
+
+
+def resolved(results: dict[str, bool]) -> bool:
+    """Whether there are hidden tests and the program passes all of them."""
+    return bool(results) and all(results.values())
+
+
+class _Case(NamedTuple):
+    """One hidden case: how it is run alone, and its result in the batch of all cases."""
+
+    action: Action
+    right: Callable[[str], bool]
+    ran: bool
+    """Whether the batch reached it."""
+    among: str | None
+    """Its result in the batch; None if it failed there."""
+
+
+def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
+    printed = _printed(sandbox, problem, hidden, program)
+    cases = [
+        _Case(
+            RunProgram(stdin=case.input),
+            partial(same_output, case.output),
+            number < len(printed),
+            printed[number] if number < len(printed) else None,
+        )
+        for number, case in enumerate(hidden.cases)
+    ]
+    return _verdicts(sandbox, problem, program, cases, _output)
+
+
+def _output(outcome: ExecutionOutcome) -> str | None:
+    return outcome.stdout.decode("utf-8", "replace")
+
+
+def _printed(
+    sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str
+) -> list[str | None]:
+    """Run the program on all inputs in one process; return its outputs as far as it came."""
+    bounds = problem.bounds
+    job = {
+        "inputs": [base64.b64encode(_raw(case.input)).decode() for case in hidden.cases],
+        "seconds": bounds.seconds,
+        "most": bounds.output_bytes,
+    }
+    files = {
+        batch_driver.INPUTS: msgspec.json.encode(job),
+        batch_driver.JUDGED: program.encode("utf-8", "replace"),
+    }
+    outcome = sandbox.run(
+        Execution(
+            source=joined_source(batch_driver.__name__),
+            action=RunFiles(inputs=files, artefacts=(batch_driver.OUTPUTS,)),
+            bounds=replace(bounds, seconds=2 * bounds.seconds + _EACH * len(hidden.cases)),
+        )
+    )
+    told = outcome.artefacts[0].content if outcome.artefacts else None
+    return [_text(line) for line in (told or b"").splitlines()][: len(hidden.cases)]
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(line: bytes) -> str | None:
+    """Decode a line of results, which the judged program may have forged."""
+    try:
+        made = msgspec.json.decode(line, type=bytes | None)
+    except msgspec.DecodeError:
+        return None
+    return None if made is None else made.decode("utf-8", "replace")
+
+
+def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
+    together = CallFunction(calls=tuple(case.expression for case in hidden.cases))
+    seen = sandbox.run(Execution(source=program, action=together, bounds=problem.bounds)).calls
+    cases = [
+        _Case(
+            CallFunction(calls=(case.expression,)),
+            partial(_is, case.result),
+            made is not None,
+            made.value if isinstance(made, Returned) else None,
+        )
+        for case, made in zip_longest(hidden.cases, seen)
+    ]
+    return _verdicts(sandbox, problem, program, cases, _value)
+
+
+def _value(outcome: ExecutionOutcome) -> str | None:
+    match outcome.calls:
+        case (Returned(value=text), *_):
+            return text
+        case _:
+            return None
+
+
+def _verdicts(
+    sandbox: Sandbox,
+    problem: Problem,
+    program: str,
+    cases: Iterable[_Case],
+    read: Callable[[ExecutionOutcome], str | None],
+) -> dict[str, bool]:
+    """Judge the results of a batch; run each case that failed in it again, in isolation.
+
+    After a few cases that were equally wrong in isolation, the batch is trusted.
+    """
+    results = {}
+    late, same, other = 0, 0, False
+    for number, case in enumerate(cases, start=1):
+        right = case.among is not None and case.right(case.among)
+        believed = right or (case.ran and same >= _SAME and not other)
+        if not believed and late < _TIMEOUTS:
+            run = Execution(source=program, action=case.action, bounds=problem.bounds)
+            outcome = sandbox.run(run)
+            late += outcome.ending is Ending.TIMEOUT
+            made = read(outcome) if outcome.ending is Ending.OK else None
+            right = made is not None and case.right(made)
+            if case.ran:
+                same += made == case.among
+                other = other or made != case.among
+        results[f"case-{number}"] = right
+    return results
+
+
+def _is(expected: str, text: str) -> bool:
+    try:
+        value = read(text)
+    except LITERAL_ERRORS:
+        return False
+    return same_value(literal_value(expected), value)
+
+
+def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) -> dict[str, bool]:
+    action = RunTests(code=hidden.code)
+    outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+    passed = outcome.ending is Ending.OK
+    named = {t.name: t.verdict is TestVerdict.PASSED for t in outcome.tests if t.name}
+    if not named:
+        quiet = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
+        return {_WHOLE: passed and quiet}
+    if outcome.planned is None or len(outcome.tests) < outcome.planned or not passed:
+        named[_WHOLE] = passed and outcome.planned == len(outcome.tests)
+    return named
+
+
+def _files(sandbox: Sandbox, problem: Problem, hidden: FileTests, program: str) -> dict[str, bool]:
+    action = RunFiles(inputs=hidden.inputs, artefacts=hidden.artefacts)
+    outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
+    left = {a.name: a.content for a in outcome.artefacts if a.content is not None}
+    results = {_WHOLE: outcome.ending is Ending.OK and len(left) == len(hidden.artefacts)}
+    if not results[_WHOLE]:
+        return results
+    for code in hidden.code:
+        files = hidden.inputs | left | {file_tests.TESTS: code.encode()}
+        over = RunFiles(inputs=files, artefacts=(file_tests.VERDICTS,))
+        source = joined_source(file_tests.__name__)
+        seen = sandbox.run(Execution(source=source, action=over, bounds=problem.bounds))
+        (verdicts,) = seen.artefacts
+        if seen.ending is not Ending.OK or verdicts.content is None:
+            raise SandboxError(
+                "judge.tests",
+                f"the hidden tests of {problem.id} do not run: {seen.ending.value} {seen.note}",
+                "check that the packages that they import are installed",
+            )
+        results |= msgspec.json.decode(verdicts.content, type=dict[str, bool])
+    return results

@@ -1,0 +1,1 @@
+"""Model adapters that only experiments need."""

@@ -1,0 +1,1 @@
+"""The prompts of the compared methods: one Markdown file a role."""

@@ -1,0 +1,153 @@
+"""Reports: what many judged runs say, as the tables of the paper have it.
+
+Suites are never pooled, and a method is compared with another only on problems that both did.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+
+from auditcoder.domain.events import Manifest
+from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.table import Cell, Row, Table
+from auditcoder.domain.trace import Trace
+from auditcoder.domain.usage import Usage
+from auditcoder.domain.values import RunId, Value, digest_of
+from auditcoder.metrics.statistics import discordant, mcnemar, median, wilson
+from auditcoder.metrics.trace_metrics import spent
+from auditcoder_bench.judge import resolved
+
+REFERENCE = "auditcoder"
+"""The method that the others are compared with."""
+
+
+class Result(Value):
+    """One method on one problem, judged."""
+
+    run: RunId
+    suite: str
+    model: str
+    method: str
+    problem: str
+    outcome: str
+    first: bool | None
+    """Whether the first program passes every hidden test; None if there was none."""
+    final: bool
+    usage: Usage
+
+
+def result_of(trace: Trace, judgement: Judgement) -> Result:
+    """Say how a judged run did."""
+    final = trace.working.assembly
+    first = trace.programs[0].program if trace.programs else None
+    return Result(
+        run=trace.run,
+        suite=judgement.suite,
+        model=trace.manifest.model,
+        method=trace.manifest.method,
+        problem=trace.task.source or trace.task.title,
+        outcome=trace.finish.outcome.value if trace.finish else "unfinished",
+        first=resolved(judgement.results[first]) if first else None,
+        final=final is not None and resolved(judgement.results[final.program]),
+        usage=spent(trace).total,
+    )
+
+
+def results_tables(results: Iterable[Result], order: Iterable[str]) -> list[Table]:
+    """Return a table for each suite and model: every method, its interval and what it cost."""
+    rank = {name: number for number, name in enumerate(order)}
+    ordered = sorted(
+        results, key=lambda r: (r.suite, r.model, rank.get(r.method, len(rank)), r.problem)
+    )
+    return [
+        _results(suite, model, list(group))
+        for (suite, model), group in groupby(ordered, key=lambda r: (r.suite, r.model))
+    ]
+
+
+def _results(suite: str, model: str, results: list[Result]) -> Table:
+    by_method: dict[str, list[Result]] = {}
+    for result in results:
+        by_method.setdefault(result.method, []).append(result)
+    own = {r.problem: r.final for r in by_method.get(REFERENCE, ())}
+    columns = (
+        *("method", "resolved", "of", "rate", "95 % interval", "first", "tokens", "prompt"),
+        *("completion", "calls", f"only it, only {REFERENCE}", "p"),
+    )
+    return Table(
+        name=f"results-{suite}",
+        title=f"Resolved@1, {suite}, {model}",
+        columns=columns,
+        rows=tuple(_result(name, done, own) for name, done in by_method.items()),
+        notes=(
+            "resolved: the one program that was kept passes every hidden test",
+            "first: the program before any repair does",
+            "95 % interval: Wilson; p: exact McNemar, two-sided, on the problems that both did",
+            "tokens and calls are medians of a task",
+        ),
+    )
+
+
+def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
+    passed = sum(r.final for r in done)
+    interval = wilson(passed, len(done))
+    pairs = [(r.final, own[r.problem]) for r in done if r.problem in own]
+    this, that = discordant(pairs)
+    compared = name != REFERENCE and bool(pairs)
+    return Row(
+        cells=(
+            name,
+            passed,
+            len(done),
+            passed / len(done),
+            f"{interval.low:.2f} to {interval.high:.2f}" if interval else None,
+            sum(bool(r.first) for r in done),
+            _middle(r.usage.tokens for r in done),
+            _middle(r.usage.prompt_tokens for r in done),
+            _middle(r.usage.completion_tokens for r in done),
+            _middle(r.usage.calls for r in done),
+            f"{this}, {that}" if compared else None,
+            mcnemar(this, that) if compared else None,
+        ),
+        runs=tuple(r.run for r in done),
+    )
+
+
+def manifests_table(made: Mapping[RunId, Manifest]) -> Table:
+    """Return what the runs were made with: a line for each different thing, and its runs."""
+    seen: dict[tuple[str, str], list[RunId]] = {}
+    for run, manifest in made.items():
+        for what, value in _parts(manifest).items():
+            seen.setdefault((what, value), []).append(run)
+    return Table(
+        name="manifests",
+        title="What the runs were made with",
+        columns=("what", "runs", "is"),
+        rows=tuple(
+            Row(cells=(what, len(runs), value), runs=tuple(runs))
+            for (what, value), runs in sorted(seen.items())
+        ),
+        notes=("prompts: the digest of all prompts that a run may use, by their digests",),
+    )
+
+
+def _parts(manifest: Manifest) -> dict[str, str]:
+    return {
+        "model": manifest.model,
+        "weights": manifest.weights or "unknown",
+        "decoding": _pairs(manifest.decoding),
+        "settings": _pairs(manifest.settings),
+        "prompts": digest_of(manifest.prompts),
+        "sandbox": manifest.sandbox,
+        "versions": _pairs(manifest.versions),
+        "seed": str(manifest.seed),
+    }
+
+
+def _pairs(named: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(named.items())) or "none"
+
+
+def _middle(counts: Iterable[int]) -> Cell:
+    """Return the median, as a count where it is one."""
+    found = median(counts)
+    return int(found) if found is not None and found.is_integer() else found

@@ -1,0 +1,197 @@
+"""SciCode Blind-Small-8: first steps of eight scientific problems, one function each.
+
+The cases come with the problems, and what they compare with comes in a file of its own. The loader
+writes those targets into the test code, so that a sandbox needs neither the file nor its library.
+"""
+
+import ast
+import base64
+import importlib
+import json
+import textwrap
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from auditcoder.domain.errors import DataUnavailable
+from auditcoder.domain.execution import Bounds
+from auditcoder.domain.python_names import parse
+from auditcoder.domain.values import Digest
+from auditcoder.lifecycle.intake import TaskOptions, make_task
+from auditcoder_bench.problem import CodeTests, Problem
+from auditcoder_bench.suites.suite import DataFile, Suite
+
+IDS = ("13.1", "14.1", "25.1", "28.1", "35.1", "37.1", "45.1", "77.1")
+
+_PROBLEMS = "scicode/problems_all.jsonl"
+_TARGETS = "scicode/test_data.h5"
+_BOUNDS = Bounds(seconds=120.0, memory_bytes=4 << 30)
+"""Targets of 13.1 alone are nine million numbers, and 14.1 takes 600,000 steps."""
+_COMPARE = "scicode.compare.cmp"
+
+_PRELUDE = '''\
+import base64
+import unittest
+import zlib
+
+import numpy as np
+
+
+def _stored(kind, shape, text):
+    raw = zlib.decompress(base64.b64decode(text))
+    return np.frombuffer(raw, dtype=kind).reshape(shape)[()]
+
+
+def cmp_tuple_or_list(found, target):
+    """Whether two sequences are as long as each other, and close in every part."""
+    pairs = zip(found, target)
+    return len(found) == len(target) and all(np.allclose(one, other) for one, other in pairs)
+'''
+
+Reader: TypeAlias = Callable[[str, int], Any]
+"""Returns the target of a step's test, both as they are numbered: `13.1`, from 1."""
+
+
+def _read(files: Mapping[str, Path]) -> list[Problem]:
+    rows = files[_PROBLEMS].read_text(encoding="utf-8").splitlines()
+    with _opened(files[_TARGETS]) as store:
+        return problems([json.loads(row) for row in rows if row.strip()], _reader(store))
+
+
+def problems(rows: Sequence[Mapping[str, Any]], target: Reader) -> list[Problem]:
+    """Return the eight problems, with the targets that the reader gives."""
+    steps = {step["step_number"]: step for row in rows for step in row["sub_steps"][:1]}
+    if absent := [name for name in IDS if name not in steps]:
+        raise DataUnavailable(
+            "data.missing",
+            f"{_PROBLEMS} has no first step {', '.join(absent)}",
+            "take the file with SciCode's test problems, not the one for development",
+        )
+    return [_problem(steps[name], target) for name in IDS]
+
+
+def _problem(step: Mapping[str, Any], target: Reader) -> Problem:
+    name, header = step["step_number"], step["function_header"].rstrip()
+    parts = (step["step_description_prompt"], step["step_background"], f"```python\n{header}\n```")
+    return Problem(
+        name,
+        make_task(
+            "\n\n".join(part.strip() for part in parts if part.strip()) + "\n",
+            TaskOptions(
+                form="function",
+                title=_title(header),
+                seconds=_BOUNDS.seconds,
+                memory_mb=_BOUNDS.memory_bytes >> 20,
+                source=f"scicode/{name}",
+            ),
+        ),
+        CodeTests(code=_tests(name, step["test_cases"], target)),
+        bounds=_BOUNDS,
+    )
+
+
+def _title(header: str) -> str:
+    """Return the first line of what the header says of its function."""
+    (function,) = parse(header).body
+    assert isinstance(function, ast.FunctionDef)
+    return (ast.get_docstring(function) or function.name).splitlines()[0]
+
+
+def _tests(name: str, cases: Sequence[str], target: Reader) -> str:
+    methods = []
+    for number, case in enumerate(cases, start=1):
+        body = f"target = {literal(target(name, number))}\n{_case(case)}"
+        methods.append(f"    def test_{number}(self):\n{textwrap.indent(body, ' ' * 8)}\n")
+    return f"{_PRELUDE}\n\nclass TestStep(unittest.TestCase):\n" + "\n".join(methods)
+
+
+def _case(code: str) -> str:
+    """Return a case without its import of upstream's comparison, which we have our own of."""
+    tree = parse(code)
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.ImportFrom) and node.module == _COMPARE)
+    ]
+    return ast.unparse(tree)
+
+
+def literal(value: Any) -> str:
+    """Write a target as an expression that test code can evaluate."""
+    match value:
+        case str() | bool() | int():
+            return repr(value)
+        case bytes():
+            return repr(value.decode())
+        case tuple() | list():
+            return f"[{', '.join(map(literal, value))}]"
+        case _:
+            # An array, or a number as NumPy has it. Digits would be exact too, and far longer.
+            text = base64.b64encode(zlib.compress(value.tobytes(), 1)).decode()
+            return f"_stored({value.dtype.str!r}, {value.shape!r}, {text!r})"
+
+
+def _opened(path: Path) -> Any:
+    try:
+        library = importlib.import_module("h5py")
+    except ImportError as error:
+        raise DataUnavailable(
+            "data.missing",
+            f"reading {path.name} needs a library that is not installed",
+            "pip install 'auditcoder-bench[scicode]'",
+        ) from error
+    try:
+        return library.File(path, "r")
+    except OSError as error:
+        raise DataUnavailable(
+            "data.missing", f"{path} is no HDF5 file: {error}", _ADVICE
+        ) from error
+
+
+def _reader(store: Any) -> Reader:
+    def target(step: str, number: int) -> Any:
+        place = f"{step}/test{number}"
+        if place not in store:
+            raise DataUnavailable("data.missing", f"{_TARGETS} has no target at {place}", _ADVICE)
+        values = [_value(store[place][name]) for name in store[place]]
+        return values[0] if len(values) == 1 else values
+
+    return target
+
+
+def _value(node: Any) -> Any:
+    """Return what a node of the file holds: an array, a number, a text, or a list of them."""
+    if not hasattr(node, "keys"):
+        return node[()]
+    if "list" not in node:
+        raise DataUnavailable(
+            "data.missing", f"{node.name} in {_TARGETS} is neither a value nor a list", _ADVICE
+        )
+    return [_value(part) for part in node["list"].values()]
+
+
+_ADVICE = (
+    "the targets are published by SciCode's authors, whose README says where"
+    " (https://github.com/scicode-bench/SciCode): put the file at scicode/test_data.h5 in a"
+    " folder, and name that with --data"
+)
+
+SUITE = Suite(
+    name="scicode",
+    title="SciCode Blind-Small-8",
+    licence="Apache-2.0 (SciCode)",
+    sources=(
+        DataFile(
+            path=_PROBLEMS,
+            url="https://raw.githubusercontent.com/scicode-bench/SciCode/"
+            "89fccc3eda457dc66aece8bee7f9659d24edcf6e/eval/data/problems_all.jsonl",
+            sha256=Digest("38797fef78f434720be6d053b4f3a86839d6f8ea5fb9115450677cd3a6edf81d"),
+            instead=("eval/data/problems_all.jsonl",),
+        ),
+        DataFile(path=_TARGETS, instead=("eval/data/test_data.h5",), advice=_ADVICE),
+    ),
+    read=_read,
+    packages=("numpy", "scipy"),
+    extra="scicode",
+)

@@ -1,0 +1,360 @@
+"""What each of the ten methods asks, tries and keeps, in scripted runs.
+
+Every run here verifies and replays to the same head; `run` sees to that.
+"""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.errors import NotFound
+from auditcoder.domain.events import Assembled, RunOutcome
+from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    FilesExample,
+    FilesForm,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder_bench.baselines import METHODS, method
+from tests.support.scripted_runs import (
+    ScriptedReplies,
+    finding,
+    python,
+    resume_after,
+    run,
+    sandboxed,
+    stub,
+)
+
+PROGRAM = Task(
+    title="Add up",
+    statement="Read numbers, print their sum.",
+    form=ProgramForm(),
+    examples=(StdioExample(input="1 2 3\n", output="6\n"), StdioExample(input="", output="0\n")),
+)
+FUNCTION = Task(
+    title="Double",
+    statement="Twice the number.",
+    form=FunctionForm(entry="double", signature="def double(x: int) -> int"),
+    examples=(CallExample(arguments="2", result="4"),),
+)
+CLASS = Task(
+    title="Counter",
+    statement="A counter.",
+    form=ClassForm(name="Counter", skeleton="class Counter:\n    def up(self):\n        ...\n"),
+    examples=(CodeExample(code="c = Counter()\nassert c.up() == 1\n"),),
+)
+FILES = Task(
+    title="Copy",
+    statement="Copy a.txt to b.txt.",
+    form=FilesForm(inputs=("a.txt",), artefacts=("b.txt",)),
+    examples=(FilesExample(inputs={"a.txt": "x"}, artefacts={"b.txt": "x"}),),
+)
+
+COUNTS = """\
+class Counter:
+    n = 0
+
+    def up(self):
+        self.n += 1
+        return self.n
+"""
+RIGHT = python("import sys\nprint(sum(map(int, sys.stdin.read().split())))")
+WRONG = python("import sys\nprint(sum(map(int, sys.stdin.read().split())) + 1)")
+STILL_WRONG = python("print(0)")
+ONE_NODE = python('"""Sum it."""\ndef solve(data: str) -> str:\n    ...')
+SOLVES = python("def solve(data):\n    return str(sum(map(int, data.split())))")
+
+
+def names(*prompts: str) -> list[str]:
+    return [f"methods/{name}" for name in prompts]
+
+
+def cases(*pairs: tuple[str, str]) -> str:
+    return json.dumps({"cases": [{"given": g, "expected": e} for g, e in pairs]})
+
+
+class TestDirect:
+    def test_is_one_call(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("direct")
+        assert finished.committed.planner == "direct"
+        assert finished.solution.trace.manifest.method == "direct"
+
+    def test_keeps_what_came_although_it_is_wrong(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, PROGRAM, {"methods/direct": WRONG}, method="direct")
+        assert finished.outcome is RunOutcome.FAILED
+        assert finished.prompts == names("direct")
+        assert "+ 1" in finished.program
+
+    def test_keeps_code_that_does_not_parse(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, PROGRAM, {"methods/direct": python("print((")}, method="direct")
+        assert finished.outcome is RunOutcome.FAILED
+        assert "print((" in finished.program
+
+    def test_a_reply_without_code_is_asked_for_again_and_then_stood_in_for(
+        self, sandbox: Sandbox
+    ) -> None:
+        finished = run(sandbox, PROGRAM, {"methods/direct": "I cannot."}, method="direct")
+        assert finished.outcome is RunOutcome.FAILED
+        assert len(finished.rejected) == len(finished.prompts) == 2
+        assert "no usable answer came" in finished.program
+
+    def test_a_star_is_written_out(self, sandbox: Sandbox) -> None:
+        code = python("from math import *\nimport sys\nprint(floor(fsum(map(int, sys.stdin))))")
+        finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
+        assert finished.program.startswith("from math import floor\nfrom math import fsum\n")
+        assert finished.written("S1")[0].note == "`from math import *` is written out"
+
+    def test_what_the_law_refuses_is_stood_in_for(self, sandbox: Sandbox) -> None:
+        code = python("from nowhere import *\nprint(6)")
+        finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
+        assert "star import" in finished.written("S1")[0].note
+        assert finished.outcome is RunOutcome.FAILED
+
+    @pytest.mark.parametrize(
+        ("task", "code", "wanted"),
+        [
+            (FUNCTION, "def double(x):\n    return 2 * x", "`def double(x: int) -> int`"),
+            (
+                CLASS,
+                COUNTS,
+                "the complete class `Counter`",
+            ),
+            (FILES, "open('b.txt', 'w').write(open('a.txt').read())", "reads a.txt"),
+        ],
+    )
+    def test_every_form(self, sandbox: Sandbox, task: Task, code: str, wanted: str) -> None:
+        finished = run(sandbox, task, {"methods/direct": python(code)}, method="direct")
+        assert finished.outcome is RunOutcome.PASSED
+        assert wanted in finished.request("methods/direct")
+
+    def test_what_the_task_gives_is_there(self, sandbox: Sandbox) -> None:
+        statement = (
+            "from typing import List\n\ndef twice(x):\n    return 2 * x\n\n"
+            'def double(x: List[int]) -> List[int]:\n    """Twice each."""\n'
+        )
+        task = Task(
+            title="Double",
+            statement=statement,
+            form=FunctionForm(entry="double", signature="def double(x: List[int]) -> List[int]"),
+            examples=(CallExample(arguments="[2]", result="[4]"),),
+        )
+        code = "def double(x: List[int]) -> List[int]:\n    return [twice(y) for y in x]"
+        said: ScriptedReplies = {"methods/direct": python(code)}
+        finished = run(sandbox, task, said, method="direct-retry")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("direct")
+
+
+class TestRetry:
+    def test_is_not_needed_where_the_examples_pass(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct-retry")
+        assert finished.prompts == names("direct")
+
+    def test_is_one_call_that_is_told_what_failed(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        finished = run(sandbox, PROGRAM, said, method="direct-retry")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("direct", "again")
+        assert "Expected:\n6" in finished.request("methods/again")
+        assert "Got:\n7" in finished.request("methods/again")
+
+    def test_is_not_followed_by_another(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {"methods/direct": WRONG, "methods/again": STILL_WRONG}
+        finished = run(sandbox, PROGRAM, said, method="direct-retry")
+        assert finished.outcome is RunOutcome.FAILED
+        assert finished.prompts == names("direct", "again")
+        assert finished.program.strip() == "print(0)"
+
+    def test_happens_before_there_is_a_program(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        finished = run(sandbox, PROGRAM, said, method="direct-retry")
+        assert len(finished.all(Assembled)) == 1
+        assert finished.history == ()
+        verdicts = [(e.check, e.verdict) for e in finished.checks("S1.example")]
+        assert verdicts == [("S1.example-1", Verdict.FAILED), ("S1.example-2", Verdict.FAILED)]
+
+
+class TestChainOfThought:
+    def test_thinks_before_it_writes(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {"methods/reason": "Add them all.", "methods/reasoned": RIGHT}
+        finished = run(sandbox, PROGRAM, said, method="cot")
+        assert finished.prompts == names("reason", "reasoned")
+        assert "Add them all." in finished.request("methods/reasoned")
+
+    def test_may_try_again(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            "methods/reason": "Add.",
+            "methods/reasoned": WRONG,
+            "methods/again": RIGHT,
+        }
+        finished = run(sandbox, PROGRAM, said, method="cot-retry")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("reason", "reasoned", "again")
+
+
+class TestGrowing:
+    def test_each_step_goes_on_from_the_code_so_far(self, sandbox: Sandbox) -> None:
+        grown = [python("import sys"), python("import sys\nn = sys.stdin.read()"), RIGHT]
+        finished = run(sandbox, PROGRAM, {"methods/step": grown}, method="step-by-step")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("step", "step", "step")
+        assert "n = sys.stdin.read()" in finished.request("methods/step")
+        assert len(finished.written("S1")) == 3
+
+    def test_a_skeleton_comes_before_its_details(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            "methods/skeleton": python("def main():\n    ..."),
+            "methods/fill": RIGHT,
+        }
+        finished = run(sandbox, PROGRAM, said, method="framework")
+        assert finished.prompts == names("skeleton", "fill")
+        assert "def main():" in finished.request("methods/fill")
+
+
+class TestAgentCoder:
+    def test_the_test_designer_does_not_see_the_code(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            "methods/programmer": RIGHT,
+            "methods/test_designer": cases(("4\n", "4\n")),
+        }
+        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("programmer", "test_designer")
+        assert "sys.stdin" not in finished.request("methods/test_designer")
+        assert [e.trust for e in finished.checks("S1.designed")] == [Trust.GENERATED]
+
+    def test_what_the_executor_sees_goes_back_to_the_programmer(self, sandbox: Sandbox) -> None:
+        near = python("import sys\nprint(abs(sum(map(int, sys.stdin.read().split()))))")
+        said: ScriptedReplies = {
+            "methods/programmer": near,
+            "methods/test_designer": cases(("-4\n", "-4\n")),
+            "methods/programmer_again": RIGHT,
+        }
+        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == names("programmer", "test_designer", "programmer_again")
+        assert "Expected:\n-4" in finished.request("methods/programmer_again")
+
+    def test_it_ends_after_three_rounds(self, sandbox: Sandbox) -> None:
+        tries = [python(f"print({n})") for n in range(3)]
+        said: ScriptedReplies = {
+            "methods/programmer": WRONG,
+            "methods/test_designer": cases(),
+            "methods/programmer_again": tries,
+        }
+        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        assert finished.outcome is RunOutcome.FAILED
+        assert finished.prompts.count("methods/programmer_again") == 3
+
+    def test_it_ends_where_nothing_changes(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            "methods/programmer": WRONG,
+            "methods/test_designer": cases(),
+            "methods/programmer_again": WRONG,
+        }
+        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        assert finished.prompts.count("methods/programmer_again") == 1
+
+    @pytest.mark.parametrize(
+        ("task", "code", "case"),
+        [
+            (FUNCTION, "def double(x):\n    return 2 * x", ("3", "6")),
+            (
+                CLASS,
+                COUNTS,
+                ("c = Counter()\nc.up()", "c.up() == 2"),
+            ),
+        ],
+    )
+    def test_designed_cases_of_every_form_run(
+        self, sandbox: Sandbox, task: Task, code: str, case: tuple[str, str]
+    ) -> None:
+        said: ScriptedReplies = {
+            "methods/programmer": python(code),
+            "methods/test_designer": cases(case),
+        }
+        finished = run(sandbox, task, said, method="agentcoder")
+        assert [e.verdict for e in finished.checks("S1.designed")] == [Verdict.PASSED]
+
+    def test_whole_files_are_not_designed(self, sandbox: Sandbox) -> None:
+        code = python("open('b.txt', 'w').write(open('a.txt').read())")
+        finished = run(sandbox, FILES, {"methods/programmer": code}, method="agentcoder")
+        assert finished.outcome is RunOutcome.PASSED
+
+
+class TestGraphs:
+    TWO = python(
+        stub("add_up(numbers: list[int]) -> int", "Add them up.", "kind: math")
+        + "def solve(data: str) -> str:\n    return str(add_up([int(w) for w in data.split()]))\n"
+    )
+
+    def test_a_task_plan_has_one_general_agent_and_no_repair(self, sandbox: Sandbox) -> None:
+        wrong = python("def add_up(numbers):\n    return 1")
+        finished = run(sandbox, PROGRAM, {"sketch": self.TWO, "node": wrong}, method="task-plan")
+        assert finished.outcome is RunOutcome.FAILED
+        assert finished.prompts == ["sketch", "node"]
+        assert [w.agent for w in finished.written("S1")] == ["agent_general"]
+
+    def test_algorithm_agents_are_those_of_the_kind(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            "sketch": self.TWO,
+            "node": python("def add_up(numbers):\n    return 1"),
+        }
+        finished = run(sandbox, PROGRAM, said, method="task-plan-agents")
+        assert finished.prompts == ["sketch", "node"]
+        assert [w.agent for w in finished.written("S1")] == ["agent_math"]
+        assert finished.solution.trace.manifest.settings["max_repairs"] == "0"
+
+    def test_auditcoder_repairs(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            "sketch": self.TWO,
+            "joint": python("def add_up(numbers):\n    return numbers[0] * 0 + sum(numbers)"),
+            "replan_node": finding(),
+            "repair_node": python("def add_up(numbers):\n    return sum(numbers)"),
+        }
+        assert run(sandbox, PROGRAM, said).outcome is RunOutcome.PASSED
+
+
+WHOLE = [m for m in METHODS if m not in {"task-plan", "task-plan-agents", "auditcoder"}]
+ANY: ScriptedReplies = {
+    **{f"methods/{p}": WRONG for p in ("direct", "reasoned", "step", "fill", "programmer")},
+    **{f"methods/{p}": RIGHT for p in ("again", "programmer_again")},
+    "methods/reason": "Add.",
+    "methods/skeleton": python("import sys"),
+    "methods/test_designer": cases(("4", "4")),
+}
+
+
+@pytest.mark.parametrize("named", WHOLE)
+def test_a_method_that_is_cut_off_goes_on_as_if_it_had_not_been(
+    sandbox: Sandbox, named: str
+) -> None:
+    finished = run(sandbox, PROGRAM, ANY, method=named)
+    replies = len(finished.prompts)
+    for entries in range(1, len(finished.raw.bodies)):
+        solution, asked = resume_after(finished, entries, sandbox)
+        assert solution.program == finished.program
+        assert asked <= replies
+
+
+def test_there_are_ten(sandbox: Sandbox) -> None:
+    assert len(METHODS) == 10
+    with pytest.raises(NotFound, match="no method magic") as caught:
+        method("magic")
+    assert "direct, direct-retry, cot" in caught.value.advice
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()

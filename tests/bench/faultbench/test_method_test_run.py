@@ -1,0 +1,159 @@
+"""Watching: how tests end, what ran, and that none depends on another."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder_bench.faultbench import method_test_run
+from auditcoder_bench.faultbench.method_test_run import ClassProgram, MethodTestRun, watch
+
+HEADER = "import unittest\nclass T(unittest.TestCase):\n"
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    with LocalSandbox() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method_test_run, "_SECONDS", 0.5)
+
+
+def seen(
+    sandbox: Sandbox, code: str, *bodies: str, before: str = "", to_first: bool = False
+) -> MethodTestRun:
+    """Run tests with these bodies below some code."""
+    tests = HEADER + before
+    for number, body in enumerate(bodies):
+        tests += f"    def test_{number}(self):\n        {body}\n"
+    cases = [("T", f"test_{number}") for number in range(len(bodies))]
+    return watch(sandbox, ClassProgram(code, "A", tests), cases, to_first=to_first)
+
+
+CODE = """\
+class A:
+    def __init__(self):
+        self.f()
+    def f(self):
+        return [g() for _ in "ab"]
+    def boom(self):
+        return self.f() + help_me()
+def g():
+    return 1
+def help_me():
+    raise KeyError("x")
+"""
+
+
+class TestWhatRan:
+    def test_methods_are_counted_with_what_is_nested_in_them(self, sandbox: Sandbox) -> None:
+        (test,) = seen(sandbox, CODE, "A().f()").passing
+        # Comprehensions are entered, too, up to Python 3.11.
+        assert test.cov["__init__"] == 1
+        assert test.cov["f"] in {2, 4}
+        assert test.direct == ("__init__", "f")
+        assert test.order == ("__init__", "f")
+
+    def test_frames_say_whose_they_are_and_stand_in_one_text(self, sandbox: Sandbox) -> None:
+        (test,) = seen(sandbox, CODE, "A().boom()").failing
+        assert (test.kind, test.exc_type, test.message) == ("exception", "KeyError", "'x'")
+        found = [(frame.kind, frame.function, frame.line) for frame in test.frames]
+        below = CODE.count("\n") + 1
+        assert found == [
+            ("test", "test_0", below + 4),
+            ("gen", "boom", 7),
+            ("gen_other", "help_me", 11),
+        ]
+
+    def test_frames_of_libraries(self, sandbox: Sandbox) -> None:
+        code = "import json\nclass A:\n    def f(self):\n        json.loads('{')\n"
+        (test,) = seen(sandbox, code, "A().f()").failing
+        assert {frame.kind for frame in test.frames} == {"test", "gen", "lib"}
+
+    def test_a_wrong_answer_is_the_tests_word(self, sandbox: Sandbox) -> None:
+        (test,) = seen(sandbox, CODE, "self.assertEqual(1, 2)").failing
+        assert (test.kind, test.message) == ("wrong_answer", "1 != 2")
+        assert [frame.kind for frame in test.frames] == ["test"]
+
+
+class TestEndings:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "while True: pass",
+            "import time; time.sleep(60)",
+            "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
+        ],
+    )
+    def test_a_test_without_end(self, sandbox: Sandbox, body: str) -> None:
+        found = seen(sandbox, CODE, body, "pass")
+        assert [test.kind for test in found.failing] == ["timeout"]
+        assert [test.test_name for test in found.passing] == ["test_1"]
+
+    def test_a_loop_that_catches_everything(self, sandbox: Sandbox) -> None:
+        code = (
+            "class A:\n    def f(self):\n        while True:\n            try:\n"
+            "                while True: pass\n            except: pass\n"
+        )
+        found = seen(sandbox, code, "A().f()", "pass")
+        assert [test.kind for test in found.failing] == ["timeout"]
+        assert len(found.passing) == 1
+
+    def test_a_test_that_takes_the_process_with_it(self, sandbox: Sandbox) -> None:
+        found = seen(sandbox, CODE, "pass", "import os; os._exit(3)", "pass")
+        assert [(test.test_name, test.exc_type) for test in found.failing] == [
+            ("test_1", "ProcessEnded")
+        ]
+        assert [test.test_name for test in found.passing] == ["test_0", "test_2"]
+
+    def test_leaving_is_an_exception(self, sandbox: Sandbox) -> None:
+        found = seen(sandbox, CODE, "raise SystemExit(2)", "pass")
+        assert [test.exc_type for test in found.failing] == ["SystemExit"]
+        assert len(found.passing) == 1
+
+    @pytest.mark.parametrize(
+        "code", ["class A:", "class A:\n    x = nothing", "import os; os._exit(0)"]
+    )
+    def test_a_program_that_does_not_load(self, sandbox: Sandbox, code: str) -> None:
+        found = seen(sandbox, code, "pass")
+        assert found.broken
+        assert found.not_run == (("T", "test_0"),)
+        assert not found.passes
+
+    def test_to_the_first_that_fails(self, sandbox: Sandbox) -> None:
+        found = seen(sandbox, CODE, "pass", "self.fail()", "pass", to_first=True)
+        assert (len(found.passing), len(found.failing), len(found.not_run)) == (1, 1, 1)
+
+
+class TestNothingIsLeftBehind:
+    def test_files(self, sandbox: Sandbox) -> None:
+        leave = "import os; os.makedirs('a/b'); open('a/b/c', 'w').close(); os.chdir('a')"
+        assert seen(sandbox, CODE, leave, "import os; self.assertFalse(os.path.exists('a'))").passes
+
+    def test_the_state_of_the_class(self, sandbox: Sandbox) -> None:
+        code = "class A:\n    kept = []\n    def f(self):\n        self.kept.append(1)\n"
+        once = "A().f(); self.assertEqual(A.kept, [1])"
+        assert seen(sandbox, code, once, once).passes
+
+    def test_set_up_and_tear_down_belong_to_each(self, sandbox: Sandbox) -> None:
+        before = (
+            "    def setUp(self):\n        self.a = A()\n"
+            "    def tearDown(self):\n        self.a.missing()\n"
+        )
+        found = seen(sandbox, CODE, "self.a.f()", before=before)
+        assert [test.exc_type for test in found.failing] == ["AttributeError"]
+
+    def test_chance_is_the_same_for_each_and_another_for_another_seed(
+        self, sandbox: Sandbox
+    ) -> None:
+        tests = (
+            HEADER + "    def test_0(self):\n        import random; self.fail(random.random())\n"
+        )
+        program = ClassProgram(CODE, "A", tests)
+        said = [watch(sandbox, program, [("T", "test_0")], seed=seed) for seed in (0, 0, 1)]
+        first, again, other = (run.failing[0].message for run in said)
+        assert first == again != other

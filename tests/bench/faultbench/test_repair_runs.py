@@ -1,0 +1,115 @@
+"""Mending: a run begins with an injected fault as if a model had said it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import ModelMisconfigured, NotFound
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.request import Request
+from auditcoder.domain.usage import Usage
+from auditcoder.domain.values import is_run_id
+from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.runs import RunResources, Solution, start
+from auditcoder_bench.faultbench.injected_failures import (
+    BETWEEN,
+    CHECK,
+    GRAPH,
+    NODE,
+    TWO,
+    InjectedFailure,
+)
+from auditcoder_bench.faultbench.injection_targets import SolvedProgram, program, programs
+from auditcoder_bench.faultbench.repair_runs import opening, run_of, some_of
+from auditcoder_bench.models.seeded import SeededModel
+from tests.support.faultbench import TEXT
+from tests.support.scripted_runs import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def fault(
+    codes: dict[NodeId, str], name: str = "sums", where: str = NODE, more: str = ""
+) -> InjectedFailure:
+    return InjectedFailure(
+        id=f"{name}.{where}{more}",
+        solved=name,
+        where=where,
+        faults=("off by one",),
+        nodes=tuple(codes),
+        codes=codes,
+        said="",
+    )
+
+
+def begun(sandbox: Sandbox, solved: SolvedProgram, codes: dict[NodeId, str]) -> Solution:
+    model = SeededModel(ScriptedModel(()), opening(solved, fault(codes)))
+    tools = RunResources(SqliteStore(":memory:"), model, sandbox)
+    return start(tools, solved.task, Options(max_repairs=0))
+
+
+def test_a_solved_program_is_what_it_says_it_is(sandbox: Sandbox) -> None:
+    for solved in list(programs())[::12]:
+        found = begun(sandbox, solved, {})
+        assert found.passed, solved.name
+        assert found.trace.working.graph == solved.plan.graph
+
+
+def test_the_fault_is_in_the_first_program_wherever_it_is(sandbox: Sandbox) -> None:
+    solved = program("sums", TEXT)
+    for node in (NodeId("S2"), ROOT):
+        wrong = solved.codes[node].replace("return ", "return None and ", 1)
+        found = begun(sandbox, solved, {node: wrong})
+        assert not found.passed
+        assert "return None and" in (found.program or "")
+
+
+def test_given_answers_cost_nothing_and_all_others_are_asked_for() -> None:
+    asked = ScriptedModel(["mine"])
+    model = SeededModel(asked, ["one", "two"])
+    request = Request(messages=(), max_tokens=1, temperature=0)
+    assert [model.complete(request).text for _ in range(3)] == ["one", "two", "mine"]
+    assert len(asked.asked) == 1
+    assert SeededModel(asked, ["one"]).complete(request).usage == Usage(calls=1)
+    with pytest.raises(ModelMisconfigured):
+        model.complete(request)
+
+
+def test_so_many_of_each_program_the_same_ones_each_time() -> None:
+    known = {name: program(name, TEXT) for name in "ab"}
+    faults = [
+        fault({}, name, where, str(number))
+        for name in known
+        for where in (NODE, TWO, BETWEEN)
+        for number in range(5)
+    ]
+    chosen, unfit = some_of(faults, known, 2)
+    assert [one.solved for one in chosen] == ["a", "a", "b", "b"]
+    assert unfit == 0
+    assert some_of(reversed(faults), known, 2) == (chosen, 0)
+    others = [fault({}, "a", GRAPH), fault({}, "a", CHECK), fault({}, "model|class")]
+    assert some_of(others, known, 2) == ([], 0)
+    with pytest.raises(NotFound) as gone:
+        some_of([fault({}, "gone")], known, 2)
+    assert gone.value.code == "faults.program"
+
+
+def test_a_root_that_is_another_plan_is_no_fault_of_this_one() -> None:
+    solved = program("sums", TEXT)
+    other = solved.codes[ROOT].replace("keep(", "list(", 1)
+    assert other != solved.codes[ROOT]
+    assert some_of([fault({ROOT: other})], {"sums": solved}, 1) == ([], 1)
+    none = "def other():\n    return 1\n"  # a plan without its root is refused
+    assert some_of([fault({ROOT: none})], {"sums": solved}, 1) == ([], 1)
+
+
+def test_every_fault_names_a_run() -> None:
+    pair = fault({}, more="+S2.off_by_one")
+    assert is_run_id(run_of(pair))
+    assert run_of(pair) != run_of(fault({}))

@@ -1,0 +1,223 @@
+"""The judge: what each kind of hidden test says of right, wrong and hostile programs."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.execution import Bounds
+from auditcoder.domain.task import ProgramForm, StdioExample, Task
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder_bench.judge import judge, resolved
+from auditcoder_bench.problem import (
+    CallTest,
+    CallTests,
+    CodeTests,
+    FileTests,
+    Hidden,
+    Problem,
+    StdioTests,
+)
+from tests.support.scripted_runs import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def problem(hidden: Hidden, seconds: float = 5.0) -> Problem:
+    task = Task(title="It", statement="Do it.", form=ProgramForm())
+    return Problem("1", task, hidden, bounds=Bounds(seconds=seconds))
+
+
+STDIO = problem(
+    StdioTests(
+        cases=(StdioExample(input="1 2\n", output="3\n"), StdioExample(input="4\n", output="4\n"))
+    ),
+    seconds=1.0,
+)
+CALLS = problem(
+    CallTests(
+        cases=(
+            CallTest(expression="add(1, 2)", result="3"),
+            CallTest(expression="add(0, 0)", result="0"),
+        )
+    )
+)
+CODE = problem(
+    CodeTests(
+        code="import unittest\n\nclass T(unittest.TestCase):\n"
+        "    def test_a(self):\n        self.assertEqual(add(1, 2), 3)\n"
+        "    def test_b(self):\n        self.assertEqual(add(0, 0), 0)\n"
+    )
+)
+PLAIN = problem(CodeTests(code="def check(f):\n    assert f(1, 2) == 3\n\ncheck(add)\n"))
+ADD = "def add(a, b):\n    return a + b\n"
+OFF = "def add(a, b):\n    return 3\n"
+
+
+OVER_FILES = """\
+import unittest
+
+
+def test_it_is_there():
+    assert open('b.txt').read()
+
+
+class TestIt:
+    def test_twice(self):
+        assert open('b.txt').read() == '42'
+
+
+class U(unittest.TestCase):
+    def test_short(self):
+        self.assertLess(len(open('b.txt').read()), 3)
+"""
+
+
+SUM = "print(sum(map(int, input().split())))\n"
+MANY = problem(
+    StdioTests(cases=tuple(StdioExample(input=f"{n} 1\n", output=f"{n + 1}\n") for n in range(12))),
+    seconds=1.0,
+)
+
+
+class TestManyInputsInOneProcess:
+    """What comes out wrong among others is tried alone, so that none suffers for another."""
+
+    @pytest.mark.parametrize(
+        "program",
+        [
+            SUM,
+            f"{SUM}raise SystemExit\n",
+            f"import sys\n{SUM}sys.exit(0)\n",
+            f"import os, sys\n{SUM}sys.stdout.flush()\nos._exit(0)\n",
+            "print(sum(map(int, open(0).read().split())))",
+            "import sys\nprint(sum(map(int, sys.stdin.buffer.read().split())))",
+            "import os\nos.write(1, b'%d' % sum(map(int, os.read(0, 99).split())))",
+            f"import atexit\natexit.register(lambda: {SUM.strip()})\n",
+            (
+                "import threading, time\n"
+                f"threading.Thread(target=time.sleep, args=(0.1,)).start()\n{SUM}"
+            ),
+            f"import os\nif os.path.exists('left'): raise ValueError\nopen('left', 'w')\n{SUM}",
+            f"import math\nassert not hasattr(math, 'left')\nmath.left = 1\n{SUM}",
+            (
+                "import math\nprint('again' if hasattr(math, 'left') else '', end='')\n"
+                f"math.left = 1\n{SUM}"
+            ),
+            f"import sys\nsys.stdout, kept = None, sys.stdout\nsys.stdout = kept\n{SUM}",
+            f"import os\nos.chdir('..')\n{SUM}",
+            f"if __name__ == '__main__':\n    {SUM}",
+        ],
+    )
+    def test_is_as_good_as_one_for_each(self, sandbox: Sandbox, program: str) -> None:
+        assert resolved(judge(sandbox, MANY, program))
+
+    def test_the_wrong_ones_are_wrong_wherever_they_stand(self, sandbox: Sandbox) -> None:
+        found = judge(sandbox, MANY, "n, one = map(int, input().split())\nprint(min(n, 5) + one)")
+        assert list(found.values()) == [True] * 6 + [False] * 6
+
+    def test_a_crash_concerns_its_own_input(self, sandbox: Sandbox) -> None:
+        found = judge(sandbox, MANY, "n, _ = map(int, input().split())\nprint([1, 2, 3, 4, 5][n])")
+        assert list(found.values()) == [True] * 5 + [False] * 7
+
+    def test_one_that_loops_loses_that_input(self, sandbox: Sandbox) -> None:
+        program = "n, _ = map(int, input().split())\nwhile n == 3:\n    pass\nprint(n + 1)"
+        found = judge(sandbox, MANY, program)
+        assert [name for name, right in found.items() if not right] == ["case-4"]
+
+    def test_what_is_forged_is_only_another_answer(self, sandbox: Sandbox) -> None:
+        program = (
+            "import os\nfor n in range(3, 9):\n"
+            "    try: os.write(n, b'null\\n\"eA==\"\\n')\n    except OSError: pass\n"
+        )
+        assert not any(judge(sandbox, MANY, program + SUM.replace("sum", "min")).values())
+
+
+class TestProgramsThatRead:
+    def test_each_case_has_its_verdict(self, sandbox: Sandbox) -> None:
+        right = "print(sum(map(int, input().split())))"
+        assert judge(sandbox, STDIO, right) == {"case-1": True, "case-2": True}
+        assert judge(sandbox, STDIO, "print(3)") == {"case-1": True, "case-2": False}
+
+    @pytest.mark.parametrize(
+        "program", ["while True: pass", "1/0", "print((", "", "import os; os._exit(0)"]
+    )
+    def test_what_does_not_answer_does_not_pass(self, sandbox: Sandbox, program: str) -> None:
+        assert not any(judge(sandbox, STDIO, program).values())
+
+
+class TestCalls:
+    def test_values_are_compared_outside(self, sandbox: Sandbox) -> None:
+        assert resolved(judge(sandbox, CALLS, ADD))
+        assert judge(sandbox, CALLS, OFF) == {"case-1": True, "case-2": False}
+
+    def test_an_object_that_equals_everything_does_not_pass(self, sandbox: Sandbox) -> None:
+        liar = (
+            "class Yes:\n    def __eq__(self, _):\n        return True\n\n"
+            "def add(a, b):\n    return Yes()\n"
+        )
+        assert not any(judge(sandbox, CALLS, liar).values())
+
+
+class TestTestCode:
+    def test_each_test_has_its_verdict(self, sandbox: Sandbox) -> None:
+        assert judge(sandbox, CODE, ADD) == {"T.test_a": True, "T.test_b": True}
+        assert judge(sandbox, CODE, OFF) == {"T.test_a": True, "T.test_b": False}
+
+    def test_plain_asserts_are_one_test(self, sandbox: Sandbox) -> None:
+        assert judge(sandbox, PLAIN, ADD) == {"program": True}
+        assert judge(sandbox, PLAIN, "def add(a, b):\n    return 4\n") == {"program": False}
+
+    @pytest.mark.parametrize("hidden", [CODE, PLAIN])
+    @pytest.mark.parametrize(
+        "program", ["raise SystemExit", "print((", "", f"{ADD}\nimport os; os._exit(0)"]
+    )
+    def test_a_program_that_ends_first_does_not_pass(
+        self, sandbox: Sandbox, hidden: Problem, program: str
+    ) -> None:
+        assert not resolved(judge(sandbox, hidden, program))
+
+
+class TestFiles:
+    HIDDEN = FileTests(
+        inputs={"a.txt": b"21"},
+        artefacts=("b.txt",),
+        code=(OVER_FILES,),
+    )
+
+    def test_tests_run_over_what_was_left(self, sandbox: Sandbox) -> None:
+        right = "open('b.txt', 'w').write(str(2 * int(open('a.txt').read())))"
+        results = judge(sandbox, problem(self.HIDDEN), right)
+        assert len(results) == 4
+        assert resolved(results)
+
+    def test_a_wrong_file_fails_what_it_fails(self, sandbox: Sandbox) -> None:
+        results = judge(sandbox, problem(self.HIDDEN), "open('b.txt', 'w').write('7')")
+        assert results == {
+            "program": True,
+            "test_it_is_there": True,
+            "TestIt.test_twice": False,
+            "U.test_short": True,
+        }
+
+    def test_no_file_is_not_tested_at_all(self, sandbox: Sandbox) -> None:
+        assert judge(sandbox, problem(self.HIDDEN), "pass") == {"program": False}
+
+    def test_tests_that_cannot_run_are_our_fault_and_not_the_programs(
+        self, sandbox: Sandbox
+    ) -> None:
+        broken = FileTests(inputs={}, artefacts=("b.txt",), code=("import nothing_like_it",))
+        with pytest.raises(SandboxError, match="do not run"):
+            judge(sandbox, problem(broken), "open('b.txt', 'w').write('7')")
+
+    def test_the_program_never_meets_its_tests(self, sandbox: Sandbox) -> None:
+        spy = "import os\nopen('b.txt', 'w').write(' '.join(sorted(os.listdir('.'))))"
+        looked = FileTests(
+            inputs={"a.txt": b""},
+            artefacts=("b.txt",),
+            code=("def test_it():\n    assert 'tests' not in open('b.txt').read()\n",),
+        )
+        assert resolved(judge(sandbox, problem(looked), spy))

@@ -1,0 +1,99 @@
+"""README and docs: length, links, and the modules and paths that they mention."""
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+MODULE = re.compile(r"\bauditcoder(?:_bench)?(?:\.[A-Za-z_]\w*)+")
+SOURCE = re.compile(r"\b(?:src|tests|benchmarks|tools|examples)/[\w./+-]*[\w/]")
+FILE_SUFFIXES = {".toml", ".db", ".md", ".acb", ".json", ".html"}
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            yield link
+
+
+def is_importable(dotted: str) -> bool:
+    """Whether a dotted name is a module, or an attribute of one."""
+    parts = dotted.split(".")
+    try:
+        if importlib.util.find_spec(dotted) is not None:
+            return True
+    except ModuleNotFoundError:
+        pass
+    for split in range(len(parts) - 1, 0, -1):
+        try:
+            module = importlib.import_module(".".join(parts[:split]))
+        except ModuleNotFoundError:
+            continue
+        found: object = module
+        for part in parts[split:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+def test_the_readme_has_at_most_700_words() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
+
+
+def test_every_page_of_the_documentation_is_reachable_from_its_index() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "docs" / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        for link in LINK.findall(page.read_text(encoding="utf-8")):
+            target = (page.parent / link.partition("#")[0]).resolve()
+            if target.suffix == ".md" and target.exists():
+                waiting.append(target)
+    unreached = set(PAGES) - seen - {ROOT / "README.md"}
+    assert sorted(name(page) for page in unreached) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    assert list(broken_links(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_mentioned_module_exists(page: Path) -> None:
+    mentioned = {
+        found
+        for found in MODULE.findall(page.read_text(encoding="utf-8"))
+        if f".{found.rsplit('.', 1)[1]}" not in FILE_SUFFIXES
+    }
+    assert sorted(found for found in mentioned if not is_importable(found)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_mentioned_path_exists(page: Path) -> None:
+    text = re.sub(r"https?://\S+", "", page.read_text(encoding="utf-8"))
+    mentioned = set(SOURCE.findall(text))
+    assert sorted(path for path in mentioned if not (ROOT / path).exists()) == []

@@ -1,0 +1,161 @@
+"""The laws of validation: the recorder refuses each illegal event, and verification finds it."""
+
+import msgspec
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.events import (
+    BriefCommitted,
+    CheckDropped,
+    CheckRan,
+)
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.laws import Law
+from auditcoder.domain.targets import AtBranch, AtProgram
+from auditcoder.domain.values import CheckId, digest
+from tests.support.histories import assert_illegal, planning, ran
+from tests.support.record_builders import (
+    S1,
+    S1_1,
+    S2,
+    built,
+    check_node,
+    code,
+    failing,
+    repairing,
+    started,
+)
+
+replace = msgspec.structs.replace
+
+
+class TestEvidence:
+    def test_evidence_about_code_that_is_gone(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        old = recorder.ledger.working.code[S2].digest
+        recorder.write_code(S2, code("S2", "return x + 1"))
+        assert_illegal(recorder, ran(S2, old), Law.STALE_EVIDENCE)
+
+    def test_evidence_for_a_node_without_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, ran(S2, digest(b"")), Law.STALE_EVIDENCE)
+
+    def test_a_check_that_becomes_another_check(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        standing = recorder.ledger.working.code[S1_1].digest
+        event = ran(S1_1, standing)
+        other = replace(event.evidence, check=CheckId("S1_1-generated"), trust=Trust.GIVEN)
+        assert_illegal(recorder, CheckRan(evidence=other), Law.MISDECLARED)
+
+    def test_a_check_that_came_with_the_task_cannot_be_dropped(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        event = CheckDropped(check=CheckId("given-1"), reason="inconvenient")
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_dropped_check_stays_dropped(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        recorder.record(CheckDropped(check=CheckId("S1_1-generated"), reason="it was wrong"))
+        event = ran(S1_1, recorder.ledger.working.code[S1_1].digest)
+        again = replace(event.evidence, check=CheckId("S1_1-generated"))
+        assert_illegal(recorder, CheckRan(evidence=again), Law.STALE_EVIDENCE)
+
+    def test_no_check_is_dropped_while_a_transaction_is_open(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = CheckDropped(check=CheckId("S1_1-generated"), reason="in the way")
+        assert_illegal(recorder, event, Law.WRONG_DECISION)
+
+    def test_changed_code_takes_its_evidence_with_it(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        check_node(recorder, S2, Verdict.PASSED)
+        recorder.write_code(S2, code("S2", "return 2 * x"))
+        assert not recorder.ledger.working.evidence
+
+
+class TestRegressions:
+    """Illegal histories that an earlier version accepted."""
+
+    def test_a_check_keeps_its_content(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
+        program = recorder.assemble()
+        easier = Evidence(
+            check=CheckId("given-1"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=program,
+            expected=recorder.put("whatever it printed"),
+        )
+        assert_illegal(recorder, CheckRan(evidence=easier), Law.MISDECLARED)
+
+    def test_running_a_check_again_is_no_repair(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        lucky = Evidence(
+            check=CheckId("given-1"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=assembly.program,
+        )
+        assert_illegal(recorder, CheckRan(evidence=lucky), Law.STALE_EVIDENCE)
+
+    def test_evidence_about_no_code_is_none(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        evidence = Evidence(
+            check=CheckId("empty"),
+            kind=CheckKind.CONTRACT,
+            subject=AtBranch(root=S1),
+            trust=Trust.DERIVED,
+            verdict=Verdict.PASSED,
+            against=recorder.ledger.working.codes_of([]),
+        )
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.STALE_EVIDENCE)
+
+    def test_a_planned_check_runs_as_it_was_planned(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN)))
+        easier = planning("x", Trust.GIVEN, output="0")
+        assert_illegal(recorder, BriefCommitted(brief=easier, reason="easier"), Law.MISDECLARED)
+        program = recorder.assemble()
+        honest = Evidence(
+            check=CheckId("x"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=program,
+            input=recorder.put("1"),
+            expected=recorder.put("2"),
+        )
+        lie = replace(honest, expected=recorder.put("0"))
+        assert_illegal(recorder, CheckRan(evidence=lie), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN), reason="the same"))
+
+    def test_what_came_with_the_task_is_about_the_program(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        event = ran(S2, recorder.ledger.working.code[S2].digest)
+        given = replace(event.evidence, trust=Trust.GIVEN)
+        assert_illegal(recorder, CheckRan(evidence=given), Law.MISDECLARED)
+
+    def test_an_opinion_is_never_given(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        program = recorder.assemble()
+        opinion = Evidence(
+            check=CheckId("opinion"),
+            kind=CheckKind.REVIEW,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=program,
+        )
+        assert_illegal(recorder, CheckRan(evidence=opinion), Law.MISDECLARED)
+
+    def test_only_what_a_model_wrote_is_dropped(self, store: SqliteStore) -> None:
+        event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
+        assert_illegal(failing(store), event, Law.MISDECLARED)

@@ -1,0 +1,430 @@
+"""The laws of building: the recorder refuses each illegal event, and verification finds it."""
+
+import contextlib
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.assembly import AssemblyConflict, Segment, build_order
+from auditcoder.domain.code import read_bundle, units_of
+from auditcoder.domain.errors import RecordRefused
+from auditcoder.domain.events import (
+    Assembled,
+    CodeWritten,
+    ExceptionRaised,
+    GraphCommitted,
+)
+from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.laws import Law
+from auditcoder.domain.targets import AtNode
+from auditcoder.domain.usage import Phase
+from auditcoder.domain.values import digest
+from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.recorder import Recorder
+from tests.support.histories import assert_illegal, exception, reply, started_at, written
+from tests.support.record_builders import (
+    GRAPH,
+    ROOT_NODE,
+    RUN,
+    S1,
+    S1_1,
+    S2,
+    TASK,
+    built,
+    code,
+    failing,
+    locate,
+    node,
+    repairing,
+    started,
+)
+from tests.support.records import forge, take
+
+replace = msgspec.structs.replace
+
+
+class TestIdsComeBeforeCode:
+    def test_code_for_a_node_that_was_never_committed(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = written(recorder, NodeId("S9"), code("S9"))
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    def test_code_before_any_graph(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        event = written(recorder, S1, code("S1"))
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    def test_code_asked_for_before_any_graph(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        assert_illegal(recorder, reply(recorder, phase=Phase.GENERATION), Law.CODE_BEFORE_ID)
+
+    def test_code_sampled_before_its_own_id(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        early = recorder.record(reply(recorder, phase=Phase.PLANNING))
+        recorder.record(GraphCommitted(graph=GRAPH))
+        event = written(recorder, S2, code("S2"), reply=early)
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    def test_the_root_may_take_its_body_from_the_sketch_that_planned_it(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        sketch = recorder.record(reply(recorder, phase=Phase.PLANNING))
+        recorder.record(GraphCommitted(graph=GRAPH))
+        recorder.record(written(recorder, ROOT, code(ROOT), reply=sketch))
+
+    def test_code_taken_from_a_rejected_reply(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        bad = recorder.record(replace(reply(recorder), rejected="no code in it"))
+        assert_illegal(recorder, written(recorder, S2, code("S2"), reply=bad), Law.MISDECLARED)
+
+    def test_no_code_at_all(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, written(recorder, S2, "\n"), Law.MISDECLARED)
+
+
+class TestOneOwner:
+    def test_a_name_that_another_node_owns(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2") + "def helper():\n    return 1\n")
+        event = written(recorder, S1_1, code("S1_1") + "def helper():\n    return 2\n")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_the_writer_renames_a_colliding_helper_instead(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2") + "def helper():\n    return 1\n")
+        recorder.write_code(S1_1, code("S1_1") + "def helper():\n    return 2\n")
+        owners = recorder.ledger.working.owners()
+        assert owners["helper"] == S2
+        assert owners["helper__S1_1"] == S1_1
+
+    def test_a_name_that_another_node_has_promised(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, code("S1_1") + code("S2"))
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_units_that_are_not_in_the_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = replace(written(recorder, S2, code("S2")), units=())
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+
+class TestAssembly:
+    def test_a_program_that_is_not_what_the_nodes_own(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        honest = take(store, RUN).events()[-1]
+        assert isinstance(honest, Assembled)
+        text = recorder.text(honest.program).replace("return x", "return 0", 1)
+        forged = Assembled(program=recorder.put(text), segments=honest.segments)
+        assert_illegal(recorder, forged, Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_a_line_that_is_attributed_to_another_node(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        honest = take(store, RUN).events()[-1]
+        assert isinstance(honest, Assembled)
+        lying = tuple(replace(s, node=S1) if s.node == S2 else s for s in honest.segments)
+        assert_illegal(recorder, replace(honest, segments=lying), Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_lines_that_belong_to_nobody(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        honest = take(store, RUN).events()[-1]
+        assert isinstance(honest, Assembled)
+        text = recorder.text(honest.program) + "print('surprise')\n"
+        event = Assembled(program=recorder.put(text), segments=(*honest.segments, Segment(lines=1)))
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_a_leaf_without_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        event = Assembled(
+            program=recorder.put(code("S2")), segments=(Segment(lines=2, node=S2, source=1),)
+        )
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+
+class TestRegressions:
+    """Illegal histories that an earlier version accepted."""
+
+    def test_the_program_changes_only_in_a_transaction(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = Assembled(
+            program=recorder.put(recorder.text(assembly.program) + "\n"),
+            segments=(*assembly.segments, Segment(lines=1)),
+        )
+        assert_illegal(recorder, event, Law.FROZEN_CHANGED)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "if True:\n    def f_S2(x): return 'hijacked'\n",
+            "for f_S2 in [None]: pass\n",
+            "with open('x') as f_S2: pass\n",
+            "try:\n    f_S2 = 1\nexcept Exception: pass\n",
+            "while True:\n    f_S2 = 1\n    break\n",
+            "(f_S2 := 1)\n",
+            "match 1:\n    case f_S2: pass\n",
+            "def q(a=(f_S2 := 1)): pass\n",
+            "@(f_S2 := print)\ndef q(): pass\n",
+            "class Q(f_S2 := object): pass\n",
+            "[f_S2 := 1 for _ in (1,)]\n",
+            "del f_S2\n",
+            "def q():\n    global f_S2\n    f_S2 = 1\n",
+            "try: pass\nexcept Exception as f_S2: pass\n",
+            "a = 1; f_S2 = 2\n",
+        ],
+    )
+    def test_nobody_takes_a_promised_name_by_the_back_door(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "import os as f_S2; b = 1\n",
+            "from operator import neg as f_S2\n",
+            "try:\n    import json as f_S2\nexcept ImportError: pass\n",
+        ],
+    )
+    def test_nor_by_importing_it(self, store: SqliteStore, text: str) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name) if name != S1 else text + code("S1"))
+        with pytest.raises(AssemblyConflict):
+            recorder.assemble()
+        working = recorder.ledger.working
+        lines: list[str] = []
+        segments: list[Segment] = []
+        for name in build_order(recorder.ledger.graph, working.code):
+            for part in working.bundles[name].body:
+                piece = working.bundles[name].lines[part.first - 1 : part.last]
+                lines.extend(piece)
+                segments.append(Segment(lines=len(piece), node=name, source=part.first))
+        for statement in working.bundles[S1].imports:
+            lines.insert(0, statement)
+            segments.insert(0, Segment(lines=1, asked=(S1,)))
+        program = recorder.put("\n".join(lines) + "\n")
+        event = Assembled(program=program, segments=tuple(segments))
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            b"def f_S2(x):\r\n    return 1\r\n",
+            b"# coding: latin-1\ndef f_S2(x):\n    return '\xff'\n",
+            "\ufeffdef f_S2(x):\n    return 1\n".encode(),
+            b"from math import *\ndef f_S2(x):\n    return 1\n",
+            b"if True:\n    from math import *\ndef f_S2(x):\n    return 1\n",
+        ],
+    )
+    def test_code_has_one_reading(self, store: SqliteStore, source: bytes) -> None:
+        recorder = started(store)
+        event = CodeWritten(node=S2, code=recorder.put(source), units=())
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_the_writer_ends_lines_as_the_law_wants_them(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, "def f_S2(x):\r\n    return 1\r")
+        assert recorder.ledger.working.owners() == {"f_S2": S2}
+
+    def test_code_that_does_not_parse_cannot_swallow_its_neighbour(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        sources = {S1_1: code("S1_1") + "a = '''\n", S1: "'''\n" + code("S1")}
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, sources.get(name, code(name)))
+        with pytest.raises(RecordRefused) as refused:
+            recorder.assemble()
+        assert refused.value.code == "law.unfaithful-assembly"
+
+    def test_a_method_that_lands_outside_its_class_is_noticed(self, store: SqliteStore) -> None:
+        graph = TaskGraph(
+            nodes=(replace(ROOT_NODE, contract=None, dependencies=()), node("S1")), order=(S1,)
+        )
+        recorder = started(store, graph)
+        recorder.write_code(ROOT, "class C:\n  def a(self):\n    pass\n")
+        recorder.write_code(S1, "def f_S1(self, x):\n    return x\n", scope="C")
+        with pytest.raises(RecordRefused) as refused:
+            recorder.assemble()
+        assert refused.value.code == "law.unfaithful-assembly"
+
+    def test_a_reply_for_one_node_is_no_code_for_another(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        answer = recorder.record(replace(reply(recorder), node=S1))
+        event = written(recorder, S2, code("S2"), reply=answer)
+        assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+
+    def test_a_reviewers_reply_is_no_code(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        answer = recorder.record(reply(recorder, phase=Phase.VERIFICATION))
+        event = written(recorder, S2, code("S2"), reply=answer)
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    @pytest.mark.parametrize("alone", [True, False], ids=["alone", "with others"])
+    def test_what_was_said_to_verify_a_node_may_become_its_code_and_no_other(
+        self, store: SqliteStore, alone: bool
+    ) -> None:
+        recorder = failing(store)
+        said = reply(recorder, phase=Phase.VERIFICATION)
+
+        def about(*nodes: NodeId) -> int:
+            return recorder.record(
+                replace(said, **{"node": nodes[0]} if alone else {"nodes": nodes})
+            )
+
+        older, newer, other = about(S1_1, S2), about(S1_1, S1), about(S2)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        another = f"{code('S1_1')}\n# another\n"
+        for seq, law in ((older, Law.MISDECLARED), (other, Law.BOUNDARY_CROSSED)):
+            assert_illegal(recorder, written(recorder, S1_1, another, reply=seq), law)
+        recorder.record(written(recorder, S1_1, another, reply=newer))
+        assert recorder.ledger.working.code[S1_1].digest == recorder.put(another)
+
+    def test_nobody_is_asked_about_a_node_that_has_no_id(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        said = reply(recorder, phase=Phase.VERIFICATION)
+        event = replace(said, nodes=(S2, NodeId("S9")))
+        assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
+
+    @pytest.mark.parametrize(("parent", "child"), [(S2, S1), (S1_1, S1_1), (S2, S2)])
+    def test_an_exception_leads_from_the_region_outwards(
+        self, store: SqliteStore, parent: NodeId, child: NodeId
+    ) -> None:
+        assert_illegal(repairing(store), exception(parent, child), Law.WRONG_REGION)
+
+    def test_code_does_not_move_into_another_class(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        source = code("S2")
+        event = CodeWritten(
+            node=S2,
+            code=recorder.put(source),
+            units=units_of(read_bundle(source), S2, "C"),
+            scope="C",
+        )
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_half_characters_in_code_are_marked(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2", "return '\ud800'"))
+        assert verify_run(store, RUN).holds
+
+    @pytest.mark.parametrize("mark", ["# coding: utf-7", "# -*- coding: utf_16 -*-"])
+    def test_no_comment_declares_an_encoding(self, store: SqliteStore, mark: str) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, f"{mark}\n" + code(name))
+        program = recorder.assemble()
+        assert recorder.text(program).startswith("\n\n")
+        raw = take(store, RUN)
+        bare = recorder.text(program).removeprefix("\n\n")
+        honest = raw.events()[-1]
+        assert isinstance(honest, Assembled)
+        event = Assembled(program=digest(bare.encode()), segments=honest.segments[1:])
+        forged = forge(raw, [*raw.events()[:-1], event], bare.encode())
+        assert [f.code for f in forged.verify().findings] == ["law.unfaithful-assembly"]
+
+    def test_nodes_are_not_interleaved(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name) + (f"log_{name} = 1\n"))
+        recorder.assemble()
+        working = recorder.ledger.working
+        raw = take(store, RUN)
+        parts = [
+            (name, part)
+            for name in build_order(recorder.ledger.graph, working.code)
+            for part in working.bundles[name].body
+        ]
+        parts.append(parts.pop(1))
+        lines = [x for n, p in parts for x in working.bundles[n].lines[p.first - 1 : p.last]]
+        text = "\n".join(lines) + "\n"
+        segments = tuple(
+            Segment(lines=p.last - p.first + 1, node=n, source=p.first) for n, p in parts
+        )
+        event = Assembled(program=digest(text.encode()), segments=segments)
+        forged = forge(raw, [*raw.events()[:-1], event], text.encode())
+        assert [f.code for f in forged.verify().findings] == ["law.unfaithful-assembly"]
+
+    def test_a_blank_line_more_is_no_candidate(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = Assembled(
+            program=recorder.put(recorder.text(assembly.program) + "\n"),
+            segments=(*assembly.segments, Segment(lines=1)),
+        )
+        assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
+
+    @pytest.mark.parametrize("cause", ["S2", "S99"])
+    def test_a_cause_is_a_node_of_the_region(self, store: SqliteStore, cause: str) -> None:
+        recorder = repairing(store)
+        event = written(recorder, S1_1, code("S1_1", "return 3"), cause=NodeId(cause))
+        law = Law.BOUNDARY_CROSSED if cause == "S2" else Law.MISDECLARED
+        assert_illegal(recorder, event, law)
+
+    def test_nobody_takes_a_builtin_from_the_others(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2", "return sum([x])"))
+        recorder.write_code(
+            S1_1, code("S1_1", "return sum(x)") + "def sum(x):\n    return 'mine'\n"
+        )
+        assert recorder.ledger.working.owners()["sum__S1_1"] == S1_1
+        source = code("S1_1") + "class sum: pass\n"
+        event = CodeWritten(
+            node=S1_1, code=recorder.put(source), units=units_of(read_bundle(source), S1_1)
+        )
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_nor_by_importing_one(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2", "return pow(x, 2)"))
+        for name in (S1_1, S1, ROOT):
+            recorder.write_code(name, "from math import pow\n" + code(name))
+        with pytest.raises(AssemblyConflict, match="pow"):
+            recorder.assemble()
+
+    def test_an_exception_frees_the_child_and_no_more(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        wide = replace(exception(S1_1, S2).exception, region=(S1, S2))
+        assert_illegal(recorder, ExceptionRaised(exception=wide), Law.WRONG_REGION)
+
+    def test_a_class_is_named_by_an_identifier(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        with pytest.raises(RecordRefused):
+            recorder.write_code(S2, code("S2"), scope="not one\n")
+
+    def test_deeply_nested_code_reads_the_same_from_any_depth(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.write_code(S2, code("S2") + "v = " + "+".join(["1"] * 2500) + "\n")
+        recorder.assemble()
+
+        def deep(n: int) -> bool:
+            if n:
+                return deep(n - 1)
+            read_bundle.cache_clear()
+            return verify_run(store, RUN).holds
+
+        assert deep(0)
+        assert deep(700)
+
+    def test_a_collision_in_deeply_nested_code_is_resolved_or_refused(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S1_1, code("S1_1") + "h = 1\n")
+        source = code("S2") + "h = 2\nv = " + "+".join(["h"] * 1500) + "\n"
+        with contextlib.suppress(RecordRefused):
+            recorder.write_code(S2, source)
+        assert verify_run(store, RUN).holds

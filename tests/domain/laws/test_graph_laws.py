@@ -1,0 +1,237 @@
+"""The laws of planning: the recorder refuses each illegal event, and verification finds it."""
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.brief import Brief
+from auditcoder.domain.events import (
+    BriefCommitted,
+    CheckDropped,
+    GraphCommitted,
+    GraphRevised,
+)
+from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.graph import FromNode, GraphDelta, Slot, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.laws import Law
+from auditcoder.domain.repair import (
+    Decision,
+    TransactionKind,
+)
+from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
+from auditcoder.domain.values import CheckId
+from auditcoder.lifecycle.recorder import Recorder
+from tests.support.histories import (
+    add_s1_2,
+    assert_illegal,
+    exception,
+    move_interface,
+    planning,
+    retire_s1_1,
+    started_at,
+)
+from tests.support.record_builders import (
+    GRAPH,
+    ROOT_NODE,
+    RUN,
+    S1,
+    S1_1,
+    S2,
+    TASK,
+    built,
+    check_branch,
+    check_program,
+    code,
+    failing,
+    locate,
+    node,
+    repairing,
+    started,
+)
+
+replace = msgspec.structs.replace
+
+
+class TestIdsAreForGood:
+    def test_the_graph_is_committed_once(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, GraphCommitted(graph=GRAPH), Law.ID_REPURPOSED)
+
+    def test_a_retired_id_is_not_given_again(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(retire_s1_1())
+        again = GraphDelta(added=(node("S1_1", S1),), order=(S1_1, S2))
+        assert_illegal(recorder, GraphRevised(delta=again, reason="again"), Law.ID_REUSED)
+
+    def test_a_retired_node_is_not_changed_any_more(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(retire_s1_1())
+        delta = GraphDelta(revised=(GRAPH.by_id[S1_1],), order=(S1, S2))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="again"), Law.ID_REUSED)
+
+    def test_an_id_of_a_rejected_candidate_is_not_given_again(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(add_s1_2())
+        recorder.decide()
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        assert_illegal(recorder, add_s1_2(), Law.ID_REUSED)
+
+    def test_an_id_keeps_its_goal(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        other = replace(GRAPH.by_id[S1_1], goal="Do something else")
+        delta = GraphDelta(revised=(other,), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="drift"), Law.ID_REPURPOSED)
+
+    def test_an_id_names_where_it_was_given(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        graph = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()), node("S1_1")), order=(S1_1,))
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
+
+    def test_the_graph_changes_only_in_a_transaction(self, store: SqliteStore) -> None:
+        assert_illegal(failing(store), add_s1_2(), Law.OUT_OF_PLACE)
+
+
+class TestGraphs:
+    @pytest.mark.parametrize(
+        "graph",
+        [
+            TaskGraph(nodes=(ROOT_NODE,), order=()),
+            TaskGraph(nodes=GRAPH.nodes, order=(S1_1,)),
+            TaskGraph(nodes=GRAPH.nodes, order=(S1_1, S2, S2)),
+            TaskGraph(nodes=(*GRAPH.nodes, node("S2")), order=(S1_1, S2)),
+            TaskGraph(nodes=(*GRAPH.nodes, node("S3", NodeId("S8"))), order=(S1_1, S2)),
+            TaskGraph(nodes=(*GRAPH.nodes, node("S3", ROOT, NodeId("S8"))), order=(S1_1, S2)),
+        ],
+        ids=["no leaf", "leaf missing", "listed twice", "id twice", "no parent", "no dependency"],
+    )
+    def test_an_invalid_graph_is_refused(self, store: SqliteStore, graph: TaskGraph) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
+
+    def test_two_contracts_of_one_name(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        twin = replace(node("S3"), contract=node("S2").contract)
+        graph = TaskGraph(nodes=(*GRAPH.nodes, twin), order=(S1_1, S2, NodeId("S3")))
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.SECOND_OWNER)
+
+    def test_a_brief_is_revised_only_with_a_reason(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        recorder.record(BriefCommitted(brief=Brief()))
+        assert_illegal(recorder, BriefCommitted(brief=Brief()), Law.OUT_OF_PLACE)
+        recorder.record(BriefCommitted(brief=Brief(), reason="a constraint was misread"))
+
+
+class TestGraphDeltas:
+    def test_a_delta_outside_the_region(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        other = replace(GRAPH.by_id[S2], hints=("hurry",))
+        delta = GraphDelta(revised=(other,), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.BOUNDARY_CROSSED)
+
+    def test_a_new_node_outside_the_region(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        delta = GraphDelta(added=(node("S3"),), order=(*GRAPH.order, NodeId("S3")))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.BOUNDARY_CROSSED)
+
+    def test_an_interface_does_not_move_under_a_frozen_caller(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        assert_illegal(recorder, move_interface(S1_1), Law.BOUNDARY_CROSSED)
+        recorder.record(exception(S1_1, S1))
+        recorder.record(move_interface(S1_1))
+
+    def test_an_interface_may_move_within_a_branch(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(move_interface(S1_1))
+
+    def test_the_branch_keeps_its_own_interface(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        assert_illegal(recorder, move_interface(S1), Law.BOUNDARY_CROSSED)
+
+    def test_the_root_is_never_retired(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        delta = GraphDelta(retired=(ROOT,), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.GRAPH_INVALID)
+
+    def test_a_node_that_joined_the_region_may_be_retired(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtNode(node=S1))
+        recorder.record(exception(S1, S1_1))
+        recorder.record(retire_s1_1())
+        assert recorder.decide() is Decision.REJECTED
+
+
+class TestRegressions:
+    """Illegal histories that an earlier version accepted."""
+
+    def test_branch_evidence_falls_with_a_retired_leaf(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        check_branch(recorder, S1, Verdict.FAILED)
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        recorder.record(retire_s1_1())
+        assert CheckId("S1-branch") not in recorder.ledger.working.evidence
+
+    def test_a_child_is_not_taken_from_a_frozen_parent(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, AtNodes(nodes=(S1_1, S2)))
+        recorder.open_transaction()
+        moved = replace(GRAPH.by_id[S1_1], parent=S2)
+        delta = GraphDelta(revised=(moved,), order=(S1_1, S1))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.BOUNDARY_CROSSED)
+
+    def test_a_new_leaf_needs_code_before_anything_passes(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(add_s1_2())
+        assert recorder.ledger.working.assembly is None
+
+    def test_outputs_do_not_change_under_a_frozen_consumer(self, store: SqliteStore) -> None:
+        makes = replace(node("S1"), outputs=(Slot(name="o", type="int"),))
+        takes = replace(node("S2"), inputs=(Slot(name="o", source=FromNode(node=S1, slot="o")),))
+        graph = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()), makes, takes), order=(S1, S2))
+        recorder = started(store, graph)
+        for name in (S1, S2):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        locate(recorder, AtNode(node=S1))
+        recorder.open_transaction()
+        other = replace(makes, outputs=(Slot(name="o", type="str"),))
+        delta = GraphDelta(revised=(other,), order=(S1, S2))
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.BOUNDARY_CROSSED)
+
+    def test_a_bounded_repair_leaves_the_brief_alone(self, store: SqliteStore) -> None:
+        event = BriefCommitted(brief=Brief(), reason="an easier task")
+        assert_illegal(repairing(store), event, Law.BOUNDARY_CROSSED)
+
+    def test_a_delta_names_a_node_once(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        delta = GraphDelta(revised=(GRAPH.by_id[S1_1],) * 2, order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.GRAPH_INVALID)
+
+    def test_a_dropped_check_is_not_planned_again(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED)))
+        recorder.record(CheckDropped(check=CheckId("x"), reason="wrong"))
+        event = BriefCommitted(brief=planning("x", Trust.GIVEN), reason="again")
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_frozen_leaves_keep_their_order(self, store: SqliteStore) -> None:
+        s3 = NodeId("S3")
+        graph = TaskGraph(
+            nodes=(replace(ROOT_NODE, dependencies=()), *(node(n) for n in ("S1", "S2", "S3"))),
+            order=(S1, S2, s3),
+        )
+        recorder = started(store, graph)
+        for name in (S1, S2, s3):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        locate(recorder, AtNode(node=S1))
+        recorder.open_transaction()
+        event = GraphRevised(delta=GraphDelta(order=(S1, s3, S2)), reason="x")
+        assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)

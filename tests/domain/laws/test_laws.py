@@ -1,0 +1,161 @@
+"""The laws of a whole run: the recorder refuses each illegal event, and verification finds it."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
+from auditcoder.domain.errors import RecordRefused, RecordUnreadable
+from auditcoder.domain.events import (
+    BriefCommitted,
+    CheckDropped,
+    GraphCommitted,
+    RunFinished,
+    RunOutcome,
+    RunStarted,
+)
+from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.ids import ROOT
+from auditcoder.domain.laws import Law
+from auditcoder.domain.repair import (
+    Decision,
+)
+from auditcoder.domain.targets import AtNode
+from auditcoder.domain.task import StdioExample
+from auditcoder.domain.values import CheckId, RunId
+from auditcoder.lifecycle.recorder import Recorder
+from tests.support.histories import (
+    assert_illegal,
+    written,
+)
+from tests.support.record_builders import (
+    GRAPH,
+    RUN,
+    S1,
+    S1_1,
+    S2,
+    TASK,
+    built,
+    check_program,
+    code,
+    failing,
+    locate,
+    repairing,
+    started,
+    ticking,
+)
+
+replace = msgspec.structs.replace
+
+
+class TestBeginningAndEnd:
+    def test_a_run_starts_once(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = RunStarted(format=1, run=RUN, task=TASK)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    def test_nothing_follows_the_end(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.record(RunFinished(outcome=RunOutcome.STOPPED, program=None))
+        assert_illegal(recorder, written(recorder, S2, code("S2")), Law.OUT_OF_PLACE)
+
+    def test_passed_is_earned(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = RunFinished(outcome=RunOutcome.PASSED, program=assembly.program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_a_run_does_not_end_within_a_transaction(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = RunFinished(outcome=RunOutcome.STOPPED, program=None)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+
+class TestRegressions:
+    """Illegal histories that an earlier version accepted."""
+
+    def test_passed_needs_every_given_check_there_ever_was(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        check_program(recorder, "given-1", Verdict.FAILED)
+        check_program(recorder, "given-2", Verdict.FAILED)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
+        program = recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        assert recorder.decide() is Decision.ACCEPTED
+        event = RunFinished(outcome=RunOutcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_passed_needs_the_checks_that_the_brief_planned(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        planned = PlannedCheck(
+            id=CheckId("planned"), trust=Trust.GIVEN, example=StdioExample(input="1", output="2")
+        )
+        brief = Brief(requirements=Requirements(checks=(planned,)))
+        recorder.record(BriefCommitted(brief=brief))
+        program = recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        event = RunFinished(outcome=RunOutcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    @pytest.mark.parametrize("name", ["../up", "/abs", "", "-flag", "a b", "x" * 200, "\x1b[2J"])
+    def test_a_runs_name_is_plain(self, store: SqliteStore, name: str) -> None:
+        with pytest.raises(RecordRefused) as refused:
+            Recorder.start(store, RunId(name), TASK, ticking())
+        assert refused.value.code == "law.misdeclared"
+        assert store.runs() == []
+
+    def test_what_cannot_be_written_is_refused_and_loses_nothing(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        before = recorder.head
+        with pytest.raises(RecordRefused) as refused:
+            recorder.record(CheckDropped(check=CheckId("\ud800"), reason="half a character"))
+        assert refused.value.code == "record.unwritable"
+        assert recorder.head == before
+
+    def test_the_tasks_own_examples_must_pass(self, store: SqliteStore) -> None:
+        task = replace(TASK, examples=(StdioExample(input="1", output="2"),))
+        recorder = Recorder.start(store, RUN, task, ticking())
+        recorder.record(GraphCommitted(graph=GRAPH))
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name))
+        program = recorder.assemble()
+        check_program(recorder, "made-up", Verdict.PASSED, Trust.DERIVED)
+        event = RunFinished(outcome=RunOutcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_code_that_cannot_be_read_passes_nothing(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
+        program = recorder.assemble()
+        check_program(recorder, "given-1", Verdict.PASSED)
+        event = RunFinished(outcome=RunOutcome.PASSED, program=program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_acts_out_of_place_are_refused_like_events(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, ticking())
+        for act in (recorder.assemble, recorder.decide, recorder.open_transaction):
+            with pytest.raises(RecordRefused):
+                act()
+
+    def test_a_writer_does_not_go_on_with_a_broken_chain(self, store: SqliteStore) -> None:
+        started(store)
+        store._db.execute("DROP TRIGGER events_stand")
+        store._db.execute(
+            "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), '03:04:05', '03:04:09')"
+            " AS BLOB) WHERE seq = 0"
+        )
+        with pytest.raises(RecordUnreadable):
+            Recorder.resume(store, RUN, ticking())
+
+
+def test_every_law_has_a_test_that_breaks_it() -> None:
+    tests = Path(__file__).parent.glob("test_*.py")
+    source = "".join(path.read_text(encoding="utf-8") for path in tests)
+    assert not [law.name for law in Law if f"Law.{law.name})" not in source]

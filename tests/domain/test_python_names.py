@@ -1,0 +1,152 @@
+"""Names in Python code: what code binds and imports, and how it is parsed."""
+
+import ast
+import builtins
+import sys
+
+import pytest
+
+from auditcoder.domain.python_names import (
+    BUILTINS,
+    LITERAL_ERRORS,
+    PARSE_ERRORS,
+    body_without_docstring,
+    bound_by,
+    compiled,
+    docstring_of,
+    expression,
+    imported_by,
+    imports_in,
+    imports_of,
+    literal_value,
+    on_a_fresh_stack,
+    parse,
+    parsed,
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("x = y = 1", {"x", "y"}),
+        ("a, (b, *c) = v", {"a", "b", "c"}),
+        ("x.y = 1; z[0] = 2", set()),
+        ("for i in r: j = i", {"i", "j"}),
+        ("with f() as handle: pass", {"handle"}),
+        ("del gone", {"gone"}),
+        ("def f(p): q = 1", {"f"}),
+        ("class C:\n    m = 1", {"C"}),
+        ("f = lambda p: p", {"f"}),
+        ("[i for i in r]", set()),
+        ("[k := i for i in r]", {"k"}),
+        ("def f(p=(n := 1)): pass", {"f", "n"}),
+        ("try: pass\nexcept E as error: pass", {"error"}),
+        ("match v:\n    case [a, *b]: pass\n    case {'k': c, **d}: pass", {"a", "b", "c", "d"}),
+        ("global g\ng = 1\nx = 2", {"x"}),
+        ("import m", set()),
+    ],
+)
+def test_code_binds_names_in_its_own_scope(source: str, names: set[str]) -> None:
+    assert bound_by(parse(source).body) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "bound"),
+    [
+        ("import a.b", [("a", "import a", "import a.b")]),
+        ("import a.b as c", [("c", "import a.b as c", "import a.b as c")]),
+        ("from m import f as g", [("g", "from m import f as g", "from m import f as g")]),
+        ("from . import x", [("x", "from . import x", "from . import x")]),
+        ("from m import *", [("*", "from m import *", "from m import *")]),
+        ("import a, b", [("a", "import a", "import a"), ("b", "import b", "import b")]),
+    ],
+)
+def test_an_import_binds_names_with_a_meaning(
+    source: str, bound: list[tuple[str, str, str]]
+) -> None:
+    (statement,) = parse(source).body
+    assert isinstance(statement, ast.Import | ast.ImportFrom)
+    assert [(i.name, i.meaning, i.statement) for i in imports_of(statement)] == bound
+
+
+def test_imports_of_a_compound_statement_leave_out_inner_scopes() -> None:
+    (statement,) = parse("if x:\n    import a\n    def f():\n        import b").body
+    assert [i.name for i in imports_in(statement)] == ["a"]
+    assert imported_by(statement) == {"a", "b"}
+
+
+@pytest.mark.parametrize("source", ["def f(:", "x = 1\x00", "(" * 3000, "\ud800", "type X = int"])
+def test_what_does_not_parse_raises_one_of_the_named_errors(source: str) -> None:
+    with pytest.raises(PARSE_ERRORS):
+        parse(source)
+    assert parsed(source) is None
+
+
+def test_code_is_read_by_the_grammar_of_python_3_11() -> None:
+    assert parsed("match x:\n    case 1: pass") is not None
+    assert parsed("def f[T](x: T) -> T: return x") is None
+
+
+def test_parsed_code_can_be_compiled() -> None:
+    space: dict[str, object] = {}
+    exec(compiled(parse("x = 6 * 7"), "bundle"), space)
+    assert space["x"] == 42
+    with pytest.raises(PARSE_ERRORS):
+        compiled(parse("return 1"), "bundle")
+
+
+def test_an_expression_is_one_expression() -> None:
+    assert ast.unparse(expression("  f(1) ")) == "f(1)"
+    with pytest.raises(PARSE_ERRORS):
+        expression("x = 1")
+
+
+def test_a_literal_is_evaluated() -> None:
+    assert literal_value("[1, {'a': (2.5, None)}]") == [1, {"a": (2.5, None)}]
+
+
+@pytest.mark.parametrize("text", ["f(1)", "x", "{[]: 1}", "", "1 +", "__import__('os')"])
+def test_what_is_no_literal_is_refused(text: str) -> None:
+    with pytest.raises(LITERAL_ERRORS):
+        literal_value(text)
+
+
+def test_a_docstring_is_found_and_left_out() -> None:
+    tree = parse('"""Doc."""\nx = 1')
+    assert docstring_of(tree) is tree.body[0]
+    assert body_without_docstring(tree) == tree.body[1:]
+
+
+@pytest.mark.parametrize("source", ["x = 1", "1", "f'{x}'", "b'bytes'", ""])
+def test_another_first_statement_is_no_docstring(source: str) -> None:
+    tree = parse(source)
+    assert docstring_of(tree) is None
+    assert body_without_docstring(tree) == tree.body
+
+
+def test_the_reserved_names_are_builtins_of_this_python() -> None:
+    assert not {name for name in BUILTINS if not hasattr(builtins, name)} - {"exit", "quit", "help"}
+    assert {"print", "len", "ValueError"} <= BUILTINS
+    assert not any(name.startswith("_") for name in BUILTINS)
+
+
+def test_work_that_exhausts_the_stack_is_tried_on_a_new_one() -> None:
+    def descend(levels: int) -> int:
+        return levels and 1 + descend(levels - 1)
+
+    depth = sys.getrecursionlimit() - 100
+
+    def from_deep_below(levels: int) -> int:
+        if levels:
+            return from_deep_below(levels - 1)
+        return on_a_fresh_stack(lambda: descend(depth))
+
+    assert from_deep_below(200) == depth
+
+
+def test_work_that_exhausts_every_stack_raises() -> None:
+    def forever() -> int:
+        return forever() + 1
+
+    with pytest.raises(RecursionError):
+        on_a_fresh_stack(forever)

@@ -1,0 +1,168 @@
+"""Values come out of the sandbox as they were, and nothing runs to read them."""
+
+import contextlib
+import importlib.util
+import json
+import math
+from collections import Counter, OrderedDict, deque, namedtuple
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import auditcoder.sandboxed
+from auditcoder.domain.value_decoder import Opaque, read
+
+
+def _inside() -> ModuleType:
+    """Load the encoder as the sandbox does: by itself."""
+    path = Path(auditcoder.sandboxed.__file__).parent / "value_encoder.py"
+    spec = importlib.util.spec_from_file_location("encoding_inside", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+encode = _inside().encode
+
+ATOMS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.complex_numbers(allow_nan=False)
+    | st.text(st.characters())
+    | st.binary()
+    | st.decimals(allow_nan=False)
+    | st.fractions()
+)
+KEYS = st.none() | st.integers() | st.text() | st.tuples(st.integers(), st.text())
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    ATOMS,
+    lambda inner: (
+        st.lists(inner)
+        | st.tuples(inner, inner)
+        | st.dictionaries(KEYS, inner)
+        | st.sets(KEYS)
+        | st.frozensets(KEYS)
+        | st.lists(inner).map(deque)
+    ),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+def test_what_went_in_comes_out(value: object) -> None:
+    found = read(encode(value))
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, 10**400, -(2**60), 2**53, -0.0])
+def test_numbers_that_json_has_no_word_for(number: float) -> None:
+    assert repr(read(encode(number))) == repr(number)
+
+
+def test_not_a_number_stays_one() -> None:
+    assert math.isnan(read(encode(math.nan)))
+
+
+def test_halves_of_characters_survive() -> None:
+    assert read(encode("a\ud800b")) == "a\ud800b"
+
+
+Point = namedtuple("Point", "x y")
+
+
+class _Loud(int):
+    def __repr__(self) -> str:
+        return "something else"
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = int.__hash__
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Point(1, 2), (1, 2)),
+        (OrderedDict(a=1), {"a": 1}),
+        (Counter("aab"), {"a": 2, "b": 1}),
+        (_Loud(7), 7),
+        (True, True),
+        (bytearray(b"x"), b"x"),
+        (range(1, 9, 2), range(1, 9, 2)),
+        (Decimal("1.50"), Decimal("1.50")),
+        (Fraction(1, 3), Fraction(1, 3)),
+    ],
+)
+def test_subclasses_count_as_what_they_derive_from(value: object, plain: object) -> None:
+    assert read(encode(value)) == plain
+    assert type(read(encode(value))) is type(plain)
+
+
+class _AlwaysEqual:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "42"
+
+
+def test_an_object_that_claims_to_equal_everything_equals_nothing() -> None:
+    found = read(encode(_AlwaysEqual()))
+    assert isinstance(found, Opaque)
+    assert found.repr == "42"
+
+
+class _Hostile:
+    def __repr__(self) -> str:
+        raise SystemError("no")
+
+
+class _Endless(list[int]):
+    def __iter__(self) -> Any:
+        while True:
+            yield 1
+
+
+def test_what_misbehaves_is_described() -> None:
+    assert isinstance(read(encode(_Hostile())), Opaque)
+    assert read(encode(_Endless([1, 2]))) == [1, 2]
+    loop: list[Any] = []
+    loop.append(loop)
+    assert "too deep" in encode(loop)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "nonsense", '{"tuple": 3}', '{"a": 1, "b": 2}', '{"unknown": 1}', '{"int": "zz"}',
+     '{"object": {"evil": 1}}', '{"array": {}}', '{"fraction": "1/0"}', "[" * 100_000,
+     '{"fraction": ["1e300000000", null]}', '{"fraction": [{"decimal": "1e50000000"}, null]}',
+     '{"fraction": []}', '{"fraction": [1, 0]}', '{"complex": []}', '{"complex": "ab"}',
+     '{"range": ["a"]}', '{"decimal": 5}'],
+)  # fmt: skip
+def test_what_describes_no_value_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        read(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    )
+)
+def test_no_text_does_worse_than_being_refused(plain: object) -> None:
+    with contextlib.suppress(ValueError):
+        read(json.dumps(plain))

@@ -1,0 +1,56 @@
+"""Tables, as each reader wants them."""
+
+import csv
+import json
+
+from auditcoder.domain.table import Row, Table
+from auditcoder.domain.values import RunId
+from auditcoder.exports.table_formats import as_csv, as_json, as_markdown, as_text, shown
+
+TABLE = Table(
+    name="results-toys",
+    title="Resolved@1, toys",
+    columns=("method", "resolved", "rate", "p"),
+    rows=(
+        Row(cells=("direct", 1234, 0.5, None), runs=(RunId("a"), RunId("b"))),
+        Row(cells=("a|b", 7, 1234.5, 0.04)),
+    ),
+    notes=("of those that both did",),
+)
+
+
+def test_what_nobody_knows_is_not_nought() -> None:
+    assert shown(None) == "n/a"
+    assert shown(0) == "0"
+    assert shown(0.0) == "0.000"
+
+
+def test_text_has_columns() -> None:
+    assert as_text([TABLE]) == (
+        "Resolved@1, toys\n"
+        "method  resolved     rate      p\n"
+        "direct     1,234    0.500    n/a\n"
+        "a|b            7  1,234.5  0.040\n"
+        "  of those that both did\n"
+    )
+
+
+def test_markdown_is_a_table_whatever_is_in_it() -> None:
+    lines = as_markdown([TABLE]).splitlines()
+    assert lines[2:5] == [
+        "| method | resolved | rate | p |",
+        "| --- | --: | --: | --: |",
+        "| direct | 1,234 | 0.500 | n/a |",
+    ]
+    assert lines[5].startswith("| a\\|b |")
+
+
+def test_csv_has_plain_numbers_and_empty_unknowns() -> None:
+    rows = list(csv.reader(as_csv([TABLE]).splitlines()))
+    assert rows[0] == ["table", *TABLE.columns]
+    assert rows[1] == ["results-toys", "direct", "1234", "0.5", ""]
+
+
+def test_json_has_the_runs_behind_every_line() -> None:
+    (table,) = json.loads(as_json([TABLE]))["tables"]
+    assert table["rows"][0] == {"cells": ["direct", 1234, 0.5, None], "runs": ["a", "b"]}

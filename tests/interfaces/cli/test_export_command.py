@@ -1,0 +1,66 @@
+"""`export` writes a run, or a part of it, to a file or standard output."""
+
+import json
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.commands import RunCommand
+
+
+def test_export_writes_the_repair_log(run: RunCommand, example: Path, tmp_path: Path) -> None:
+    log = run("export", "help", "--as", "repairs", "--store", example).json
+    (case,) = log["cases"]
+    assert case["failure_type"] == "wrong_answer"
+    assert case["selected_unit"] == {"type": "branch", "root": "S1"}
+    assert case["RRS_nodes"] == pytest.approx(3 / 5)
+    assert case["repair_success"] is None, "nobody has judged it"
+    assert log["denominators"]["accepted"] == 1
+    run("export", "help", "--as", "repairs", "--out", tmp_path / "r.json", "--store", example)
+    assert json.loads((tmp_path / "r.json").read_text()) == log
+
+
+def test_export_writes_the_responsibility_records(run: RunCommand, example: Path) -> None:
+    record = run("export", "help", "--as", "record", "--store", example).json
+    assert record["execution_order"] == ["S1_1", "S1_2", "S2"]
+
+
+def test_an_altered_bundle_is_refused_everywhere(
+    run: RunCommand, example: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "run.acb"
+    run("export", "help", "--out", bundle, "--store", example)
+    with zipfile.ZipFile(bundle) as zipped:
+        parts = {name: zipped.read(name) for name in zipped.namelist()}
+    blob = next(name for name in parts if name.startswith("blobs/"))
+    with zipfile.ZipFile(bundle, "w") as zipped:
+        for name, content in parts.items():
+            zipped.writestr(name, content + b"x" if name == blob else content)
+    assert run("verify", bundle).code == Exit.DOES_NOT_HOLD
+    assert run("import", bundle, "--store", tmp_path / "s.db").code == Exit.UNREADABLE
+    for form in ("bundle", "head", "record", "repairs"):
+        said = run("export", bundle, "--as", form, "--out", tmp_path / "out")
+        assert said.code == Exit.UNREADABLE, form
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_file_is_replaced_completely_or_not_at_all(
+    run: RunCommand, example: Path, tmp_path: Path
+) -> None:
+    real, link, pipe = tmp_path / "real.acb", tmp_path / "link.acb", tmp_path / "pipe"
+    real.write_text("old")
+    link.symlink_to(real)
+    assert run("export", "help", "--out", link, "--store", example).code == Exit.OK
+    assert link.is_symlink()
+    assert run("verify", real).code == Exit.OK
+    os.mkfifo(pipe)
+    for target in (pipe, tmp_path, tmp_path / "no" / "folder"):
+        for form in ("bundle", "record"):
+            said = run("export", "help", "--as", form, "--out", target, "--store", example)
+            assert said.code == Exit.STORE
+            assert "[file.unwritable]" in said.err
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

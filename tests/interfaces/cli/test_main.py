@@ -1,0 +1,146 @@
+"""The command line as a process: help, errors, signals and closed output."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.commands import RunCommand, run_process
+from tests.support.record_builders import RUN, failing
+
+
+def test_json_errors_are_json(run: RunCommand, example: Path) -> None:
+    said = run("show", "nothing", "--store", example, "--json")
+    assert said.out == ""
+    assert json.loads(said.err)["error"]["code"] == "run.unknown"
+
+
+def test_help_names_every_command_and_loads_no_slow_module() -> None:
+    done = run_process("--help")
+    assert done.returncode == 0
+    for command in ("runs", "show", "blame", "verify", "export", "import"):
+        assert command in done.stdout
+    # Not timed here; but nothing slow may be loaded for it.
+    loaded = "import sys; from auditcoder.interfaces.cli.main import main\n"
+    loaded += "try: main(['--help'])\nexcept SystemExit: pass\n"
+    loaded += "print(*sorted(sys.modules), file=sys.stderr)"
+    modules = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
+    ).stderr.split()
+    assert not {"msgspec", "sqlite3", "psycopg", "json", "rich"} & set(modules)
+
+
+def test_no_arguments_print_the_help() -> None:
+    done = run_process()
+    assert (done.returncode, done.stdout) == (Exit.OK, run_process("--help").stdout)
+
+
+def test_unknown_words_get_a_suggestion() -> None:
+    done = run_process("verfy", "x")
+    assert done.returncode == Exit.USAGE
+    assert "did you mean verify?" in done.stderr
+    done = run_process("solve", "x", "--max-repiars", "3")
+    assert done.returncode == Exit.USAGE
+    assert "did you mean --max-repairs?" in done.stderr
+
+
+def test_json_is_accepted_before_and_after_the_command(example: Path) -> None:
+    after = run_process("runs", "--store", example, "--json")
+    assert after.stdout.startswith("{")
+    assert run_process("--json", "runs", "--store", example).stdout == after.stdout
+
+
+def test_a_closed_pipe_does_not_change_the_exit_code(tmp_path: Path, example: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes(example.read_bytes())
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("DROP TRIGGER blobs_stand")
+    db.execute("UPDATE blobs SET body = x'00' WHERE id = 3")
+    db.close()
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "auditcoder", "verify", "help", "--store", str(path)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert done.returncode == Exit.DOES_NOT_HOLD
+    assert done.stderr == ""
+
+
+def test_a_full_output_is_reported(example: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "auditcoder", "show", "help", "--store", str(example)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == Exit.STORE
+    assert "[output.unwritable]" in done.stderr
+
+
+def test_a_closed_output_is_ignored(example: Path) -> None:
+    command = f"{sys.executable} -m auditcoder verify help --store {example} >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
+
+
+def test_any_text_can_be_shown_in_any_locale(example: Path) -> None:
+    env = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    done = run_process("show", "help", "--store", example, env=env)
+    assert done.returncode == Exit.OK
+
+
+def test_an_internal_error_has_its_own_exit_code(example: Path) -> None:
+    program = (
+        "import sys\n"
+        "import auditcoder.lifecycle.export_import as t\n"
+        "def broken(*_, **__): raise KeyError('oops')\n"
+        "t.verify = broken\n"
+        "from auditcoder.interfaces.cli.main import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "verify", "help", "--store", str(example)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == Exit.INTERNAL
+    assert "Traceback" not in done.stderr
+    assert "[internal]" in done.stderr
+
+
+def test_ctrl_c_ends_a_command_without_a_traceback(tmp_path: Path) -> None:
+    program = (
+        "import sys, threading\n"
+        "import auditcoder.lifecycle.export_import as t\n"
+        "def slow(*_, **__):\n    print('started', flush=True)\n    threading.Event().wait()\n"
+        "t.verify = slow\n"
+        "from auditcoder.interfaces.cli.main import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    store = SqliteStore(tmp_path / "s.db")
+    failing(store)
+    store.close()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "verify", RUN, "--store", str(tmp_path / "s.db")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(2)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == Exit.INTERRUPTED
+    assert "Traceback" not in err

@@ -1,0 +1,77 @@
+"""`replay` repeats a run without a model and compares every event."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.commands import RunCommand
+from tests.support.fault_server import FaultServer, Handler, completion, serving
+from tests.support.modest_model import DOUBLE, TASK, answer_request
+
+
+def test_another_version_of_a_prompt_is_refused(
+    run: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The server ends first: a replay waits for replies while other threads are at work.
+    with serving(*[answer_request] * 20) as running:
+        monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
+        assert run("solve", DOUBLE, "--model", "server:x", "--run-id", "d").code == Exit.OK
+    from auditcoder import prompts
+
+    real = prompts._text
+    prompts.load.cache_clear()
+    monkeypatch.setattr(prompts, "_text", lambda *name: real(*name) + "\nBe brief.")
+    before = (tmp_path / "runs.db").read_bytes()
+    said = run("replay", "d")
+    prompts.load.cache_clear()
+    assert said.code == Exit.DOES_NOT_HOLD
+    assert re.search(r"\[replay\.(miss|diverged)\]", said.err)
+    assert (tmp_path / "runs.db").read_bytes() == before
+
+
+def test_replay_reproduces_every_event(run: RunCommand, server: FaultServer) -> None:
+    run("solve", TASK, "--run-id", "sum")
+    said = run("replay", "sum", "--json")
+    assert said.code == Exit.OK
+    found = said.json
+    assert found["same"] is True
+    assert run("replay", "sum", "--trust-evidence").code == Exit.OK
+
+
+def test_a_bundle_replays_too(run: RunCommand, server: FaultServer, tmp_path: Path) -> None:
+    run("solve", TASK, "--run-id", "sum")
+    run("export", "sum", "--out", "sum.acb")
+    assert run("replay", "sum.acb").code == Exit.OK
+
+
+def test_replay_reports_a_program_that_is_not_deterministic(
+    run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def timely_answers(handler: Handler) -> None:
+        prompt = handler.server.asked[-1]["messages"][-1]["content"]
+        if "# Your step: the sketch" in prompt:
+            handler.say(completion("```python\ndef double(x: int) -> int:\n    ...\n```"))
+        else:
+            code = "import time\ndef double(x: int) -> int:\n    return time.time_ns()"
+            handler.say(completion(f"```python\n{code}\n```"))
+
+    with serving(*[timely_answers] * 9) as running:
+        monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
+        run("solve", DOUBLE, "--model", "server:x", "--run-id", "d", "--max-repairs", "0")
+    said = run("replay", "d")
+    assert said.code == Exit.DOES_NOT_HOLD
+    assert "another output" in said.out
+
+
+def test_a_record_of_another_origin_is_refused(run: RunCommand, tmp_path: Path) -> None:
+    from tests.support.record_builders import repairing
+
+    store = SqliteStore(tmp_path / "runs.db")
+    repairing(store)
+    store.close()
+    said = run("replay", "a-run")
+    assert said.code == Exit.UNREADABLE
+    assert "[record.not-solved]" in said.err

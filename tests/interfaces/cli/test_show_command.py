@@ -1,0 +1,80 @@
+"""`show` prints a run as a tree, or one responsibility in full."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.exports.responsibility_record import FIELDS
+from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.commands import RunCommand
+from tests.support.record_builders import RUN, TASK, ticking
+
+
+def test_a_run_is_shown_as_a_tree(run: RunCommand, example: Path) -> None:
+    said = run("show", "helpful-currents", "--store", example)
+    assert said.code == Exit.OK
+    for expected in ("├─ S1 ", "│  └─ S1_2", "count_routes(grid: list[str]", "R3 points to"):
+        assert expected in said.out
+    assert "frozen        S0, S2" in said.out
+
+
+def test_the_beginning_of_an_id_names_a_run(run: RunCommand, example: Path) -> None:
+    assert run("show", "help", "--store", example).code == Exit.OK
+
+
+def test_a_responsibility_is_shown_in_full(run: RunCommand, example: Path) -> None:
+    said = run("show", "helpful-currents", "S1_2", "--store", example)
+    for expected in (
+        "id committed at event 2",
+        "requires",
+        "from S1_1.grid",
+        "MODULUS",
+        "History",
+    ):
+        assert expected in said.out
+    assert "no longer stands" in said.out
+
+
+def test_the_record_has_the_papers_twelve_fields(run: RunCommand, example: Path) -> None:
+    record = run("show", "helpful-currents", "S1_2", "--store", example, "--json").json
+    assert tuple(record) == FIELDS
+    assert record["owned_code"]["source"].startswith("MODULUS")
+    whole = run("show", "helpful-currents", "--store", example, "--json").json
+    assert [node["id"] for node in whole["nodes"]] == ["S0", "S1", "S1_1", "S1_2", "S2"]
+
+
+@pytest.mark.parametrize("node", ["S9", "", "s1", "../x", "\x1b[2J"])
+def test_an_unknown_node_is_reported_with_the_known_ones(
+    run: RunCommand, example: Path, node: str
+) -> None:
+    said = run("show", "helpful-currents", node, "--store", example)
+    assert said.code == Exit.NOT_FOUND
+    assert "S1_1" in said.err, "it says which there are"
+    assert "\x1b" not in said.err
+
+
+def test_a_run_without_a_plan_is_shown(run: RunCommand, tmp_path: Path) -> None:
+    from auditcoder.lifecycle.recorder import Recorder
+
+    store = SqliteStore(tmp_path / "s.db")
+    Recorder.start(store, RUN, TASK, ticking())
+    store.close()
+    assert "no responsibilities" in run("show", RUN, "--store", tmp_path / "s.db").out
+    said = run("blame", RUN, "--store", tmp_path / "s.db")
+    assert said.code == Exit.NOT_FOUND
+    assert "[program.none]" in said.err
+
+
+def test_texts_of_a_record_do_not_reach_the_terminal(run: RunCommand, tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07\x1b[8mhidden\u202egnirts\u200b\nnext"
+    from auditcoder.lifecycle.recorder import Recorder
+
+    store = SqliteStore(tmp_path / "s.db")
+    task = msgspec.structs.replace(TASK, title=evil, statement=evil, source=evil)
+    Recorder.start(store, RUN, task, ticking())
+    store.close()
+    for command in (["runs"], ["show", RUN], ["verify", RUN]):
+        out = run(*command, "--store", tmp_path / "s.db").out
+        assert not set(out) & set("\x1b\x07\u202e\u200b")

@@ -1,0 +1,66 @@
+"""The Python interface: `auditcoder.solve`."""
+
+import doctest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import auditcoder
+from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.events import ReplyRecorded, RunOutcome
+from tests.support.modest_model import (
+    DOUBLE,
+    TASK,
+    ModestModel,
+)
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_samples_of_the_reference_page_run(tmp_path: Path) -> None:
+    page = str(ROOT / "docs" / "reference" / "python.md")
+    names: dict[str, Any] = {"model": ModestModel(), "store": tmp_path / "runs.db"}
+    found = doctest.testfile(page, module_relative=False, globs=names)
+    assert found.attempted > 5
+    assert found.failed == 0
+
+
+def test_a_path_and_a_finished_task_are_tasks_too(tmp_path: Path) -> None:
+    from auditcoder.interfaces.task_sources import read_task_source
+
+    path = tmp_path / "task.md"
+    path.write_text(TASK)
+    store = tmp_path / "runs.db"
+    first = auditcoder.solve(path, model=ModestModel(), store=store)
+    second = auditcoder.solve(read_task_source(path), model=ModestModel(), store=store)
+    assert first.outcome is second.outcome is RunOutcome.PASSED
+    assert first.program == second.program
+
+
+def test_events_can_be_watched(tmp_path: Path) -> None:
+    seen: list[object] = []
+    auditcoder.solve(
+        DOUBLE,
+        model=ModestModel(),
+        store=tmp_path / "runs.db",
+        watch=lambda _seq, event: seen.append(event),
+    )
+    assert any(isinstance(event, ReplyRecorded) for event in seen)
+
+
+def test_the_public_names() -> None:
+    assert sorted(auditcoder.__all__) == [
+        "Options",
+        "Solution",
+        "TaskOptions",
+        "__version__",
+        "solve",
+    ]
+    with pytest.raises(AttributeError):
+        auditcoder.nothing  # noqa: B018
+
+
+def test_a_bad_task_raises(tmp_path: Path) -> None:
+    with pytest.raises(TaskInvalid):
+        auditcoder.solve("  ", store=tmp_path / "runs.db")

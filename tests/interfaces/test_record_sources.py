@@ -1,0 +1,149 @@
+"""Stores, runs and bundles are found by the names that users give."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.stores.bundle import write_bundle
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.values import RunId
+from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.commands import RunCommand, run_process
+from tests.support.record_builders import RUN, TASK, failing, ticking
+
+
+def test_an_unknown_run_is_reported(run: RunCommand, example: Path) -> None:
+    for name in ("nothing-like-it", "x" * 5000, "ünïcode", "\x1b[2J"):
+        said = run("show", name, "--store", example)
+        assert said.code == Exit.NOT_FOUND
+        assert "[run.unknown]" in said.err
+        assert "\x1b" not in said.err
+
+
+def test_an_ambiguous_run_is_reported_with_its_candidates(run: RunCommand, tmp_path: Path) -> None:
+    from auditcoder.lifecycle.recorder import Recorder
+
+    store = SqliteStore(tmp_path / "s.db")
+    for name in ("run-1", "run-2"):
+        Recorder.start(store, RunId(name), TASK, ticking())
+    store.close()
+    said = run("show", "run", "--store", tmp_path / "s.db")
+    assert said.code == Exit.NOT_FOUND
+    assert "run-1, run-2" in said.err
+    assert run("show", "run-1", "--store", tmp_path / "s.db").code == Exit.OK
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "mysql://me:hunter2@host/db",
+        "postgresql+psycopg://me:hunter2@host/db",
+        "host=h password=hunter2",
+        ":memory:",
+    ],
+)
+def test_an_address_that_is_no_store_is_not_printed(
+    run: RunCommand, tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in (["runs"], ["import", "x.acb"]):
+        (tmp_path / "x.acb").unlink(missing_ok=True)
+        if command[0] == "import":
+            opened = SqliteStore(":memory:")
+            failing(opened)
+            write_bundle(opened, RUN, tmp_path / "x.acb")
+            opened.close()
+        said = run(*command, "--store", store)
+        assert said.code == Exit.STORE
+        assert "hunter2" not in said.err
+        assert {p.name for p in tmp_path.iterdir()} <= {"x.acb"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:hunter2@127.0.0.1:1/db",
+        "PostgreSQL://me:hunter2@127.0.0.1:1/db",
+        "postgresql://me:hun/ter2@127.0.0.1:1/db",
+        "postgresql://me@127.0.0.1:1/db?password=hunter2",
+    ],
+)
+def test_no_password_is_ever_printed(run: RunCommand, url: str) -> None:
+    said = run("runs", "--store", url)
+    assert said.code == Exit.STORE
+    assert "hunter2" not in said.err
+    assert "ter2" not in said.err
+
+
+def test_a_locked_store_can_still_be_read(run: RunCommand, tmp_path: Path, example: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes(example.read_bytes())
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    assert run("verify", "help", "--store", path).code == Exit.OK
+    db.close()
+
+
+def test_a_damaged_store_is_reported(run: RunCommand, tmp_path: Path, example: Path) -> None:
+    whole = example.read_bytes()
+    path = tmp_path / "runs.db"
+    step = max(1, len(whole) // 150)
+    for at in range(100, len(whole), step):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        for name in ("runs.db-wal", "runs.db-shm"):
+            (tmp_path / name).unlink(missing_ok=True)
+        for command in (["runs"], ["verify", "helpful-currents"]):
+            assert run(*command, "--store", path).code in set(Exit) - {Exit.INTERNAL}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE runs SET head = NULL",
+        "UPDATE runs SET run = x'ff00', entries = entries + 1",
+        "UPDATE events SET body = 10 WHERE seq = 3",
+        "UPDATE events SET seq = -33 WHERE seq = 3",
+    ],
+)
+def test_a_store_with_foreign_values_is_reported(
+    run: RunCommand, tmp_path: Path, example: Path, statement: str
+) -> None:
+    path = tmp_path / "runs.db"
+    path.write_bytes(example.read_bytes())
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("DELETE FROM sqlite_schema WHERE type = 'trigger'")
+    db.execute("UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT', ''), 'NOT NULL', '')")
+    db.execute("UPDATE sqlite_schema SET sql = replace(sql, ', WITHOUT', 'WITHOUT')")
+    db.close()
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(statement)
+    db.close()
+    for command in (["runs"], ["verify", "helpful-currents"], ["show", "helpful-currents"]):
+        said = run(*command, "--store", path)
+        assert said.code in set(Exit) - {Exit.INTERNAL}
+
+
+def test_no_home_is_reported() -> None:
+    program = (
+        "import os, sys\n"
+        "os.path.expanduser = lambda path: path\n"
+        "from auditcoder.interfaces.cli.main import main\n"
+        "sys.exit(main(['runs']))"
+    )
+    removed = ("XDG_DATA_HOME", "AUDITCODER_STORE")
+    env = {k: v for k, v in os.environ.items() if k not in removed}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=env
+    )
+    assert done.returncode == Exit.STORE
+    assert "[store.homeless]" in done.stderr
+
+
+def test_the_store_can_be_named_by_the_environment(example: Path) -> None:
+    done = run_process("verify", "help", env=os.environ | {"AUDITCODER_STORE": str(example)})
+    assert done.returncode == Exit.OK

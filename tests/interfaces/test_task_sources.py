@@ -1,0 +1,178 @@
+"""A task is read from where the user points, and from nowhere else."""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.task import (
+    CallExample,
+    CodeExample,
+    FilesExample,
+    FilesForm,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+)
+from auditcoder.interfaces.task_sources import read_task_source, read_tests
+from auditcoder.lifecycle.intake import TaskOptions
+
+FUNCTION = FunctionForm(entry="f")
+CALL = CallExample(arguments="1", result="2")
+
+
+def _code(source: str | Path, tests: Path | None = None) -> str:
+    with pytest.raises(TaskInvalid) as invalid:
+        read_task_source(source, TaskOptions(), tests)
+    assert invalid.value.advice
+    return invalid.value.code
+
+
+def _files_task(folder: Path, matter: str) -> Path:
+    (folder / "task.md").write_text(f"+++\nform = 'files'\n{matter}\n+++\nCopy.")
+    return folder / "task.md"
+
+
+def test_a_task_is_a_file_standard_input_or_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "my task.md"
+    path.write_bytes("\ufeffAdd ünits.\r\n".encode())
+    assert read_task_source(path).statement == "Add ünits."
+    assert read_task_source(str(path)).statement == "Add ünits."
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Add all.")))
+    assert read_task_source("-").statement == "Add all."
+    assert read_task_source("Write a/b.md and stop").statement == "Write a/b.md and stop"
+    assert read_task_source("Sort.").statement == "Sort."
+    assert read_task_source("word " * 5000).title.startswith("word")
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (
+        "none.md",
+        "no/such",
+        tmp_path / "none",
+        tmp_path,
+        str(tmp_path),
+        tmp_path / "pipe",
+    ):
+        assert _code(odd) == "task.unreadable"
+    (tmp_path / "latin.md").write_bytes(b"caf\xe9")
+    (tmp_path / "nul.md").write_bytes(b"a\0b")
+    (tmp_path / "large.md").write_bytes(b"x" * 10_000_000)
+    assert _code(tmp_path / "latin.md") == "task.encoding"
+    assert _code(tmp_path / "nul.md") == "task.encoding"
+    assert _code(tmp_path / "large.md") == "task.too-large"
+    assert _code("") == "task.empty"
+    assert _code("a\0.md") == "task.unreadable"
+
+
+def test_a_files_task_names_folders_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "b.csv").write_bytes(b"x\r\n")
+    (tmp_path / "in" / "deep" / "a.txt").write_text("é")
+    (tmp_path / "out" / "r.txt").write_text("2")
+    inputs = {"b.csv": "x\r\n", "deep/a.txt": "é"}
+    task = read_task_source(_files_task(tmp_path, "inputs = 'in'\nexpected = 'out/'"))
+    assert task.form == FilesForm(inputs=("b.csv", "deep/a.txt"), artefacts=("r.txt",))
+    assert task.examples == (FilesExample(inputs=inputs, artefacts={"r.txt": "2"}),)
+    task = read_task_source(_files_task(tmp_path, "inputs = 'in'\nartefacts = ['r.txt']"))
+    assert task.form == FilesForm(inputs=("b.csv", "deep/a.txt"), artefacts=("r.txt",))
+    assert task.examples == (FilesExample(inputs=inputs, artefacts={}),)
+    overruled = read_task_source(tmp_path / "task.md", TaskOptions(form="program"))
+    assert (overruled.form, overruled.examples) == (ProgramForm(), ())
+
+
+def test_a_files_task_stays_in_its_folder(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "in").mkdir(parents=True)
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key").write_text("k")
+    for name in ("../secret", str(tmp_path / "secret"), "none", ".", "in/../../secret"):
+        assert _code(_files_task(home, f"inputs = '{name}'")) == "task.unreadable"
+    for link, target in (("in/file", tmp_path / "secret/key"), ("in/folder", tmp_path / "secret")):
+        (home / link).symlink_to(target)
+        assert _code(_files_task(home, "inputs = 'in'")) == "task.unreadable"
+        (home / link).unlink()
+    (home / "away").symlink_to(tmp_path / "secret")
+    assert _code(_files_task(home, "inputs = 'away'")) == "task.unreadable"
+    (home / "in" / "bytes").write_bytes(b"\xff")
+    assert _code(_files_task(home, "inputs = 'in'")) == "task.encoding"
+    (home / "in" / "bytes").write_bytes(b"x" * 1_000_001)
+    assert _code(_files_task(home, "inputs = 'in'")) == "task.too-large"
+    (home / "many").mkdir()
+    for number in range(51):
+        (home / "many" / str(number)).touch()
+    assert _code(_files_task(home, "inputs = 'many'")) == "task.too-large"
+
+
+def test_tests_are_read_from_code_and_tables(tmp_path: Path) -> None:
+    table = {"arguments": "1", "result": "2"}
+    (tmp_path / "a.json").write_text(json.dumps([table]))
+    (tmp_path / "b.json").write_text(json.dumps({"examples": [table]}))
+    (tmp_path / "c.jsonl").write_text(json.dumps(table) + "\n\n")
+    (tmp_path / "d.toml").write_text("[[examples]]\ncall = 'f(1)'\nresult = '2'")
+    for name in ("a.json", "b.json", "c.jsonl", "d.toml"):
+        assert read_tests(tmp_path / name, FUNCTION) == (CALL,)
+    (tmp_path / "e.py").write_text("assert f(1) == 2\n")
+    assert read_tests(tmp_path / "e.py", FUNCTION) == (CodeExample(code="assert f(1) == 2\n"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", "def"),
+        ("a.json", "{"),
+        ("a.json", '{"tests": []}'),
+        ("a.json", "[1]"),
+        ("a.json", "[" * 100_000),
+        ("a.jsonl", '{"arguments": 1, "result": "2"}'),
+        ("a.toml", "x = 1"),
+        ("a.csv", "1,2"),
+    ],
+)
+def test_tests_that_are_none_are_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(TaskInvalid, match=name) as invalid:
+        read_tests(tmp_path / name, FUNCTION)
+    assert invalid.value.code == "task.example"
+
+
+def test_a_folder_of_pairs_is_in_the_order_of_its_numbers(tmp_path: Path) -> None:
+    for number in (10, 2, 1):
+        (tmp_path / f"{number}.in").write_text(f"{number}\n")
+        (tmp_path / f"{number}.{'ans' if number == 2 else 'out'}").write_text("x\n")
+    found = read_tests(tmp_path, ProgramForm())
+    assert found == tuple(StdioExample(input=f"{n}\n", output="x\n") for n in (1, 2, 10))
+    with pytest.raises(TaskInvalid, match="folder of examples"):
+        read_tests(tmp_path, FUNCTION)
+    (tmp_path / "3.in").touch()
+    with pytest.raises(TaskInvalid, match=r"3\.in has no 3\.out"):
+        read_tests(tmp_path, ProgramForm())
+
+
+def test_a_folder_of_cases_has_inputs_and_what_is_expected(tmp_path: Path) -> None:
+    for case in ("one", "two"):
+        (tmp_path / case / "inputs").mkdir(parents=True)
+        (tmp_path / case / "inputs" / "a").write_text(case)
+    (tmp_path / "two" / "expected").mkdir()
+    (tmp_path / "two" / "expected" / "b").write_text("2")
+    assert read_tests(tmp_path, FilesForm()) == (
+        FilesExample(inputs={"a": "one"}, artefacts={}),
+        FilesExample(inputs={"a": "two"}, artefacts={"b": "2"}),
+    )
+
+
+def test_tests_come_with_the_task(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"arguments": "1", "result": "2"}')
+    task = read_task_source("Write `f(n)`.\nf(1) == 3\nf(2) == 3", tests=tmp_path / "t.jsonl")
+    assert task.examples == (CALL, CallExample(arguments="2", result="3"))
+    with pytest.raises(TaskInvalid, match=r"none\.py") as invalid:
+        read_task_source("Write `f(n)`.", tests=tmp_path / "none.py")
+    assert invalid.value.code == "task.unreadable"

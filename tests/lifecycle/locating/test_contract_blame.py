@@ -1,0 +1,286 @@
+"""Contract blame: broken contracts, time and memory per function, spectra, type conformance."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.contract import Clause, Contract, Param
+from auditcoder.domain.graph import Node, TaskGraph
+from auditcoder.domain.graph import NodeKind as Routing
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+)
+from auditcoder.lifecycle.locating.contract_blame import fits
+from auditcoder.lifecycle.locating.features import FeatureKind
+from auditcoder.lifecycle.locating.test_driver import trial_of
+from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
+from auditcoder.lifecycle.locating.trace_run import FailingRun, Promised, TracePlan
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.failing_programs import CASES, GOOD, GRAPH, READ, TOTAL, kinds, looked, task
+from tests.support.scripted_runs import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+class TestContractsAtRunTime:
+    def test_a_program_that_passes_breaks_nothing(self, sandbox: Sandbox) -> None:
+        found = looked(sandbox, GOOD, task(*CASES))
+        assert found.seen.passes
+        assert found.breaches == ()
+
+    def test_a_broken_assurance_blames_who_returned(self, sandbox: Sandbox) -> None:
+        found = looked(sandbox, GOOD.replace("text.split()]", "text.split()[:2]]"), task(*CASES))
+        assert FeatureKind.BROKE_PROMISE in kinds(found, "read")
+        assert FeatureKind.BROKE_PROMISE not in kinds(found, "total")
+
+    def test_a_broken_requirement_blames_who_provided_the_value(self, sandbox: Sandbox) -> None:
+        found = looked(sandbox, GOOD.replace("[int(", "[-int("), task(*CASES))
+        assert FeatureKind.HANDED_BADLY in kinds(found, "read")
+        assert FeatureKind.GIVEN_BADLY in kinds(found, "total")
+
+    def test_or_who_passed_it_on_where_nobody_else_made_it(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("total(read(text))", "total([-n for n in read(text)])")
+        found = looked(sandbox, wrong, task(*CASES))
+        assert FeatureKind.HANDED_BADLY in kinds(found, "main")
+        assert FeatureKind.HANDED_BADLY not in kinds(found, "read")
+
+    def test_the_value_that_a_requirement_names_is_meant_and_no_other(
+        self, sandbox: Sandbox
+    ) -> None:
+        fill = Contract(
+            name="fill",
+            params=(Param(name="n", type="int"), Param(name="items", type="list[int]")),
+            returns="list[int]",
+            requires=(Clause(expression="len(items) > 0"),),
+        )
+        program = (
+            "def count():\n    return 7\n\ndef items():\n    return []\n\n"
+            "def fill(n, items):\n    return items * n\n\ndef main():\n"
+            "    return fill(count(), items())\n"
+        )
+        promised = {"fill": Promised(requires=("len(items) > 0",))}
+        trial = TracePlan("assert main() == [1]\n", promises=promised)
+        functions = ("count", "items", "fill", "main")
+        found = collect_evidence(
+            sandbox, FailingRun(program, functions, trial, {"fill": fill}, "main")
+        )
+        assert [(b.provider, b.kind) for b in found.breaches] == [
+            ("items", FeatureKind.HANDED_BADLY)
+        ]
+
+    def test_what_sets_a_failing_test_up_is_not_a_case_that_comes_out_right(
+        self, sandbox: Sandbox
+    ) -> None:
+        driver = (
+            "import unittest\nclass T(unittest.TestCase):\n"
+            "    def setUp(self):\n        self.first = read('1 2 3')\n"
+            "    def test_it(self):\n        assert read('4 5') == [4, 5]\n"
+        )
+        promised = {"read": Promised(ensures=("len(result) == len(text.split())",))}
+        trial = TracePlan(driver, ("T.test_it",), promises=promised)
+        wrong = GOOD.replace("text.split()]", "text.split()[1:]]")
+        found = collect_evidence(
+            sandbox, FailingRun(wrong, ("read", "total"), trial, {"read": READ})
+        )
+        assert FeatureKind.BROKE_PROMISE in kinds(found, "read")
+        assert FeatureKind.RAN_AND_FAILED not in kinds(found, "read"), "no case passes"
+
+    def test_another_type_is_a_breach_with_two_sides(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("return [int(word)", "return [word").replace("= 0", "= ''")
+        found = looked(sandbox, wrong, task(*CASES))
+        breaches = {(b.provider, b.consumer, b.kind) for b in found.breaches}
+        assert ("read", "total", FeatureKind.WRONG_TYPE) in breaches
+        assert FeatureKind.WRONG_TYPE not in kinds(found, "main")  # it only handed on what it got
+
+    def test_what_raised_returned_nothing_of_another_type(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("return [int(word)", "raise ValueError\n    return [int(word)")
+        found = looked(sandbox, wrong, task(*CASES))
+        assert not {FeatureKind.WRONG_TYPE, FeatureKind.RETURNED_NOTHING} & kinds(found, "read")
+        assert FeatureKind.RAISED in kinds(found, "read")
+
+    def test_a_promise_that_right_answers_break_blames_nobody(self, sandbox: Sandbox) -> None:
+        wrong = GOOD.replace("split()]", "split() if word != '4'] or [4, 0]")
+        cases = (*CASES[:2], CallExample(arguments="''", result="4"))
+        found = looked(
+            sandbox, wrong.replace("result = 0", "result = 0 * len(numbers)"), task(*cases)
+        )
+        assert found.seen.passes
+        failing = task(*cases, CallExample(arguments="'4 4'", result="8"))
+        found = looked(sandbox, wrong, failing)
+        assert not found.seen.passes
+        assert FeatureKind.BROKE_PROMISE not in kinds(found, "read")
+
+    def test_what_changes_what_it_was_given_is_held_to_what_that_was(
+        self, sandbox: Sandbox
+    ) -> None:
+        ensured = Contract(
+            name="total",
+            params=TOTAL.params,
+            returns="int",
+            ensures=(Clause(expression="result >= len(numbers)"),),
+        )
+        changing = GOOD.replace("return result", "numbers.clear()\n    return result - 3")
+        asked = task(CASES[0])
+        graph = TaskGraph(
+            nodes=(*GRAPH.nodes[:2], Node(
+                id=NodeId("S2"), goal="t", kind=Routing.GENERAL, parent=ROOT, contract=ensured
+            )),
+            order=GRAPH.order,
+        )  # fmt: skip
+        trial = trial_of(asked, (CallExample(arguments="'1 1 1'", result="3"),), graph)
+        assert trial is not None
+        failing = FailingRun(changing, ("read", "total", "main"), trial, {"total": ensured})
+        assert FeatureKind.BROKE_PROMISE in kinds(collect_evidence(sandbox, failing), "total")
+
+
+def test_a_type_derived_from_pythons_own_is_as_good(sandbox: Sandbox) -> None:
+    derived = "class Numbers(list):\n    pass\n\n" + GOOD.replace(
+        "return [int(word) for word in text.split()]", "return Numbers(map(int, text.split()))"
+    )
+    wrong = derived.replace("result = 0", "result = 1")
+    assert FeatureKind.WRONG_TYPE not in kinds(looked(sandbox, wrong, task(*CASES)), "read")
+
+
+def test_what_must_always_hold_of_an_object_blames_who_broke_it_first(sandbox: Sandbox) -> None:
+    told = "A box.\n\n    invariant: self.n >= 0\n    invariant: nonsense(\n    "
+    skeleton = f'class Box:\n    """{told}"""\n'
+    box = """
+class Box:
+    def __init__(self):
+        self.n = 0
+    def put(self, n):
+        self.n += n
+    def take(self, n):
+        self.n -= n
+    def seen(self):
+        return self.n
+"""
+    methods = {f"Box.{n}": Contract(name=n) for n in ("__init__", "put", "take", "seen")}
+
+    def broke(use: str) -> set[str]:
+        asked = task(CodeExample(code=use), form=ClassForm(name="Box", skeleton=skeleton))
+        trial = trial_of(asked, asked.examples, GRAPH)
+        assert trial is not None
+        found = collect_evidence(sandbox, FailingRun(box, tuple(methods), trial, methods))
+        return {sign.node for sign in found.signs if sign.kind is FeatureKind.BROKE_INVARIANT}
+
+    use = "box = Box()\nbox.put(1)\nbox.take(2)\nassert box.seen() == 0\n"
+    assert broke(use) == {"Box.take"}
+    itself = "box = Box()\nbox.n = -3\nbox.put(1)\nassert box.seen() == 0\n"
+    assert broke(itself) == set()
+
+
+def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
+    slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
+    found = looked(sandbox, slow, task(CASES[0], seconds=0.8))
+    spent = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.TOOK_TIME}
+    assert spent["total"] > 0.9
+    assert FeatureKind.RAISED in kinds(found, "total")
+
+
+def test_the_memory_is_seen_where_it_went_not_where_there_was_none_left(sandbox: Sandbox) -> None:
+    hoards = GOOD.replace("    return [", "    KEPT.append(bytearray(400 << 20))\n    return [")
+    program = "KEPT = []\n" + hoards.replace("result = 0", "result = len(bytearray(200 << 20)) * 0")
+    found = looked(sandbox, program, task(CASES[0], memory_mb=512), memory_ran_out=True)
+    took = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.TOOK_MEMORY}
+    assert took["read"] > 0.6
+
+
+def test_what_is_given_back_is_not_what_is_kept(sandbox: Sandbox) -> None:
+    program = """
+KEPT = []
+def read(text):
+    for _ in range(400):
+        KEPT.append(bytearray(1 << 20))
+        total([])
+    return [1, 2, 3]
+def total(numbers):
+    return len(bytearray(1 << 20)) * 0 + sum(numbers)
+def main(text):
+    return total(read(text))
+"""
+    found = looked(sandbox, program, task(CASES[0], memory_mb=256), memory_ran_out=True)
+    took = {s.node for s in found.signs if s.kind is FeatureKind.TOOK_MEMORY}
+    assert took == {"read"}
+
+
+def test_what_is_returned_and_dropped_is_not_held(sandbox: Sandbox) -> None:
+    program = """
+KEPT = []
+def read(text):
+    return bytearray(1 << 20)
+def total(numbers):
+    while True:
+        KEPT.append(bytes(1 << 20))
+        read("")
+def main(text):
+    return total(read(text))
+"""
+    found = looked(sandbox, program, task(CASES[0], memory_mb=64), memory_ran_out=True)
+    took = {s.node for s in found.signs if s.kind is FeatureKind.TOOK_MEMORY}
+    assert took == {"total"}
+
+
+def test_who_runs_in_failing_cases_only_is_more_suspicious(sandbox: Sandbox) -> None:
+    wrong = GOOD.replace("return total(read(text))", "return total(read(text)) if text else 0")
+    found = looked(sandbox, wrong.replace("result = 0", "result = 1"), task(*CASES))
+    ran = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.RAN_AND_FAILED}
+    assert ran["total"] > ran["main"]
+
+
+@pytest.mark.parametrize(
+    ("promised", "found"),
+    [
+        ("int", "int"),
+        ("int", "bool"),
+        ("float", "int"),
+        ("list[int]", "list"),
+        ("list[int]", "list[int]"),
+        ("list[float]", "list[float | int]"),
+        ("tuple[int, str]", "tuple[int, str]"),
+        ("tuple[int, ...]", "tuple[int, int, int]"),
+        ("dict[str, list[int]]", "dict[str, list[int]]"),
+        ("dict[str, int]", "defaultdict[str, int]"),
+        ("int | None", "None"),
+        ("Optional[int]", "None"),
+        ("Union[int, str]", "str"),
+        ("List[int]", "list[int]"),
+        ("typing.Any", "list[int]"),
+        ("Order", "int"),
+        ("", "int"),
+        ("not an annotation", "int"),
+        ("Iterable[int]", "generator"),
+        ("'int'", "int"),
+        ("int", "int | " * 2000 + "str"),  # nobody reads so much
+    ],
+)
+def test_what_may_stand_there_fits(promised: str, found: str) -> None:
+    assert fits(promised, found)
+
+
+@pytest.mark.parametrize(
+    ("promised", "found"),
+    [
+        ("int", "str"),
+        ("int", "float"),
+        ("int", "None"),
+        ("None", "int"),
+        ("list[int]", "tuple[int]"),
+        ("list[int]", "list[str]"),
+        ("list[int]", "list[int | str]"),
+        ("tuple[int, str]", "tuple[str, int]"),
+        ("tuple[int, str]", "tuple[int]"),
+        ("dict[str, int]", "list[tuple[str, int]]"),
+        ("dict[str, int]", "dict[int, str]"),
+        ("int | None", "str"),
+        ("Sequence[int]", "dict[int, int]"),
+    ],
+)
+def test_what_may_not_does_not(promised: str, found: str) -> None:
+    assert not fits(promised, found)

@@ -1,0 +1,176 @@
+"""Reading: small programs with a known fault, and what is noticed about each function."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.lifecycle.locating.features import Feature, FeatureKind, gathered
+from auditcoder.lifecycle.locating.program_outline import does, outline, signs
+from auditcoder.lifecycle.locating.trace_analysis import TraceAnalyser, statements
+from auditcoder.lifecycle.locating.trace_run import TracePlan, watch
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.scripted_runs import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def noticed(sandbox: Sandbox, program: str, driver: str) -> dict[str, set[FeatureKind]]:
+    """Return the kinds of signs about each function, as far as they are of the first failure."""
+    found = outline(program)
+    seen = watch(sandbox, program, found, TracePlan(driver))
+    reads = {name: one.reads for name, one in found.items()}
+    kinds: dict[str, set[FeatureKind]] = {}
+    for sign in TraceAnalyser(seen, driver, reads).signs():
+        if sign.first or sign.kind.name.startswith("FINE"):
+            kinds.setdefault(sign.node, set()).add(sign.kind)
+    return kinds
+
+
+def test_the_innermost_function_raised_and_the_others_passed_on(sandbox: Sandbox) -> None:
+    program = "def outer():\n    return inner()\n\ndef inner():\n    return 1 / 0\n"
+    kinds = noticed(sandbox, program, "outer()\n")
+    assert FeatureKind.RAISED in kinds["inner"]
+    assert FeatureKind.PASSED_ON in kinds["outer"]
+
+
+def test_what_the_failing_step_called_last_answered(sandbox: Sandbox) -> None:
+    program = "def f():\n    return 1\n\ndef g(x):\n    return x + 1\n"
+    kinds = noticed(sandbox, program, "assert g(f()) == 3\n")
+    assert FeatureKind.ANSWERED in kinds["g"]
+    assert FeatureKind.CALLED in kinds["f"]
+
+
+def test_a_value_that_came_through_unchanged_points_below(sandbox: Sandbox) -> None:
+    program = "def f():\n    return g()\n\ndef g():\n    return [7, 8]\n"
+    kinds = noticed(sandbox, program, "assert f() == [7]\n")
+    assert FeatureKind.CAME_THROUGH in kinds["g"]
+    assert {FeatureKind.ANSWERED, FeatureKind.HANDED_ON} <= kinds["f"]
+
+
+def test_a_variable_points_to_whoever_made_it(sandbox: Sandbox) -> None:
+    program = "def f():\n    return [7]\n\ndef g():\n    return 5\n"
+    kinds = noticed(sandbox, program, "x = f()\ng()\nassert x == [8]\n")
+    assert FeatureKind.MADE in kinds["f"]
+    assert FeatureKind.MADE not in kinds["g"]
+
+
+BOX = (
+    "class Box:\n    def __init__(self):\n        self.n = 0\n        self.m = 0\n"
+    "    def put(self):\n        self.n += 2\n    def other(self):\n        self.m = 1\n"
+    "    def get(self):\n        return self.n\n"
+)
+
+
+def test_state_points_to_its_last_writer(sandbox: Sandbox) -> None:
+    driver = "box = Box()\nbox.put()\nbox.other()\nassert box.get() == 1\n"
+    kinds = noticed(sandbox, BOX, driver)
+    assert FeatureKind.WROTE in kinds["Box.put"]
+    assert FeatureKind.ANSWERED in kinds["Box.get"]
+    assert FeatureKind.BEFORE in kinds["Box.other"]
+    assert FeatureKind.WROTE not in kinds["Box.other"]
+
+
+def test_an_attribute_that_nobody_returned_points_to_who_was_called_last(sandbox: Sandbox) -> None:
+    kinds = noticed(sandbox, BOX, "box = Box()\nbox.put()\nassert box.n == 1\n")
+    assert {FeatureKind.RECENT, FeatureKind.WROTE_ALONE} <= kinds["Box.put"]
+
+
+def test_a_file_points_to_its_last_writer(sandbox: Sandbox) -> None:
+    program = (
+        "def put():\n    with open('f.txt', 'w') as f:\n        f.write('xyz')\n"
+        "def get():\n    with open('f.txt') as f:\n        return f.read()\n"
+    )
+    kinds = noticed(sandbox, program, "put()\ntext = get()\nassert text == 'abc'\n")
+    assert FeatureKind.WROTE_FILE in kinds["put"]
+    assert FeatureKind.MADE in kinds["get"]
+
+
+def test_a_name_that_was_not_there_is_pointed_to(sandbox: Sandbox) -> None:
+    assert FeatureKind.LACKED in noticed(sandbox, BOX, "box = Box()\nbox.take()\n")["take"]
+
+
+def test_steps_that_are_fine_speak_for_those_who_took_part(sandbox: Sandbox) -> None:
+    program = "def f(x):\n    return x\n\ndef g(x):\n    return x + 1\n"
+    kinds = noticed(sandbox, program, "assert f(1) == 1\nassert g(f(2)) == 2\n")
+    assert FeatureKind.FINE in kinds["f"]
+    assert FeatureKind.FINE not in kinds["g"]
+
+
+def test_what_follows_from_a_failure_is_not_another(sandbox: Sandbox) -> None:
+    program = "def f():\n    raise ValueError\n\ndef g(x):\n    return x\n"
+    driver = "x = f()\nassert g(x) == 1\ny = g(2)\nassert y == 3\n"
+    found = outline(program)
+    seen = watch(sandbox, program, found, TracePlan(driver))
+    signs_found = list(TraceAnalyser(seen, driver, {}).signs())
+    assert {s.node for s in signs_found if s.first} == {"f"}
+    assert Feature("g", FeatureKind.MADE) in signs_found
+
+
+def test_the_outline_shows_what_is_absent_or_empty() -> None:
+    program = (
+        "class A:\n    def f(self):\n        '''Say.'''\n    def g(self):\n        return self.x\n"
+        "    def h(self):\n        raise NotImplementedError('later')\n"
+    )
+    found = outline(program)
+    assert {name: one.empty for name, one in found.items()} == {
+        "A.f": True,
+        "A.g": False,
+        "A.h": True,
+    }
+    assert found["A.g"].reads == {"x"}
+    told = set(signs(found, [*found, "A.k"], {"A.g"}))
+    assert Feature("A.k", FeatureKind.ABSENT) in told
+    assert Feature("A.h", FeatureKind.EMPTY) in told
+    assert Feature("A.f", FeatureKind.UNCALLED) in told
+    assert not any(sign.node == "A.g" for sign in told)
+    assert outline("not Python (") == {}
+
+
+def test_signs_add_up_and_end_at_one() -> None:
+    fine = Feature("f", FeatureKind.FINE, strength=0.25)
+    assert gathered([fine, fine]) == {"f": {"FINE": 0.5}}
+    assert gathered([fine] * 9) == {"f": {"FINE": 1.0}}
+    assert gathered([Feature("f", FeatureKind.MADE, first=True)]) == {
+        "f": {"MADE": 1.0, "MADE_FIRST": 1.0}
+    }
+
+
+def test_a_statement_is_read_without_those_inside_of_it() -> None:
+    lines = statements("for x in xs:\n    y = f(x)\nassert y == z.w\n")
+    assert lines[1].used == {"xs"}
+    assert lines[1].stored == {"x"}
+    assert lines[2].stored == {"y"}
+    assert lines[3].asserts
+    assert lines[3].attributes == {"w"}
+
+
+SHELF = (
+    "class Shelf:\n    def __init__(self):\n        self.books = ['a', 'b']\n"
+    "    def take(self, name):\n        self.books = []\n"
+    "    def seen(self):\n        return list(self.books)\n"
+    "    def clear(self):\n        pass\n"
+)
+
+
+def test_what_changed_between_a_right_answer_and_a_wrong_one_is_seen(sandbox: Sandbox) -> None:
+    driver = "s = Shelf()\nassert s.seen() == ['a', 'b']\ns.take('a')\nassert s.seen() == ['b']\n"
+    kinds = noticed(sandbox, SHELF, driver)
+    assert FeatureKind.SINCE_FINE in kinds["Shelf.take"]
+    assert {FeatureKind.ANSWERED, FeatureKind.WAS_FINE} <= kinds["Shelf.seen"]
+
+
+def test_who_was_called_last_and_left_alone_what_is_read_is_seen(sandbox: Sandbox) -> None:
+    kinds = noticed(sandbox, SHELF, "s = Shelf()\ns.clear()\nassert s.books == []\n")
+    assert {FeatureKind.RECENT, FeatureKind.LEFT_ALONE} <= kinds["Shelf.clear"]
+    assert FeatureKind.WROTE_ALONE in kinds["Shelf.__init__"]
+
+
+def test_words_order_and_layout_do_not_matter_to_what_code_does() -> None:
+    one = 'def f(a: int) -> int:\n    """Say."""\n    return a  # back\n\ndef g():\n    pass\n'
+    other = "def g(): pass\ndef f(a):\n    return (a)\n"
+    assert does(one) == does(other)
+    assert does(one) != does(other.replace("(a)\n", "a + 1\n"))
+    assert does("not python (") == "not python ("

@@ -1,0 +1,490 @@
+"""The default locator in whole runs: it watches, tries, answers, and its repairs are bounded."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.diagnosis import Abstained, Localised
+from auditcoder.domain.errors import SandboxError
+from auditcoder.domain.events import (
+    CheckRan,
+    CodeWritten,
+    Located,
+    ReplyRecorded,
+    RunStarted,
+    TransactionOpened,
+)
+from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.execution import Execution
+from auditcoder.domain.execution import ExecutionOutcome as Seen
+from auditcoder.domain.repair import Decision
+from auditcoder.domain.request import FREE, FinishReason, Reply, Traits
+from auditcoder.domain.targets import AtInterface, AtNode, AtNodes
+from auditcoder.domain.task import ClassForm, CodeExample, Limits, Task
+from auditcoder.domain.usage import Phase, Usage
+from auditcoder.domain.values import Digest
+from auditcoder.lifecycle.locating import LOCATORS
+from auditcoder.lifecycle.locating.diagnosis_input import Clue
+from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator, fitted
+from auditcoder.lifecycle.locating.scoring import FittedModels
+from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.runs import RunResources, Solution, start
+from auditcoder.metrics.trace_metrics import Looks, looks
+from auditcoder.sandboxed import tracer
+from tests.support.adder_task import (
+    BAD_ADD,
+    GOOD_ADD,
+    GOOD_READ,
+    READ,
+    ROOT,
+    TASK,
+    script,
+)
+from tests.support.record_builders import RUN
+from tests.support.records import take
+from tests.support.scripted_runs import (
+    FinishedRun,
+    Script,
+    ScriptedReplies,
+    assert_replays,
+    finding,
+    python,
+    resume_after,
+    run,
+    sandboxed,
+    stub,
+)
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def weighed(
+    sandbox: Sandbox, task: Task, said: ScriptedReplies, *, second_opinions: bool = True
+) -> FinishedRun:
+    options = Options(second_opinions=second_opinions)
+    return run(sandbox, task, said, options, locator=LocatorName.WEIGHED)
+
+
+def class_task(name: str, skeleton: str, tests: str) -> Task:
+    return Task(
+        title=name,
+        statement=skeleton,
+        form=ClassForm(name=name, skeleton=skeleton),
+        examples=(CodeExample(code=tests),),
+    )
+
+
+def evidence(finished: FinishedRun, kind: CheckKind) -> list[Evidence]:
+    return [e.evidence for e in finished.all(CheckRan) if e.evidence.kind is kind]
+
+
+def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox: Sandbox) -> None:
+    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+    (diagnosis,) = finished.diagnoses
+    assert isinstance(diagnosis, Localised)
+    assert diagnosis.target == AtNode(node=finished.graph.promises["add"])
+    assert diagnosis.rule == "weighed"
+    assert diagnosis.probability is not None
+    assert diagnosis.probability > 0.5
+    assert "returned what it promises not to" in diagnosis.explanation
+    (opened,) = finished.all(TransactionOpened)
+    assert {f.node for f in opened.frozen} == {"S0", finished.graph.promises["read"]}
+    assert finished.solution.passed
+
+
+def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sandbox) -> None:
+    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD), second_opinions=False)
+    clues = evidence(finished, CheckKind.CLUE)
+    assert [clue.check for clue in clues] == ["S1.watched", "S2.watched", "S0.watched"]
+    assert clues[1].verdict is Verdict.FAILED
+    assert "in the failing case it returned what it promises not to" in clues[1].message
+    assert (clues[0].milliseconds or 0) > 0
+    assert clues[1].milliseconds == 0
+    read, add, total = (
+        msgspec.json.decode(finished.raw.blob(clue.observed), type=Clue)
+        for clue in clues
+        if clue.observed
+    )
+    assert (total.place, read.place, add.place) == (0, 1, 2), "in the order of their first calls"
+    assert (total.calls, read.calls, add.calls) == (3, 3, 3)
+    assert add.ran is not None
+    assert (add.ran.failed, add.ran.passed) == (3, 0)
+    spent = looks(finished.solution.trace, finished.raw.blob)
+    assert spent == Looks(runs=1, milliseconds=clues[0].milliseconds or 0)
+
+
+def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
+    limited = msgspec.structs.replace(TASK, limits=Limits(memory_mb=256))
+    hoards = GOOD_READ.replace("    return", "    KEPT.append(bytearray(160 << 20))\n    return")
+    asks = GOOD_ADD.replace("    return", "    bytearray(160 << 20)\n    return")
+    finished = weighed(
+        sandbox, limited, script("KEPT = []\n" + hoards, asks), second_opinions=False
+    )
+    clues = {str(clue.check): clue.message for clue in evidence(finished, CheckKind.CLUE)}
+    assert "most of the memory" in clues["S1.watched"]
+    assert "most of the memory" not in clues["S2.watched"]
+
+
+def test_time_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
+    hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=0.7))
+    endless = GOOD_ADD.replace("    return", "    while True: pass\n    return")
+    finished = weighed(sandbox, hurried, script(GOOD_READ, endless), second_opinions=False)
+    first = finished.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert first.target == AtNode(node=finished.graph.promises["add"])
+    clues = {str(clue.check): clue.message for clue in evidence(finished, CheckKind.CLUE)}
+    assert "most of the time" in clues["S2.watched"]
+
+
+def test_what_is_gone_before_it_can_be_watched_is_judged_by_its_traceback(
+    sandbox: Sandbox,
+) -> None:
+    gone = "LIMIT = 1 // 0\n" + GOOD_ADD.replace("sum(numbers)", "min(sum(numbers), LIMIT)")
+    finished = weighed(sandbox, TASK, script(GOOD_READ, gone), second_opinions=False)
+    first = finished.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert (first.rule, first.target) == ("R1", AtNode(node=finished.graph.promises["add"]))
+    assert first.explanation.startswith("nobody could watch it fail: ")
+    assert finished.solution.passed
+
+
+def test_what_a_repair_lost_with_is_tried_in_its_place_before_anybody_is_asked(
+    sandbox: Sandbox,
+) -> None:
+    checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
+    worse = python("def add(numbers):\n    return 3 if len(numbers) == 2 else 0\n")
+    said = script(GOOD_READ, BAD_ADD, sketch=python(READ + checked + ROOT), repair_node=worse)
+    finished = weighed(sandbox, TASK, said, second_opinions=False)
+    assert [t.decision for t in finished.history][:1] == [Decision.REJECTED]
+    swaps = evidence(finished, CheckKind.SWAP)
+    assert {str(swap.check) for swap in swaps} >= {"S1.swapped", "S2.swapped"}
+    assert (swaps[0].milliseconds or 0) > 0
+
+
+def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:
+    texts = GOOD_READ.replace("int(word)", "word")
+    finished = weighed(sandbox, TASK, script(texts, GOOD_ADD))
+    first = finished.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert first.target == AtInterface(
+        provider=finished.graph.promises["read"], consumer=finished.graph.promises["add"]
+    )
+    assert finished.solution.passed
+
+
+def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sandbox) -> None:
+    silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
+    silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
+    said = script(GOOD_READ, BAD_ADD, sketch=python(silent_read + silent_add + ROOT))
+    finished = weighed(sandbox, TASK, said)
+    asked = [e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]
+    assert {e.phase for e in asked} == {Phase.VERIFICATION}
+    assert [set(e.nodes) for e in asked] == [{"S1", "S2"}]  # all that is in doubt, in one call
+    swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
+    assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
+    # Watched, run again, one try and, as that heals, run once more: it may fail by chance.
+    spent = looks(finished.solution.trace, finished.raw.blob)
+    assert (spent.runs, spent.questions) == (4, 1)
+    assert spent.usage == asked[0].usage
+    assert isinstance(finished.diagnoses[0], Localised)
+    assert finished.diagnoses[0].target == AtNode(node=finished.graph.promises["add"])
+    assert finished.solution.passed
+    without = weighed(sandbox, TASK, said, second_opinions=False)
+    assert not [e for e in without.all(ReplyRecorded) if e.role == "second opinion"]
+
+
+def test_a_second_opinion_with_which_everything_passes_is_the_repair(sandbox: Sandbox) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT)))
+    (opinion,) = [e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]
+    (repair,) = finished.history
+    assert repair.decision is Decision.ACCEPTED
+    written = finished.all(CodeWritten)[-1]
+    assert (written.node, written.agent) == (finished.graph.promises["add"], "second opinion")
+    assert written.node in opinion.nodes
+    assert finished.raw.events()[written.reply or 0] == opinion
+    assert "everything passed with it" in written.note
+    assert finished.prompts == [
+        "sketch",
+        "joint",
+        "second_opinion",
+    ]  # nobody was asked to repair anything
+    assert finished.solution.passed
+
+
+def test_what_a_failure_showed_of_a_part_does_not_count_against_it_later(
+    sandbox: Sandbox,
+) -> None:
+    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+    trace = finished.solution.trace
+    filed = [w for node in finished.graph.ids for w in trace.evidence_of(node) if trace.stands(w)]
+    assert any(w.evidence.kind is CheckKind.CLUE for w in filed)
+    judging = [w.evidence for w in filed if trace.judges(w)]
+    assert {e.kind for e in judging}.isdisjoint({CheckKind.CLUE, CheckKind.SWAP})
+    assert {e.verdict for e in judging} == {Verdict.PASSED}
+
+
+def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    said = script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT))
+    store = SqliteStore(":memory:")
+    opinion = Reply(
+        text=python(GOOD_ADD), finish=FinishReason.STOP, usage=Usage(calls=1), model="other"
+    )
+    other = ScriptedModel([opinion] * 5, Traits(price=FREE, weights=Digest("f" * 64)))
+    other.name = "other"
+    tools = RunResources(store, ScriptedModel([Script(said)] * 20), sandbox, consulted=other)
+    assert start(tools, TASK, Options(), RUN).passed
+    begun, *events = take(store, RUN).events()
+    assert isinstance(begun, RunStarted)
+    assert begun.manifest.settings["second_opinions_by"] == "other"
+    assert begun.manifest.settings["second_opinions_weights"] == "f" * 16
+    replies = [event for event in events if isinstance(event, ReplyRecorded)]
+    assert len(other.asked) >= 1
+    assert [r.role for r in replies if r.model == "other"] == ["second opinion"] * len(other.asked)
+    assert "second opinion" not in {r.role for r in replies if r.model != "other"}
+    assert_replays(store, sandbox)
+
+
+def test_a_slow_reference_is_tried_in_the_place_of_what_it_was_written_for(
+    sandbox: Sandbox,
+) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    small = "def small_input(rng):\n    return ([],)\n"  # it shows nothing of the fault
+    said = script(
+        GOOD_READ,
+        BAD_ADD,
+        sketch=python(silent + ROOT),
+        brute_force=lambda request: python(
+            small + (GOOD_ADD if "`add(" in request.messages[-1].text else GOOD_READ)
+        ),
+    )
+    options = Options(differential=True, second_opinions=False)
+    finished = run(sandbox, TASK, said, options, locator=LocatorName.WEIGHED)
+    swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
+    assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
+    assert isinstance(finished.diagnoses[0], Localised)
+    assert finished.diagnoses[0].target == AtNode(node=finished.graph.promises["add"])
+    assert finished.solution.passed
+
+
+class Moody:
+    """The real sandbox, where programs are in a bad mood until somebody watches one."""
+
+    def __init__(self, real: Sandbox) -> None:
+        self._real, self._bad = real, True
+        self.kind = real.kind
+
+    def run(self, execution: Execution) -> Seen:
+        if tracer.DRIVER in getattr(execution.action, "inputs", {}):
+            self._bad = False
+        if self._bad:
+            source = execution.source.replace("MOOD = 0", "MOOD = 1")
+            execution = msgspec.structs.replace(execution, source=source)
+        return self._real.run(execution)
+
+    def close(self) -> None:
+        """Leave the real one to its owner."""
+
+
+MOODY_ADD = "MOOD = 0\n" + GOOD_ADD.replace("sum(numbers)", "sum(numbers) + MOOD")
+ONE_PART = "def total(text: str) -> int:\n    ...\n"
+MOODY_TOTAL = "MOOD = 0\ndef total(text):\n    return sum(map(int, text.split())) + MOOD\n"
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize(
+    "said",
+    [
+        script(GOOD_READ, MOODY_ADD),
+        script(MOODY_TOTAL, sketch=python(ONE_PART)),
+    ],
+    ids=["several parts", "one part"],
+)
+def test_what_passes_when_it_is_run_again_is_flaky_and_blames_nobody(
+    sandbox: Sandbox, said: ScriptedReplies, fallback: bool
+) -> None:
+    tools = RunResources(
+        SqliteStore(":memory:"), ScriptedModel([Script(said)] * 20), Moody(sandbox)
+    )
+    solution = start(tools, TASK, Options(fallback=fallback), RUN)
+    (answer,) = solution.trace.diagnoses
+    assert isinstance(answer.diagnosis, Abstained)
+    assert answer.diagnosis.flaky
+    assert "flaky" in answer.diagnosis.reason
+    assert solution.trace.history == (), "nor is all of it planned anew"
+
+
+def test_what_passes_only_while_it_is_watched_is_not_flaky(sandbox: Sandbox) -> None:
+    sly = "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
+    finished = weighed(sandbox, TASK, script(GOOD_READ, sly))
+    first = finished.diagnoses[0]
+    assert isinstance(first, Abstained) or first.explanation.startswith("nobody could watch it")
+    assert "flaky" not in (first.reason if isinstance(first, Abstained) else first.explanation)
+
+
+def test_the_same_once_more_is_no_second_try(sandbox: Sandbox) -> None:
+    """What a repair was rejected with and what somebody else says can be the same code."""
+    checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
+    worse = "def add(numbers):\n    return 3 if len(numbers) == 2 else 0\n"
+    said = script(
+        GOOD_READ,
+        BAD_ADD,
+        sketch=python(READ + checked + ROOT),
+        repair_node=python(worse),
+        second_opinion=python(GOOD_READ + worse.replace("return", '"""Add."""\n    return')),
+    )
+    finished = weighed(sandbox, TASK, said)
+    tried = [
+        msgspec.json.decode(finished.raw.blob(e.observed), type=Clue).signs.get("TRIED", 0.0)
+        for e in evidence(finished, CheckKind.SWAP)
+        if e.check == "S2.swapped" and e.observed
+    ]
+    assert max(tried) == 0.25, "one of four that say as much as more would"
+
+
+def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sandbox) -> None:
+    skeleton = (
+        "class Box:\n    def __init__(self):\n        self.n = 0\n"
+        '    def put(self, n):\n        """Put n in."""\n'
+        '    def seen(self):\n        """Say what is in it."""\n'
+    )
+    tests = (
+        "import unittest\nclass BoxTest(unittest.TestCase):\n"
+        "    def test_box(self):\n        box = Box()\n"
+        "        self.assertEqual(box.seen(), 0)\n        box.put(2)\n        box.put(3)\n"
+        "        self.assertEqual(box.seen(), 5)\n"
+    )
+    task = class_task("Box", skeleton, tests)
+    written = (
+        "class Box:\n    def put(self, n):\n        self.n = n\n"
+        "    def seen(self):\n        return self.n\n"
+    )
+    mended = "class Box:\n    def put(self, n):\n        self.n += n\n"
+    said: ScriptedReplies = {
+        "methods": python(written),
+        "replan_node": finding(),
+        "second_opinion_methods": python(mended),
+        "repair_node": python(mended),
+    }
+    finished = weighed(sandbox, task, said)
+    assert isinstance(finished.diagnoses[0], Localised)
+    assert finished.diagnoses[0].target == AtNode(node=finished.graph.promises["put"])
+    assert finished.solution.passed
+
+
+def test_two_methods_at_fault_are_named_and_repaired_together(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bold = msgspec.structs.replace(fitted().classes, each=0.6)
+    weights = FittedModels(classes=bold, programs=bold)
+    monkeypatch.setitem(LOCATORS, LocatorName.WEIGHED, lambda: EvidenceLocator(weights))
+    skeleton = (
+        "class Bag:\n    def __init__(self):\n        self.all = []\n"
+        '    def put(self, n):\n        """Put n in."""\n'
+        '    def most(self):\n        """Say which is the largest."""\n'
+    )
+    tests = (
+        "import unittest\nclass BagTest(unittest.TestCase):\n"
+        "    def test_put(self):\n        bag = Bag()\n        bag.put(2)\n"
+        "        self.assertEqual(bag.all, [2])\n"
+        "    def test_most(self):\n        bag = Bag()\n        bag.all = [1, 3, 2]\n"
+        "        self.assertEqual(bag.most(), 3)\n"
+    )
+    task = class_task("Bag", skeleton, tests)
+    written = (
+        "class Bag:\n    def put(self, n):\n        self.all.push(n)\n"
+        "    def most(self):\n        return self.all.max()\n"
+    )
+    put = "class Bag:\n    def put(self, n):\n        self.all.append(n)\n"
+    most = "class Bag:\n    def most(self):\n        return max(self.all)\n"
+    said: ScriptedReplies = {
+        "methods": [python(written), python(put + most.removeprefix("class Bag:\n"))],
+        "second_opinion_methods": python(put + most.removeprefix("class Bag:\n")),
+        "replan_node": finding(),
+        "repair_node": python(put + most.removeprefix("class Bag:\n")),
+    }
+    finished = weighed(sandbox, task, said)
+    first = finished.diagnoses[0]
+    assert isinstance(first, Localised)
+    assert isinstance(first.target, AtNodes)
+    assert set(first.target.nodes) == {
+        finished.graph.promises["put"],
+        finished.graph.promises["most"],
+    }
+    assert finished.history[0].decision is Decision.ACCEPTED
+    assert finished.solution.passed
+
+
+def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox) -> None:
+    silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
+    silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
+    said = script(
+        GOOD_READ.replace("text.split()", "text.split()[1:]"),
+        GOOD_ADD,
+        sketch=python(silent_read + silent_add + ROOT),
+        second_opinion=python(GOOD_READ + GOOD_ADD.replace("sum(", "0 + sum(")),
+    )
+    finished = weighed(sandbox, TASK, said)
+    assert len([e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]) == 1
+    for entries in range(1, len(finished.raw.bodies), 3):
+        solution, _ = resume_after(finished, entries, sandbox)
+        assert solution.program == finished.program
+        assert said_of(solution) == said_of(finished.solution)
+
+
+def said_of(solution: Solution) -> list[tuple[object, float | None]]:
+    found = [answer.diagnosis for answer in solution.trace.diagnoses]
+    return [(d.target, d.probability) for d in found if isinstance(d, Localised)]
+
+
+class Breaking:
+    """The real sandbox until the program was driven so many times; then it is gone."""
+
+    def __init__(self, real: Sandbox, after: int) -> None:
+        self._real = real
+        self._left = after
+        self.kind = real.kind
+
+    def run(self, execution: Execution) -> Seen:
+        if tracer.DRIVER in getattr(execution.action, "inputs", {}):
+            if self._left == 0:
+                raise SandboxError("sandbox.gone", "the sandbox is gone")
+            self._left -= 1
+        return self._real.run(execution)
+
+    def close(self) -> None:
+        """Leave the real one to its owner."""
+
+
+@pytest.mark.parametrize("after", [0, 1, 2], ids=["watching", "running again", "swapping"])
+def test_a_sandbox_that_fails_is_our_fault_and_no_node_is_blamed(
+    sandbox: Sandbox, after: int
+) -> None:
+    store = SqliteStore(":memory:")
+    silent = (
+        stub("read(text: str) -> list[int]", "R."),
+        stub("add(numbers: list[int]) -> int", "A."),
+    )
+    said = script(GOOD_READ, BAD_ADD, sketch=python("".join(silent) + ROOT))
+    tools = RunResources(store, ScriptedModel([Script(said)] * 20), Breaking(sandbox, after))
+    with pytest.raises(SandboxError):
+        start(tools, TASK, Options(), RUN)
+    events = take(store, RUN).events()
+    kinds = {e.evidence.kind for e in events if isinstance(e, CheckRan)}
+    assert not [e for e in events if isinstance(e, Located)]
+    assert CheckKind.SWAP not in kinds
+    assert (CheckKind.CLUE in kinds) == (after > 0)

@@ -1,0 +1,164 @@
+"""Parts and interfaces become a valid graph, or findings that say why not."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from auditcoder.domain.contract import CostBudget
+from auditcoder.domain.task import FunctionForm, Task
+from auditcoder.lifecycle.planning.plan_review import ReviewCheck
+from auditcoder.lifecycle.planning.planner_roles import Decomposition, Interfaces
+from auditcoder.lifecycle.planning.staged_graph import Outline, names_around, outlined
+from auditcoder.lifecycle.task_forms import root_of
+from tests.support.staged_plans import (
+    INTERFACES,
+    PARTS,
+    TASK,
+    interface,
+    part,
+    planned,
+    size,
+    value,
+)
+
+
+class TestHostilePlans:
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            [part("a", "b"), part("b", "a")],
+            [part("a", "a")],
+            [part("a", "nobody"), part("b")],
+            [part(f"p{n}") for n in range(9)],
+            [part("a"), part("b", "a"), part("c", "b"), part("d", "c")],
+            [part("a", dependencies=["b"]), part("b", dependencies=["a"])],
+            [part("a", inputs=[value("x", "b.out")]), part("b", inputs=[value("y", "a.out")])],
+            [],
+            [part("S0"), part("Root")],
+        ],
+    )
+    def test_become_one_node(self, parts: list[dict[str, Any]]) -> None:
+        named = {"interfaces": [interface(p["label"], "", "x") for p in parts]}
+        made = planned(task_decomposer={"parts": parts}, interface_designer=named)
+        assert size(made) == 1
+        assert "no plan could be used" in made.granularity
+
+    @pytest.mark.parametrize(
+        "parts",
+        [
+            [part("a", dependencies=["a", "nobody", "S0"]), part("b")],
+            [part("a"), part("b", "a", dependencies=["a"]), part("c", "a")],
+            [part("a", inputs=[value("x", "a.out"), value("y", "z"), value("z", "..")]), part("b")],
+            [part("a", inputs=[value("x", "S0.data")]), part("b", inputs=[value("x", "a")])],
+            [part("a.b", outputs=[]), part("b", inputs=[value("x", "a.b"), value("y", "a.b.q")])],
+            [part("", goal=""), part(" ")],
+        ],
+    )
+    def test_are_committed_where_only_details_are_wrong(self, parts: list[dict[str, Any]]) -> None:
+        labels = [p["label"].strip() or f"part {n}" for n, p in enumerate(parts, start=1)]
+        named = {"interfaces": [interface(x, f"f{n}", "x") for n, x in enumerate(labels)]}
+        made = planned(task_decomposer={"parts": parts}, interface_designer=named)
+        assert size(made) == len(parts)
+
+    @pytest.mark.parametrize(
+        "name", ["sum", "solve", "sys", "class", "two words", "", "__init__", "read_values", "ﬁ"]
+    )
+    def test_cannot_take_a_name_that_is_not_theirs(self, name: str) -> None:
+        said = {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", name or " ")]}
+        assert size(planned(interface_designer=said)) == 1
+
+    @pytest.mark.parametrize("params", [["x", "x"], ["a b"], ["x=1"], ["lambda"], [""]])
+    def test_cannot_have_parameters_that_python_refuses(self, params: list[str]) -> None:
+        said = {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", "", *params)]}
+        assert size(planned(interface_designer=said)) == 1
+
+    @pytest.mark.parametrize(
+        ("said", "kept"),
+        [
+            ("list[int]", "list[int]"),
+            ("int | None", "int | None"),
+            ("int, str", "(int, str)"),
+            ("list[\n    int]", "list[int]"),
+            ("list of ints", ""),
+            ("integer", ""),
+            ("int = 3", ""),
+            ("print(1)", ""),
+            ("(" * 150 + "int" + ")" * 150, "int"),
+            ("list[" * 150 + "int" + "]" * 150, None),
+        ],
+    )
+    def test_keep_only_annotations_that_mean_something(self, said: str, kept: str | None) -> None:
+        mean = {**interface("mean"), "params": [{"name": "x", "type": said}], "returns": said}
+        made = planned(interface_designer={"interfaces": [*INTERFACES["interfaces"][:2], mean]})
+        contract = made.graph.nodes[-1].contract
+        assert contract is not None
+        if kept is not None:
+            assert (contract.params[0].type, contract.returns) == (kept, kept)
+
+
+def outline(parts: list[dict[str, Any]], interfaces: list[dict[str, Any]]) -> Outline:
+    return outlined(
+        root_of(TASK),
+        msgspec.convert({"parts": parts}, Decomposition),
+        msgspec.convert({"interfaces": interfaces}, Interfaces),
+        CostBudget(time="O(n)"),
+    )
+
+
+class TestOutline:
+    def test_a_sound_decomposition_has_a_graph_and_no_finding(self) -> None:
+        made = outline(PARTS["parts"], INTERFACES["interfaces"])
+        assert made.findings == ()
+        assert made.usable
+        assert made.graph is not None
+        assert list(made.parts) == ["S1", "S2", "S2_1"]
+        assert made.root is not None
+        assert made.root.cost == CostBudget(time="O(n)")
+
+    def test_costs_are_those_of_the_leaves(self) -> None:
+        made = outline(PARTS["parts"], INTERFACES["interfaces"])
+        assert made.costs == {"read": CostBudget(time="O(n)"), "mean": CostBudget(time="O(n)")}
+
+    def test_one_part_is_usable_without_a_graph_and_without_an_interface(self) -> None:
+        made = outline([part("all")], [])
+        assert (made.graph, made.usable) == (None, True)
+        assert made.only is not None
+        assert made.only.label == "all"
+
+    @pytest.mark.parametrize(
+        ("parts", "check", "text"),
+        [
+            ([], ReviewCheck.TREE, "there are no parts"),
+            ([part("a"), part("a")], ReviewCheck.TREE, "two parts have the label a"),
+            ([part("a", "x")], ReviewCheck.TREE, "a has the parent x, which is no part"),
+            (
+                [part("a", "b"), part("b", "a")],
+                ReviewCheck.TREE,
+                "a, b are each other's parents in a circle",
+            ),
+            (
+                [part("a", dependencies=["b"]), part("b", dependencies=["a"])],
+                ReviewCheck.DEPENDENCIES,
+                "the parts need each other in a circle",
+            ),
+            (
+                [part("a"), part("b", "a", dependencies=["a"])],
+                ReviewCheck.DEPENDENCIES,
+                "b depends on a, of which it is a part",
+            ),
+        ],
+    )
+    def test_a_fault_of_the_parts_is_a_finding(
+        self, parts: list[dict[str, Any]], check: ReviewCheck, text: str
+    ) -> None:
+        made = outline(parts, [interface(p["label"], f"do_{p['label']}", "x") for p in parts])
+        assert (check, text) in [(f.check, f.text) for f in made.findings]
+
+
+def test_names_around_the_root_are_those_of_the_given_code_and_the_main_block() -> None:
+    statement = "import math\ndef helper(x):\n    return x\ndef f(x):\n    ...\n"
+    form = FunctionForm(entry="f", signature="def f(x)")
+    task = Task(title="T", statement=statement, form=form)
+    assert names_around(root_of(task)) >= {"math", "helper"}
+    assert "sys" in names_around(root_of(TASK))

@@ -1,0 +1,429 @@
+"""The staged planner: whatever the roles answer, a plan results that can be committed."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auditcoder.domain.contract import Clause
+from auditcoder.domain.errors import BudgetExceeded
+from auditcoder.domain.evidence import Trust
+from auditcoder.domain.graph import (
+    FromLocal,
+    FromNode,
+    FromTask,
+    NodeKind,
+)
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.task import (
+    CallExample,
+    FilesForm,
+    FunctionForm,
+    Limits,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.domain.values import encode
+from auditcoder.lifecycle.budget import Budget
+from auditcoder.lifecycle.planning.planner_roles import Role
+from auditcoder.lifecycle.planning.staged_planner import plan
+from tests.support.staged_plans import (
+    ALL,
+    FUNCTION,
+    GOOD,
+    INTERFACES,
+    PARTS,
+    TASK,
+    Answer,
+    PlanningSession,
+    case,
+    interface,
+    once,
+    part,
+    planned,
+    size,
+    value,
+)
+
+
+class TestAPlanThatPasses:
+    def test_asks_the_eight_roles_once_each_in_order(self) -> None:
+        session = PlanningSession()
+        made = session.plan()
+        assert session.asked == ALL
+        assert made.planner == "staged"
+        assert made.granularity == "3 nodes: each can be tested alone"
+        assert made.given == {}
+
+    def test_allocates_ids_in_the_order_of_the_parts(self) -> None:
+        graph = planned().graph
+        assert [n.id for n in graph.nodes] == ["S0", "S1", "S2", "S2_1"]
+        assert graph.order == ("S1", "S2_1")
+        root, read, count, mean = graph.nodes
+        assert root.kind is NodeKind.ORCHESTRATION
+        assert root.contract is not None
+        assert root.contract.header() == "solve(data: str) -> str"
+        assert root.dependencies == ("S1", "S2")
+        assert (read.kind, count.dependencies, mean.parent) == (
+            NodeKind.STRING,
+            ("S1", "S2_1"),
+            "S2",
+        )
+        assert count.hints == ("use a set",)
+
+    def test_says_where_every_input_comes_from(self) -> None:
+        _, read, count, mean = planned().graph.nodes
+        assert read.provenance() == {"data": FromTask()}
+        assert count.provenance() == {"values": FromNode(node=NodeId("S1"), slot="out")}
+        assert mean.provenance() == {"values": FromLocal()}
+
+    def test_reads_conditions_as_expressions_where_they_are(self) -> None:
+        _, read, _, mean = planned().graph.nodes
+        assert mean.contract is not None
+        assert mean.contract.ensures == (
+            Clause(text="result is the mean"),
+            Clause(expression="result >= values"),
+        )
+        assert read.contract is not None
+        assert read.contract.examples == (CallExample(arguments="1", result="1"),)
+        assert read.contract.cost.time == "O(n)"
+
+    def test_writes_the_brief_with_the_tasks_own_facts_first(self) -> None:
+        brief = planned().brief
+        assert brief.parsed.title == TASK.title
+        assert brief.parsed.limits == Limits(seconds=2.0, memory_mb=256)
+        assert brief.parsed.samples == TASK.examples
+        assert brief.parsed.ranges[0].maximum == 1000
+        approach = brief.approach
+        assert approach.strategy == PARTS["strategy"]
+        assert approach.reasoning == ("n is small", "a mean", "a set")
+        assert (approach.cost.time, approach.cost.space) == ("O(n log n)", "O(n)")
+        assert approach.nature
+        assert approach.traps
+        assert approach.choices
+
+    def test_has_a_generated_check_for_each_edge_case(self) -> None:
+        requirements = planned().brief.requirements
+        generated = [c for c in requirements.checks if c.trust is Trust.GENERATED]
+        assert [c.description for c in generated] == ["one", "equal", "sign"]
+        assert generated[0].example == StdioExample(input="1\n", output="0\n")
+        assert requirements.invariants == (Clause(text="result >= 0"),)
+
+    def test_shows_each_role_the_earlier_answers_as_one_growing_text(self) -> None:
+        session = PlanningSession()
+        session.plan()
+        shared = session.last_request(Role.TASK_DECOMPOSER).split("# Your step")[0]
+        assert session.last_request(Role.INTERFACE_DESIGNER).startswith(shared)
+        assert "# The algorithms" in shared
+        systems = {r.messages[0].text for r in session.model.asked}
+        assert len(systems) == 1
+
+    def test_hides_the_plan_from_the_test_case_analyzer(self) -> None:
+        session = PlanningSession()
+        session.plan()
+        assert "# The parts" not in session.last_request(Role.TEST_CASE_ANALYZER)
+        assert "# The problem in short" in session.last_request(Role.TEST_CASE_ANALYZER)
+
+    def test_may_have_a_part_that_is_labelled_as_the_root_is_named(self) -> None:
+        parts = [part("solve"), part("count", "solve"), part("mean", "solve")]
+        named = [interface(n, f"do_{n}") for n in ("solve", "count", "mean")]
+        made = planned(task_decomposer={"parts": parts}, interface_designer={"interfaces": named})
+        assert [n.id for n in made.graph.nodes] == ["S0", "S1", "S1_1", "S1_2"]
+
+    def test_does_not_list_the_root_even_if_the_decomposer_does(self) -> None:
+        listed = [{**part("S0"), "kind": "orchestration"}]
+        parts = [{**p, "parent": p["parent"] or "S0"} for p in PARTS["parts"]]
+        made = planned(task_decomposer={**PARTS, "parts": listed + parts})
+        assert size(made) == 3
+
+
+class TestOnePart:
+    ONE = {"why": "one idea decides", "parts": [part("all", kind="dp", hints=["think"])]}
+
+    def test_becomes_one_node_under_the_roots_own_contract(self) -> None:
+        made = planned(task_decomposer=self.ONE, interface_designer={"interfaces": []})
+        root, node = made.graph.nodes
+        assert root.contract is None
+        assert node.contract is not None
+        assert node.contract.header() == "solve(data: str) -> str"
+        assert (node.kind, node.hints) == (NodeKind.DP, ("think",))
+        assert made.granularity == "one node: one idea decides"
+        assert made.brief.approach.category == "math"
+        assert ROOT in made.given
+
+    def test_promises_what_was_designed_for_it(self) -> None:
+        said = {"interfaces": [interface("all", "anything", "data", ensures=["len(result) > 0"])]}
+        made = planned(task_decomposer=self.ONE, interface_designer=said)
+        contract = made.graph.nodes[1].contract
+        assert contract is not None
+        assert contract.ensures == (Clause(expression="len(result) > 0"),)
+
+
+class TestAFunction:
+    CASES = {
+        "edge_cases": [
+            case("[1, 2]", "1"),
+            case("above([])", "0"),
+            case("values=[3]", "0"),
+            case("[1] * 1000", "0"),
+            case("[1, ...]", "0"),
+            case("[1]", "none of them"),
+            case("[" * 150 + "]" * 150, "0"),
+            case("[0x" + "f" * 9000 + "]", "0"),
+        ]
+    }
+
+    def test_takes_only_cases_that_are_literal(self) -> None:
+        made = planned(FUNCTION, test_case_analyzer=self.CASES)
+        found = [c.example for c in made.brief.requirements.checks]
+        assert found[:3] == [
+            CallExample(arguments="[1, 2]", result="1"),
+            CallExample(arguments="[]", result="0"),
+            CallExample(arguments="values=[3]", result="0"),
+        ]
+        assert len(found) <= 4
+
+    def test_without_a_signature_takes_it_from_the_designer(self) -> None:
+        task = Task(title="t", statement="s", form=FunctionForm(entry="above"))
+        said = {"interfaces": [*INTERFACES["interfaces"], interface("root", "whatever", "values")]}
+        session = PlanningSession(task, {Role.INTERFACE_DESIGNER: said})
+        root = session.plan().graph.nodes[0]
+        assert root.contract is not None
+        assert root.contract.header() == "above(values: int) -> int"
+        assert "labelled `root`" in session.last_request(Role.INTERFACE_DESIGNER)
+
+    def test_without_any_signature_is_one_node(self) -> None:
+        task = Task(title="t", statement="s", form=FunctionForm(entry="above"))
+        made = planned(task)
+        assert size(made) == 1
+        assert "above, has no usable interface" in made.granularity
+
+    def test_cannot_take_a_name_that_came_with_the_task(self) -> None:
+        statement = "import math\ndef helper(x):\n    return x\ndef above(values):\n    ...\n"
+        task = Task(title="t", statement=statement, form=FUNCTION.form)
+        names = {"interfaces": [interface(n, "helper") for n in ("read", "count", "mean")]}
+        session = PlanningSession(task, {Role.INTERFACE_DESIGNER: names})
+        assert size(session.plan()) == 1
+        assert "none of: above, helper, math." in session.last_request(Role.INTERFACE_DESIGNER)
+
+
+def test_a_task_about_files_is_planned_without_generated_checks() -> None:
+    task = Task(title="t", statement="s", form=FilesForm(inputs=("a.txt",), artefacts=("b.txt",)))
+    session = PlanningSession(task)
+    made = session.plan()
+    assert session.asked == ALL
+    assert made.brief.requirements.checks == ()
+    assert size(made) == 3
+
+
+class TestAReviewThatFails:
+    @pytest.mark.parametrize(
+        "target",
+        ["constraint_analyzer", "algorithm_selector", "task_decomposer", "interface_designer"],
+    )
+    def test_goes_back_to_the_role_that_the_reviewer_names(self, target: str) -> None:
+        fail = {"status": "fail", "issues": ["it is wrong"], "retry_target": target}
+        session = PlanningSession(answers={Role.PLAN_REVIEWER: once({"status": "pass"}, fail)})
+        made = session.plan()
+        assert session.asked == ALL + ALL[ALL.index(target) :]
+        assert "- it is wrong" in session.last_request(Role(target))
+        assert "Your last answer was" in session.last_request(Role(target))
+        assert "objected" not in made.granularity
+
+    @pytest.mark.parametrize(
+        ("role", "bad", "target", "issue"),
+        [
+            (
+                Role.ALGORITHM_SELECTOR,
+                {**GOOD[Role.ALGORITHM_SELECTOR], "reasoning": []},
+                "algorithm_selector",
+                "reasoning chain",
+            ),
+            (
+                Role.TASK_DECOMPOSER,
+                {"parts": [part("read", cost="O(n^2)"), part("count"), part("mean", "count")]},
+                "algorithm_selector",
+                "read may cost O(n^2)",
+            ),
+            (
+                Role.TASK_DECOMPOSER,
+                {"parts": [part("read"), part("count", dependencies=["nobody"])]},
+                "task_decomposer",
+                "count depends on nobody",
+            ),
+            (
+                Role.TASK_DECOMPOSER,
+                {"parts": [part("read"), part("count", inputs=[value("x", "read.nothing")])]},
+                "task_decomposer",
+                "count takes x from read.nothing",
+            ),
+            (
+                Role.TASK_DECOMPOSER,
+                {"parts": [part("read", kind=""), part("count"), part("mean")]},
+                "task_decomposer",
+                "read has no kind",
+            ),
+            (
+                Role.INTERFACE_DESIGNER,
+                {"interfaces": INTERFACES["interfaces"][:2]},
+                "interface_designer",
+                "mean has no interface",
+            ),
+            (
+                Role.INTERFACE_DESIGNER,
+                {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", ensures=[])]},
+                "interface_designer",
+                "do_mean lacks ensures",
+            ),
+        ],
+    )
+    def test_goes_back_to_the_role_that_can_correct_the_finding(
+        self, role: Role, bad: Answer, target: str, issue: str
+    ) -> None:
+        session = PlanningSession(answers={role: once(GOOD[role], bad)})
+        made = session.plan()
+        assert session.asked == ALL + ALL[ALL.index(target) :]
+        assert issue in session.last_request(Role(target))
+        assert made.granularity == "3 nodes: each can be tested alone"
+
+    def test_restarts_from_the_earliest_role_with_a_finding(self) -> None:
+        session = PlanningSession(
+            answers={
+                Role.TASK_DECOMPOSER: once(PARTS, {"parts": [part("read"), part("read")]}),
+                Role.PLAN_REVIEWER: once(
+                    {"status": "pass"},
+                    {"status": "fail", "issues": ["no"], "retry_target": "interface_designer"},
+                ),
+            }
+        )
+        session.plan()
+        assert session.asked == ALL + ALL[4:]
+        assert "- no" in session.last_request(Role.TASK_DECOMPOSER)
+
+    def test_is_sent_back_at_most_twice_and_keeps_its_objection(self) -> None:
+        fail = {"status": "fail", "reason": "bad taste", "retry_target": "interface_designer"}
+        session = PlanningSession(answers={Role.PLAN_REVIEWER: fail})
+        made = session.plan()
+        assert session.asked == ALL + 2 * ALL[5:]
+        assert size(made) == 3
+        assert made.granularity.endswith("; the reviewer still objected: bad taste")
+
+    def test_ends_in_one_node_if_there_is_never_a_graph(self) -> None:
+        session = PlanningSession(answers={Role.TASK_DECOMPOSER: {"parts": [part("a"), part("a")]}})
+        made = session.plan()
+        assert session.asked == ALL + 2 * ALL[4:]
+        assert size(made) == 1
+        assert "two parts have the label a" in made.granularity
+        assert made.brief.approach.category == "math"
+
+    def test_does_not_lose_a_usable_plan_to_a_later_one_that_is_not(self) -> None:
+        fail = {"status": "fail", "issues": ["no"], "retry_target": "task_decomposer"}
+        made = planned(plan_reviewer=fail, task_decomposer=[PARTS, {"parts": []}, {"parts": []}])
+        assert size(made) == 3
+
+    def test_without_a_target_stands_as_an_objection(self) -> None:
+        session = PlanningSession(
+            answers={Role.PLAN_REVIEWER: {"status": "fail", "issues": ["hm"]}}
+        )
+        assert session.plan().granularity.endswith("still objected: hm")
+        assert session.asked == ALL
+
+    def test_is_not_sent_back_for_what_the_task_does_not_say(self) -> None:
+        task = Task(title="t", statement="s", form=ProgramForm())
+        session = PlanningSession(
+            task, {Role.PARSER: {}, Role.TEST_CASE_ANALYZER: {**GOOD[Role.TEST_CASE_ANALYZER]}}
+        )
+        made = session.plan()
+        assert session.asked == ALL
+        assert "unknown of the problem: description" in made.granularity
+
+
+class TestEdgeCases:
+    FEW = {"edge_cases": [case("1", "0")]}
+
+    def test_that_are_too_few_are_asked_for_once_more(self) -> None:
+        good = GOOD[Role.TEST_CASE_ANALYZER]
+        session = PlanningSession(answers={Role.TEST_CASE_ANALYZER: once(good, self.FEW)})
+        assert len(session.plan().brief.requirements.checks) == 4
+        assert session.asked == [*ALL[:7], *ALL[6:]]
+
+    @pytest.mark.parametrize("second", [FEW, "nothing at all"])
+    def test_that_stay_too_few_are_taken(self, second: Answer) -> None:
+        session = PlanningSession(answers={Role.TEST_CASE_ANALYZER: [self.FEW, second]})
+        made = session.plan()
+        assert [c.description for c in made.brief.requirements.checks] == [
+            "the last line of the input need not be ended",
+            "an edge",
+        ]
+        assert size(made) == 3
+        assert "1 usable edge cases" in made.granularity
+
+
+class TestAnswersThatCannotBeUsed:
+    @pytest.mark.parametrize("role", Role)
+    @pytest.mark.parametrize("answer", ["no json", '{"parts": 3}', "```json\n[]\n```", ""])
+    def test_never_cost_the_run(self, role: Role, answer: str) -> None:
+        made = PlanningSession(answers={role: answer}).plan()
+        needed = role in {Role.TASK_DECOMPOSER, Role.INTERFACE_DESIGNER}
+        assert size(made) == (1 if needed else 3)
+        assert ("no plan could be used" in made.granularity) == needed
+
+    @pytest.mark.parametrize("task", [TASK, FUNCTION])
+    def test_from_every_role_make_one_node(self, task: Task) -> None:
+        made = PlanningSession(task, dict.fromkeys(Role, "no")).plan()
+        assert size(made) == 1
+
+    def test_leave_the_earlier_answer_in_place(self) -> None:
+        fail = {"status": "fail", "issues": ["no"], "retry_target": "task_decomposer"}
+        made = planned(plan_reviewer=fail, task_decomposer=[PARTS, "no", "no", "no", "no"])
+        assert size(made) == 3
+
+    def test_do_not_hide_an_exceeded_budget(self) -> None:
+        session = PlanningSession(budget=Budget(tokens=10))
+        with pytest.raises(BudgetExceeded):
+            plan(session.context)
+
+
+LABELS = st.sampled_from(["", "S0", "S1", "a", "b", "c", "d", "a.b", "root", "solve"])
+SOURCES = st.one_of(st.none(), LABELS, st.builds("{}.{}".format, LABELS, LABELS))
+SLOTS = st.fixed_dictionaries({"name": LABELS}, optional={"type": LABELS, "source": SOURCES})
+RANDOM_PART = st.fixed_dictionaries(
+    {"label": LABELS, "goal": st.text(max_size=5)},
+    optional={
+        "kind": st.sampled_from(["dp", "orchestration", "", "no"]),
+        "parent": st.one_of(st.none(), LABELS),
+        "dependencies": st.lists(LABELS, max_size=3),
+        "inputs": st.lists(SLOTS, max_size=3),
+        "outputs": st.lists(SLOTS, max_size=2),
+        "cost": st.sampled_from(["O(n)", "O(n!)", "?"]),
+    },
+)
+RANDOM_PARTS = st.one_of(
+    st.lists(RANDOM_PART, max_size=7),
+    st.lists(RANDOM_PART, min_size=2, max_size=5, unique_by=lambda p: str(p["label"])),
+)
+RANDOM_INTERFACES = st.lists(
+    st.builds(
+        lambda label, name, params: interface(label, name, *params),
+        LABELS,
+        st.sampled_from(["f", "g", "h", "k", "sum", "1"]),
+        st.lists(st.sampled_from(["x", "y", "in"]), max_size=2),
+    ),
+    max_size=7,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RANDOM_PARTS, st.one_of(st.none(), RANDOM_INTERFACES), st.sampled_from([TASK, FUNCTION]))
+def test_whatever_the_parts_are_the_plan_can_be_committed(
+    parts: list[dict[str, Any]], interfaces: list[dict[str, Any]] | None, task: Task
+) -> None:
+    if interfaces is None:
+        interfaces = [interface(p["label"], f"f{n}", "x") for n, p in enumerate(parts)]
+    made = planned(
+        task, task_decomposer={"parts": parts}, interface_designer={"interfaces": interfaces}
+    )
+    assert encode(made.brief)
+    assert made.planner == "staged"

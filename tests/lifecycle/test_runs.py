@@ -1,0 +1,62 @@
+"""Starting, resuming and replaying runs."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.events import RunOutcome
+from auditcoder.domain.repair import Decision
+from auditcoder.domain.request import Request
+from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.addition_runs import (
+    ADDS,
+    ANEW,
+    OFF,
+    READS,
+    REJECTED,
+    SILENT,
+    SKETCH,
+    TAKES,
+    TASK,
+    decisions,
+)
+from tests.support.scripted_runs import ScriptedReplies, python, resume_after, run, sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+class TestARunThatWasCutOff:
+    def test_goes_on_from_wherever_it_was(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {
+            **REJECTED,
+            "joint": [python(READS + OFF), python(ADDS)],
+        }
+        finished = run(sandbox, TASK, said, SILENT)
+        assert decisions(finished) == [Decision.REJECTED, Decision.ACCEPTED]
+        asked = len(finished.asked)
+        for entries in range(1, len(finished.raw.bodies)):
+            solution, calls = resume_after(finished, entries, sandbox)
+            assert (solution.outcome, solution.program) == (finished.outcome, finished.program)
+            assert calls <= asked
+            asked = calls
+        assert asked == 0
+
+    def test_goes_on_in_a_fallback_and_with_many_asked_at_once(self, sandbox: Sandbox) -> None:
+        options = Options(build=Build.NODE, review=False, fallback=True)
+
+        def node(request: Request) -> str:
+            asked = request.messages[-1].text
+            if "Write `take" in asked:
+                return python(TAKES)
+            return python(READS if "Write `read_numbers" in asked else OFF)
+
+        said: ScriptedReplies = {"sketch": SKETCH, "node": node, "redo": ANEW}
+        finished = run(sandbox, TASK, said, options, parallel=4)
+        assert finished.outcome is RunOutcome.PASSED
+        for entries in range(1, len(finished.raw.bodies)):
+            solution, _ = resume_after(finished, entries, sandbox)
+            assert solution.program == finished.program

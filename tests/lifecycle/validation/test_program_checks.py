@@ -1,0 +1,218 @@
+"""An example is put to the program, and every ending is judged."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.brief import Approach
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.events import CheckDropped
+from auditcoder.domain.evidence import CheckKind, Trust, Verdict
+from auditcoder.domain.execution import Bounds, CallFunction, RunFiles
+from auditcoder.domain.ids import ROOT
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    Example,
+    FilesExample,
+    FilesForm,
+    Form,
+    FunctionForm,
+    Limits,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.domain.values import CheckId
+from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.planning.plan import brief_for
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.validation.check_recorder import CheckObservation
+from auditcoder.lifecycle.validation.program_checks import (
+    action_for,
+    bounds,
+    checks,
+    run_example,
+    validate_program,
+)
+from tests.support.checked_programs import WrittenFunction, written_program
+from tests.support.record_builders import RUN, ticking
+from tests.support.scripted_runs import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+SKELETON = "class C:\n    def f(self, x): ...\n"
+UNITTEST = """\
+import unittest
+
+class T(unittest.TestCase):
+    def test_f(self):
+        self.assertEqual(C().f(2), 4)
+"""
+METHOD = "class C:\n    def f(self, x):\n        {}\n        return {} * x\n"
+FORMS: dict[str, tuple[Form, Example, str]] = {
+    "program": (
+        ProgramForm(),
+        StdioExample(input="2\n", output="4\n"),
+        "def run():\n    {}\n    print({} * int(input()))\n\nrun()\n",
+    ),
+    "function": (
+        FunctionForm(entry="f", signature="def f(x)"),
+        CallExample(arguments="2", result="4"),
+        "def f(x):\n    {}\n    return {} * x\n",
+    ),
+    "class": (
+        ClassForm(name="C", skeleton=SKELETON),
+        CodeExample(code="assert C().f(2) == 4\n"),
+        METHOD,
+    ),
+    "class with a unittest": (
+        ClassForm(name="C", skeleton=SKELETON),
+        CodeExample(code=UNITTEST),
+        METHOD,
+    ),
+    "files": (
+        FilesForm(inputs=("a",), artefacts=("b",)),
+        FilesExample(inputs={"a": "2"}, artefacts={"b": "4\n"}),
+        "def run():\n    {}\n    open('b', 'w').write(str({} * int(open('a').read())))\n\nrun()\n",
+    ),
+}
+ENDINGS = {
+    "fine": ("pass", Verdict.PASSED),
+    "raises": ("raise ValueError('no')", Verdict.CRASH),
+    "leaves": ("raise SystemExit(3)", Verdict.CRASH),
+    "never ends": ("while True: pass", Verdict.TIMEOUT),
+    "takes too much": ("taken = bytearray(1 << 29)", Verdict.MEMORY),
+    "says too much": ("print('x' * (5 << 20))", Verdict.CRASH),
+    "is killed": ("import os; os.abort()", Verdict.CRASH),
+}
+APART = {
+    ("function", "says too much"): "the answer was given before it was stopped, and is taken",
+    ("class with a unittest", "takes too much"): "the test reports an error like any other",
+}
+
+
+CASES = [(f, e) for f in FORMS for e in ENDINGS if (f, e) not in APART]
+
+
+def put(sandbox: Sandbox, form: Form, example: Example, source: str) -> CheckObservation:
+    """Run one example on a program without nodes."""
+    limits = Limits(seconds=1.0, memory_mb=128)
+    task = Task(title="T", statement="T", form=form, examples=(example,), limits=limits)
+    store = SqliteStore(":memory:")
+    recorder = Recorder.start(store, RUN, task, ticking())
+    context = RunContext(task, Options(), recorder, cast("Any", None), sandbox)
+    seen = run_example(context, source, example)
+    store.close()
+    return seen
+
+
+def judged(sandbox: Sandbox, form: str, does: str, factor: int = 2) -> CheckObservation:
+    kind, example, source = FORMS[form]
+    return put(sandbox, kind, example, source.format(does, factor))
+
+
+class TestAProgram:
+    @pytest.mark.parametrize(("form", "ending"), CASES)
+    def test_is_judged_by_how_it_ended(self, sandbox: Sandbox, form: str, ending: str) -> None:
+        does, verdict = ENDINGS[ending]
+        seen = judged(sandbox, form, does)
+        assert seen.verdict is verdict, seen
+        assert (seen.message == "") is (verdict is Verdict.PASSED)
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_is_judged_by_its_answer(self, sandbox: Sandbox, form: str) -> None:
+        seen = judged(sandbox, form, "pass", factor=3)
+        assert seen.verdict is Verdict.FAILED
+        assert seen.message
+        assert seen.ran == ()  # traced, but no line has an owner
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_says_where_it_crashed(self, sandbox: Sandbox, form: str) -> None:
+        seen = judged(sandbox, form, "raise ValueError('no')")
+        assert "ValueError: no" in seen.message
+        assert seen.frames[-1].function in {"run", "f", "C.f"}
+
+    def test_that_leaves_no_file_is_wrong(self, sandbox: Sandbox) -> None:
+        seen = judged(sandbox, "files", "return")
+        assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
+
+    @pytest.mark.parametrize("result", ["object()", "1 / 0", "nonsense", "("])
+    def test_meets_no_example_that_means_nothing(self, sandbox: Sandbox, result: str) -> None:
+        example = CallExample(arguments="2", result=result)
+        seen = put(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
+        assert seen.verdict is Verdict.FAILED
+
+    def test_is_compared_with_what_an_expression_stands_for(self, sandbox: Sandbox) -> None:
+        example = CallExample(arguments="2", result="set([2]) | {3}")
+        seen = put(sandbox, FORMS["function"][0], example, "def f(x):\n    return {x, x + 1}\n")
+        assert seen.verdict is Verdict.PASSED
+
+
+class TestProgramChecks:
+    ROOT_CODE = (
+        "def solve(data: str) -> str:\n    return str(2 * int(data))\n\n\n"
+        'if __name__ == "__main__":\n    print(solve(input()))\n'
+    )
+    OTHER = WrittenFunction(Contract(name="g", params=()), "def g():\n    return 1\n")
+    GIVEN = StdioExample(input="2\n", output="4\n", explanation="twice")
+    TASK = Task(title="T", statement="S", form=ProgramForm(), examples=(GIVEN,))
+    BRIEF = brief_for(TASK, Approach(), ((StdioExample(input="3\n", output="7\n"), "planned"),))
+
+    def test_given_checks_come_before_derived_and_generated_ones(self, sandbox: Sandbox) -> None:
+        with written_program(
+            sandbox, [self.OTHER], self.ROOT_CODE, self.TASK, brief=self.BRIEF
+        ) as context:
+            seen = validate_program(context)
+        assert [(e.check, e.trust, e.kind, e.verdict) for e in seen] == [
+            ("loads", Trust.DERIVED, CheckKind.COMPILE, Verdict.PASSED),
+            ("example-1", Trust.GIVEN, CheckKind.EXAMPLE, Verdict.PASSED),
+            ("derived-1", Trust.DERIVED, CheckKind.BOUNDARY, Verdict.PASSED),
+            ("generated-2", Trust.GENERATED, CheckKind.BOUNDARY, Verdict.FAILED),
+        ]
+        assert seen[1].requirement == "twice"
+        assert seen[3].ran is not None
+        assert ROOT in seen[3].ran
+
+    def test_dropped_checks_are_not_run(self, sandbox: Sandbox) -> None:
+        with written_program(
+            sandbox, [self.OTHER], self.ROOT_CODE, self.TASK, brief=self.BRIEF
+        ) as context:
+            context.recorder.record(CheckDropped(check=CheckId("generated-2"), reason="wrong"))
+            assert [c.id for c, _ in checks(context)] == ["example-1", "derived-1"]
+
+    def test_a_program_that_cannot_be_loaded_fails_the_first_check(self, sandbox: Sandbox) -> None:
+        root = "def solve(data: str) -> str:\n    return data\n\n\n1 / 0\n"
+        with written_program(sandbox, [self.OTHER], root, self.TASK) as context:
+            loads = validate_program(context)[0]
+        assert loads.verdict is Verdict.CRASH
+
+    @pytest.mark.parametrize(
+        ("limits", "bound"),
+        [
+            (Limits(), Bounds(seconds=5.0, memory_bytes=1 << 30)),
+            (Limits(seconds=2.0, memory_mb=64), Bounds(seconds=2.0, memory_bytes=64 << 20)),
+        ],
+    )
+    def test_a_run_is_bounded_by_the_limits_of_the_task(
+        self, limits: Limits, bound: Bounds
+    ) -> None:
+        assert bounds(Task(title="T", statement="S", form=ProgramForm(), limits=limits)) == bound
+
+    def test_an_example_is_run_as_its_form_demands(self) -> None:
+        files = FilesForm(inputs=("a",), artefacts=("b",))
+        task = Task(title="T", statement="S", form=files)
+        example = FilesExample(inputs={"a": "1"}, artefacts={"c": "2"})
+        assert action_for(task, example) == RunFiles(inputs={"a": b"1"}, artefacts=("b", "c"))
+        function = Task(title="T", statement="S", form=FunctionForm(entry="f"))
+        call = CallExample(arguments="1, 2", result="3")
+        assert action_for(function, call) == CallFunction(calls=("f(1, 2)",))

@@ -1,0 +1,86 @@
+"""Outputs and values are compared with tolerance for floats and line endings."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditcoder.lifecycle.validation.result_comparison import same_output, same_value
+
+
+class TestOutputs:
+    @given(st.text())
+    def test_are_the_same_as_themselves(self, text: str) -> None:
+        assert same_output(text, text)
+
+    @given(st.lists(st.text("abc 1.", max_size=5)), st.text(" \n", max_size=4))
+    def test_do_not_depend_on_how_lines_and_the_text_end(self, lines: list[str], end: str) -> None:
+        text = "\n".join(lines)
+        assert same_output(text, text + end)
+        assert same_output(text, "\r\n".join(f"{line}  " for line in lines))
+
+    @pytest.mark.parametrize(
+        ("expected", "observed", "same"),
+        [
+            ("0.5", "0.50000001", True),
+            ("x 1.0 y", "x 1 y", True),
+            ("1", "1.0", False),
+            ("1", "2", False),
+            ("0.5", "half", False),
+            ("a", "A", False),
+            ("a\nb", "a b", False),
+            ("a", "a\na", False),
+            ("", "a", False),
+        ],
+    )
+    def test_may_differ_in_the_last_digits_of_a_fraction(
+        self, expected: str, observed: str, same: bool
+    ) -> None:
+        assert same_output(expected, observed) is same
+
+    def test_are_compared_line_by_line(self) -> None:
+        assert not same_output("1 2\n3\n", "1\n2 3\n")
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.floats(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+class TestValues:
+    @given(plain)
+    def test_are_the_same_as_themselves(self, value: object) -> None:
+        assert same_value(value, value)
+
+    @pytest.mark.parametrize(
+        ("expected", "observed", "same"),
+        [
+            (0.3, 0.1 + 0.2, True),
+            ([1, {"a": 0.3}], [1, {"a": 0.1 + 0.2}], True),
+            (2.0, 2, True),
+            ([1], (1,), False),
+            ([1, 2], [1], False),
+            ({"a": 1}, {"b": 1}, False),
+            (1.0, "1.0", False),
+            (1e308, 10**400, False),
+            ({1, 2}, {2, 1}, True),
+        ],
+    )
+    def test_need_only_be_near_where_they_are_floats(
+        self, expected: object, observed: object, same: bool
+    ) -> None:
+        assert same_value(expected, observed) is same
+
+    def test_that_refuse_to_be_compared_are_not_the_same(self) -> None:
+        class Shy:
+            __hash__ = None  # type: ignore[assignment]
+
+            def __eq__(self, other: object) -> bool:
+                raise TypeError
+
+        assert not same_value(Shy(), 1)

@@ -1,0 +1,114 @@
+"""The filter says what its table says, on every machine it knows: run here, step by step."""
+
+import errno
+import platform
+import struct
+
+import pytest
+
+from auditcoder.sandboxed import seccomp
+
+ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+OWN = 77
+
+
+def decide(program: bytes, number: int, arch: int, *arguments: int) -> int:
+    """Do what the kernel would with one call."""
+    data = struct.pack("=IIQ6Q", number, arch, 0, *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
+    steps = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
+    value, at = 0, 0
+    while True:
+        code, yes, no, operand = steps[at]
+        at += 1
+        match code:
+            case 0x20:
+                (value,) = struct.unpack_from("=I", data, operand)
+            case 0x05:
+                at += operand
+            case 0x15:
+                at += yes if value == operand else no
+            case 0x35:
+                at += yes if value >= operand else no
+            case 0x06:
+                return int(operand)
+            case _:
+                raise AssertionError(code)
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(platform, "machine", lambda: request.param)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("walled", [True, False])
+def test_every_number_is_decided_as_the_table_says(machine: str, walled: bool) -> None:
+    column, arch = MACHINES[machine]
+    program = seccomp.program(OWN, walled=walled)
+    plain = {
+        numbers[column]
+        for name, numbers in seccomp._ALLOWED.items()
+        if walled or name not in seccomp._UNWATCHED
+    }
+    special = {
+        getattr(seccomp, name)[column]
+        for name in (
+            *("_CLONE", "_CLONE3", "_KILL", "_TGKILL", "_IOCTL", "_FCNTL", "_PRCTL"),
+            *("_PRLIMIT", "_SOCKETPAIR", "_CLOSE_RANGE"),
+        )
+    }
+    for number in set(range(600)) - special:
+        expected = ALLOW if number in plain else REFUSE | errno.EPERM
+        assert decide(program, number, arch) == expected, number
+
+
+def test_another_machines_calls_end_the_process(machine: str) -> None:
+    program = seccomp.program(OWN, walled=True)
+    assert decide(program, 0, 0x40000003) == KILL  # 32-bit x86
+    if machine == "x86_64":
+        assert decide(program, 0x40000000, MACHINES[machine][1]) == KILL  # its 32-bit-pointer twin
+
+
+def test_what_depends_on_arguments(machine: str) -> None:
+    column, arch = MACHINES[machine]
+    program = seccomp.program(OWN, walled=True)
+
+    def call(name: str, *arguments: int) -> int:
+        return decide(program, getattr(seccomp, name)[column], arch, *arguments)
+
+    refused = REFUSE | errno.EPERM
+    assert call("_KILL", OWN, 9) == ALLOW
+    assert call("_KILL", 1, 9) == call("_KILL", 2**32 - 1, 9) == call("_KILL", 0, 9) == refused
+    assert call("_TGKILL", OWN) == ALLOW
+    assert call("_CLONE", 0x3D0F00) == ALLOW
+    assert call("_CLONE", 17) == call("_CLONE", 0x3D0F00 | 0x10000000) == refused
+    assert call("_CLONE", 0x3D0F00 & ~0x400) == refused  # a thread with descriptors of its own
+    assert call("_CLONE3", 0) == REFUSE | errno.ENOSYS
+    assert call("_SOCKETPAIR", 1, 1 | 0x80000) == ALLOW
+    assert call("_SOCKETPAIR", 1, 2) == refused  # datagrams
+    assert call("_IOCTL", 0, 0x5401) == ALLOW
+    assert call("_IOCTL", 0, 0x5412) == REFUSE | errno.ENOTTY  # typing for somebody else
+    assert call("_FCNTL", 0, 3) == ALLOW
+    assert call("_FCNTL", 0, 8) == call("_FCNTL", 0, 1031) == refused
+    assert call("_PRCTL", 15) == ALLOW
+    assert call("_PRCTL", 38) == refused
+    assert call("_CLOSE_RANGE", 3, 9, 0) == ALLOW
+    assert call("_CLOSE_RANGE", 3, 9, 2) == refused
+    assert call("_PRLIMIT", 0) == ALLOW
+    assert call("_PRLIMIT", 1) == refused
+
+
+def test_what_must_never_be_allowed_is_not() -> None:
+    """Numbers on x86-64 of calls that open a door."""
+    doors = {
+        "socket": 41, "connect": 42, "accept": 43, "bind": 49, "fork": 57, "vfork": 58,
+        "execve": 59, "ptrace": 101, "mount": 165, "umount2": 166, "unshare": 272, "setns": 308,
+        "process_vm_readv": 310, "memfd_create": 319, "bpf": 321, "execveat": 322,
+        "userfaultfd": 323, "io_uring_setup": 425, "pidfd_open": 434, "pidfd_getfd": 438,
+        "keyctl": 250, "perf_event_open": 298, "chroot": 161, "pivot_root": 155, "mknod": 133,
+        "setsockopt": 54, "shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240,
+        "open_by_handle_at": 304, "init_module": 175, "kexec_load": 246, "reboot": 169,
+    }  # fmt: skip
+    allowed = {numbers[0] for numbers in seccomp._ALLOWED.values()}
+    assert not {name for name, number in doors.items() if number in allowed}

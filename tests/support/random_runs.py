@@ -1,0 +1,362 @@
+"""Random runs: every action of a lifecycle, in any order that the laws allow."""
+
+from collections.abc import Callable
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.assembly import AssemblyConflict
+from auditcoder.domain.brief import Approach, Brief
+from auditcoder.domain.events import (
+    BriefCommitted,
+    CheckDropped,
+    ExceptionRaised,
+    GraphCommitted,
+    GraphRevised,
+    Manifest,
+    ReplyRecorded,
+    RunFinished,
+    RunOutcome,
+    RunResumed,
+)
+from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.graph import GraphDelta, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.ledger import Ledger
+from auditcoder.domain.repair import IntegrationException, TransactionKind
+from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
+from auditcoder.domain.usage import Phase, Scope, Usage
+from auditcoder.lifecycle.recorder import Recorder
+from tests.support.record_builders import (
+    ROOT_NODE,
+    RUN,
+    TASK,
+    check_branch,
+    check_node,
+    check_program,
+    code,
+    locate,
+    node,
+    ticking,
+)
+
+verdicts = st.sampled_from(Verdict)
+trusts = st.sampled_from(Trust)
+picks = st.integers(min_value=0, max_value=10_000)
+
+
+def when(holds: Callable[[Ledger], bool]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A rule that applies only where the ledger allows."""
+    return precondition(lambda self: not self.ledger.finished and holds(self.ledger))
+
+
+def planned(ledger: Ledger) -> bool:
+    return ledger.working.graph is not None
+
+
+def free(ledger: Ledger) -> bool:
+    return planned(ledger) and ledger.transaction is None
+
+
+def may_write(ledger: Ledger) -> bool:
+    return planned(ledger) and (ledger.transaction is not None or not ledger.assembled)
+
+
+def may_assemble(ledger: Ledger) -> bool:
+    return may_write(ledger) and set(ledger.graph.leaves) <= set(ledger.working.code)
+
+
+def fails(ledger: Ledger) -> bool:
+    return (
+        free(ledger)
+        and ledger.working.assembly is not None
+        and any(s.verdict is not Verdict.PASSED for s in ledger.working.evidence.values())
+    )
+
+
+def has_candidate(ledger: Ledger) -> bool:
+    """Whether there is a program that a check may speak about."""
+    assembly, transaction = ledger.working.assembly, ledger.transaction
+    return assembly is not None and (transaction is None or assembly.program != transaction.program)
+
+
+class RandomRun(RuleBasedStateMachine):
+    """Performs random legal actions on one run; a subclass checks the record in `teardown`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = SqliteStore(":memory:")
+        self.recorder = Recorder.start(self.store, RUN, TASK, ticking())
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.recorder.ledger
+
+    def some_node(self, pick: int, within: frozenset[NodeId] | None = None) -> NodeId:
+        nodes = sorted(self.ledger.graph.ids if within is None else within)
+        return nodes[pick % len(nodes)]
+
+    def writable(self) -> frozenset[NodeId]:
+        transaction = self.ledger.transaction
+        return self.ledger.graph.ids & transaction.region if transaction else self.ledger.graph.ids
+
+    # Planning
+
+    @initialize(shape=st.lists(picks, min_size=1, max_size=6), brief=st.booleans())
+    def plan(self, shape: list[int], brief: bool) -> None:
+        if brief:
+            self.recorder.record(BriefCommitted(brief=Brief(approach=Approach(strategy="plainly"))))
+        ids: list[NodeId] = [ROOT]
+        nodes = []
+        for pick in shape:
+            parent = ids[pick % len(ids)]
+            new = child_of(parent, ids)
+            ids.append(new)
+            nodes.append(node(new, parent))
+        parents = {n.parent for n in nodes}
+        wired = [
+            msgspec.structs.replace(n, dependencies=tuple(c.id for c in nodes if c.parent == n.id))
+            for n in nodes
+        ]
+        root = msgspec.structs.replace(
+            ROOT_NODE, dependencies=tuple(n.id for n in nodes if n.parent == ROOT)
+        )
+        order = tuple(n.id for n in nodes if n.id not in parents)
+        self.recorder.record(GraphCommitted(graph=TaskGraph(nodes=(root, *wired), order=order)))
+
+    @when(
+        lambda ledger: (
+            free(ledger)
+            or (
+                ledger.transaction is not None
+                and ledger.transaction.kind is TransactionKind.FALLBACK
+            )
+        )
+    )
+    @rule(text=st.text(max_size=8))
+    def revise_the_brief(self, text: str) -> None:
+        brief = Brief(approach=Approach(strategy=text))
+        self.recorder.record(BriefCommitted(brief=brief, reason="seen differently"))
+
+    # Building
+
+    @when(planned)
+    @rule(pick=picks, rejected=st.booleans(), tokens=st.integers(0, 500))
+    def ask_a_model(self, pick: int, rejected: bool, tokens: int) -> None:
+        self.recorder.record(
+            ReplyRecorded(
+                role="math",
+                scope=Scope.REPAIR if self.ledger.transaction else Scope.INITIAL,
+                phase=Phase.GENERATION,
+                request=self.recorder.put(f"request {pick}"),
+                reply=self.recorder.put(f"reply {pick}"),
+                node=self.some_node(pick),
+                usage=Usage(calls=1, completion_tokens=tokens, unpriced=1),
+                rejected="not code" if rejected else "",
+            )
+        )
+
+    @when(may_write)
+    @rule(pick=picks, value=st.integers(0, 99), extra=st.sampled_from(["", "helper", "import"]))
+    def write_code(self, pick: int, value: int, extra: str) -> None:
+        name = self.some_node(pick, self.writable())
+        source = code(name, f"return x + {value}")
+        if extra == "helper":
+            source += f"\n\ndef helper():\n    return {value}\n"
+        if extra == "import":
+            source = "import math\n" + source
+        replies = [
+            reply
+            for reply, asked_for in self.ledger.replies.items()
+            if reply > self.ledger.allocated[name] and asked_for in {None, name}
+        ]
+        self.recorder.write_code(name, source, agent="math", reply=max(replies, default=None))
+
+    @when(lambda ledger: free(ledger) and not ledger.assembled)
+    @rule(pick=picks, other=picks)
+    def write_for_another_while_building(self, pick: int, other: int) -> None:
+        parent = self.some_node(pick)
+        child = self.some_node(other, self.ledger.graph.ids - {parent})
+        self.raise_exception(parent, child)
+        self.recorder.write_code(child, code(child, "return 7"), cause=parent)
+
+    @when(may_write)
+    @rule(value=st.integers(0, 99))
+    def build_what_is_missing(self, value: int) -> None:
+        for name in sorted(self.writable() - frozenset(self.ledger.working.code)):
+            self.recorder.write_code(name, code(name, f"return x - {value}"), agent="math")
+        if may_assemble(self.ledger):
+            self.recorder.assemble()
+
+    @when(may_assemble)
+    @rule()
+    def assemble(self) -> None:
+        try:
+            self.recorder.assemble()
+        except AssemblyConflict:
+            raise AssertionError("these bundles never clash") from None
+
+    # Validating
+
+    @when(lambda ledger: bool(ledger.working.code))
+    @rule(pick=picks, verdict=verdicts, trust=st.sampled_from([Trust.DERIVED, Trust.GENERATED]))
+    def check_a_node(self, pick: int, verdict: Verdict, trust: Trust) -> None:
+        coded = self.writable() & frozenset(self.ledger.working.code)
+        if (
+            coded
+            and f"{(name := self.some_node(pick, coded))}-{trust.value}" not in self.ledger.dropped
+        ):
+            check_node(self.recorder, name, verdict, trust)
+
+    @when(planned)
+    @rule(pick=picks, verdict=verdicts)
+    def check_a_branch(self, pick: int, verdict: Verdict) -> None:
+        root = self.some_node(pick)
+        branch = self.ledger.graph.subtree(root)
+        if branch <= self.writable() and branch & set(self.ledger.working.code):
+            check_branch(self.recorder, root, verdict)
+
+    @when(has_candidate)
+    @rule(number=st.integers(1, 3), verdict=verdicts, trust=trusts)
+    def check_the_program(self, number: int, verdict: Verdict, trust: Trust) -> None:
+        name = f"{trust.value}-{number}"
+        if name not in self.ledger.dropped:
+            check_program(self.recorder, name, verdict, trust)
+
+    @when(lambda ledger: has_candidate(ledger) and ledger.transaction is not None)
+    @rule()
+    def pass_every_pinned_check(self) -> None:
+        assert self.ledger.transaction is not None
+        for check, trust in self.ledger.transaction.pinned.items():
+            check_program(self.recorder, check, Verdict.PASSED, trust)
+
+    @when(lambda ledger: bool(ledger.working.evidence) and ledger.transaction is None)
+    @rule(pick=picks)
+    def drop_a_check(self, pick: int) -> None:
+        standing = self.ledger.working.evidence
+        wrong = sorted(check for check, s in standing.items() if s.trust is Trust.GENERATED)
+        if wrong:
+            self.recorder.record(CheckDropped(check=wrong[pick % len(wrong)], reason="wrong"))
+
+    # Locating and repairing
+
+    @when(lambda ledger: free(ledger) and ledger.working.assembly is not None)
+    @rule(verdict=st.sampled_from([v for v in Verdict if v is not Verdict.PASSED]))
+    def fail(self, verdict: Verdict) -> None:
+        check_program(self.recorder, "given-1", verdict)
+
+    @when(fails)
+    @rule(pick=picks, other=picks, how=st.sampled_from(["node", "nodes", "branch", "interface"]))
+    def locate_and_open(self, pick: int, other: int, how: str) -> None:
+        self.run_missing_checks()
+        one, two = self.some_node(pick), self.some_node(other)
+        target: dict[str, Target] = {
+            "node": AtNode(node=one),
+            "nodes": AtNodes(nodes=(one, two)),
+            "branch": AtBranch(root=one),
+            "interface": AtInterface(provider=one, consumer=two),
+        }
+        locate(self.recorder, target[how])
+        self.recorder.open_transaction()
+
+    def run_missing_checks(self) -> None:
+        for check, trust in self.ledger.program_checks().items():
+            if check not in self.ledger.working.evidence:
+                check_program(self.recorder, check, Verdict.FAILED, trust)
+
+    @when(fails)
+    @rule(fallback=st.booleans())
+    def abstain(self, fallback: bool) -> None:
+        self.run_missing_checks()
+        locate(self.recorder, None)
+        if fallback:
+            self.recorder.open_transaction(TransactionKind.FALLBACK)
+
+    @when(lambda ledger: ledger.transaction is not None)
+    @rule(pick=picks, other=picks)
+    def widen(self, pick: int, other: int) -> None:
+        frozen = self.ledger.graph.ids - self.writable()
+        if frozen:
+            parent, child = self.some_node(pick, self.writable()), self.some_node(other, frozen)
+            self.raise_exception(parent, child)
+
+    def raise_exception(self, parent: NodeId, child: NodeId) -> None:
+        self.recorder.record(
+            ExceptionRaised(
+                exception=IntegrationException(
+                    parent=parent, child=child, rationale="shapes differ", region=(child,)
+                )
+            )
+        )
+
+    @when(lambda ledger: ledger.transaction is not None)
+    @rule(pick=picks, how=st.sampled_from(["hint", "add", "retire"]))
+    def replan(self, pick: int, how: str) -> None:
+        graph, name = self.ledger.graph, self.some_node(pick, self.writable())
+        old = graph.by_id[name]
+        if how == "hint":
+            hinted = msgspec.structs.replace(old, hints=(*old.hints, "mind the edges"))
+            delta = GraphDelta(revised=(hinted,), order=graph.order)
+        elif how == "add":
+            new = child_of(name, self.ledger.allocated)
+            parent = msgspec.structs.replace(old, dependencies=(*old.dependencies, new))
+            order = (new, *(i for i in graph.order if i != name))
+            delta = GraphDelta(added=(node(new, name),), revised=(parent,), order=order)
+        else:
+            above = old.parent
+            if name not in graph.leaves or above not in self.writable() or above == ROOT:
+                return
+            parent = graph.by_id[above]
+            left = tuple(d for d in parent.dependencies if d != name)
+            parent = msgspec.structs.replace(parent, dependencies=left)
+            order = tuple(i for i in graph.order if i != name)
+            if graph.children[above] == (name,):
+                order = (*order, above)
+            delta = GraphDelta(revised=(parent,), retired=(name,), order=order)
+        self.recorder.record(GraphRevised(delta=delta, reason="replanned"))
+
+    @when(lambda ledger: ledger.transaction is not None)
+    @rule()
+    def decide(self) -> None:
+        self.recorder.decide("measured")
+
+    @when(lambda ledger: ledger.transaction is not None)
+    @rule(pick=picks)
+    def repair_well(self, pick: int) -> None:
+        """Write something new, pass everything, and so be accepted if there was room to improve."""
+        name = self.some_node(pick, self.writable())
+        self.recorder.write_code(name, code(name, f"return x * {self.ledger.seq}"))
+        self.build_what_is_missing(self.ledger.seq)
+        if has_candidate(self.ledger):
+            self.pass_every_pinned_check()
+        self.recorder.decide("measured")
+
+    # Going on, and ending
+
+    @when(planned)
+    @rule()
+    def resume(self) -> None:
+        self.recorder = Recorder.resume(self.store, RUN, ticking())
+        self.recorder.record(RunResumed(manifest=Manifest(method="resumed")))
+
+    @when(lambda ledger: free(ledger) and ledger.seq > 25)
+    @rule()
+    def finish(self) -> None:
+        working = self.ledger.working
+        full = working.rank(self.ledger.program_checks()).full
+        self.recorder.record(
+            RunFinished(
+                outcome=RunOutcome.PASSED if full else RunOutcome.STOPPED,
+                program=working.assembly.program if working.assembly else None,
+            )
+        )
+
+    @precondition(lambda self: self.ledger.finished)
+    @rule()
+    def rest(self) -> None:
+        """Nothing follows the end."""
+
+    def teardown(self) -> None:
+        self.store.close()

@@ -1,0 +1,173 @@
+"""Builders of small records: a task, a graph of three responsibilities and code for them."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
+from auditcoder.domain.events import CheckRan, GraphCommitted, Located
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Target
+from auditcoder.domain.task import ProgramForm, Task
+from auditcoder.domain.values import CheckId, RunId
+from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.recorder import Clock, Recorder
+
+RUN = RunId("a-run")
+TASK = Task(title="Double it", statement="Read a number, print its double.", form=ProgramForm())
+S1, S1_1, S2 = NodeId("S1"), NodeId("S1_1"), NodeId("S2")
+
+
+def ticking() -> Clock:
+    """A clock that moves by a second each time it is read."""
+    ticks = count()
+    return lambda: datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=next(ticks))
+
+
+def node(name: str, parent: NodeId = ROOT, *dependencies: NodeId, goal: str = "") -> Node:
+    """A responsibility with a contract of one parameter."""
+    return Node(
+        id=NodeId(name),
+        goal=goal or f"Do the part of {name}",
+        kind=NodeKind.MATH,
+        parent=parent,
+        dependencies=dependencies,
+        inputs=(Slot(name="x", type="int", source=FromTask()),),
+        contract=Contract(name=f"f_{name}", params=(Param(name="x", type="int"),), returns="int"),
+    )
+
+
+ROOT_NODE = Node(
+    id=ROOT,
+    goal="Answer the task",
+    kind=NodeKind.ORCHESTRATION,
+    dependencies=(S1, S2),
+    contract=Contract(name="solve", params=(Param(name="x", type="int"),)),
+)
+
+GRAPH = TaskGraph(
+    nodes=(ROOT_NODE, node("S1", ROOT, S1_1), node("S1_1", S1), node("S2")), order=(S1_1, S2)
+)
+"""S0 over S1 over S1_1, and S2 beside them."""
+
+
+def code(name: str, body: str = "return x") -> str:
+    """Code that keeps the contract of the node called `name`."""
+    function = "solve" if name == ROOT else f"f_{name}"
+    return f"def {function}(x: int) -> int:\n    {body}\n"
+
+
+def started(store: TraceStore, graph: TaskGraph = GRAPH) -> Recorder:
+    """A run whose graph is committed."""
+    recorder = Recorder.start(store, RUN, TASK, ticking())
+    recorder.record(GraphCommitted(graph=graph))
+    return recorder
+
+
+def built(store: TraceStore) -> Recorder:
+    """A run whose nodes all have code."""
+    recorder = started(store)
+    for name in (S1_1, S2, S1, ROOT):
+        recorder.write_code(name, code(name))
+    return recorder
+
+
+def failing(store: TraceStore) -> Recorder:
+    """A run whose program is assembled and fails: one given check, and S1_1's own."""
+    recorder = built(store)
+    check_node(recorder, S1_1, Verdict.FAILED)
+    recorder.assemble()
+    check_program(recorder, "given-1", Verdict.FAILED)
+    check_program(recorder, "given-2", Verdict.PASSED)
+    check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+    return recorder
+
+
+def repairing(store: TraceStore, target: Target | None = None) -> Recorder:
+    """A failing run with a transaction open, on S1_1 by default."""
+    recorder = failing(store)
+    locate(recorder, target or AtNode(node=S1_1))
+    recorder.open_transaction()
+    return recorder
+
+
+def check_node(
+    recorder: Recorder, name: NodeId, verdict: Verdict, trust: Trust = Trust.GENERATED
+) -> int:
+    """Record a local check of a node."""
+    return recorder.record(
+        CheckRan(
+            evidence=Evidence(
+                check=CheckId(f"{name}-{trust.value}"),
+                kind=CheckKind.BOUNDARY,
+                subject=AtNode(node=name),
+                trust=trust,
+                verdict=verdict,
+                against=recorder.ledger.working.code[name].digest,
+            )
+        )
+    )
+
+
+def check_branch(recorder: Recorder, root: NodeId, verdict: Verdict) -> int:
+    """Record a check of a whole branch."""
+    working = recorder.ledger.working
+    return recorder.record(
+        CheckRan(
+            evidence=Evidence(
+                check=CheckId(f"{root}-branch"),
+                kind=CheckKind.CONTRACT,
+                subject=AtBranch(root=root),
+                trust=Trust.DERIVED,
+                verdict=verdict,
+                against=working.codes_of(recorder.ledger.graph.subtree(root)),
+            )
+        )
+    )
+
+
+def check_program(
+    recorder: Recorder, name: str, verdict: Verdict, trust: Trust = Trust.GIVEN, seen: str = ""
+) -> int:
+    """Record a check of the assembled program."""
+    assembly = recorder.ledger.working.assembly
+    assert assembly is not None
+    return recorder.record(
+        CheckRan(
+            evidence=Evidence(
+                check=CheckId(name),
+                kind=CheckKind.EXAMPLE,
+                subject=AtProgram(),
+                trust=trust,
+                verdict=verdict,
+                against=assembly.program,
+                observed=recorder.put(seen or f"{name} was {verdict.value}"),
+            )
+        )
+    )
+
+
+def standing_failures(recorder: Recorder) -> tuple[int, ...]:
+    """The events whose evidence stands and did not pass."""
+    return tuple(
+        sorted(
+            s.seq
+            for s in recorder.ledger.working.evidence.values()
+            if s.verdict is not Verdict.PASSED
+        )
+    )
+
+
+def locate(recorder: Recorder, target: Target | None) -> int:
+    """Record a diagnosis; None abstains."""
+    evidence = standing_failures(recorder)
+    diagnosis: Diagnosis = (
+        Abstained(reason="nothing points anywhere", evidence=evidence)
+        if target is None
+        else Localised(
+            target=target, agents=("math",), rule="R3", level=Level.LOW, evidence=evidence
+        )
+    )
+    return recorder.record(Located(diagnosis=diagnosis))

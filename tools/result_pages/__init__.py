@@ -1,0 +1,1 @@
+"""The pages of docs/results: each module turns committed result files into Markdown."""

@@ -1,0 +1,504 @@
+"""Pages about fault localisation: locators, judged, locate."""
+
+from collections.abc import Sequence
+
+from result_pages.layout import (
+    Page,
+    Result,
+    between,
+    number,
+    provenance_of_benchmark,
+    rate,
+    record,
+    records,
+    table,
+    text_table,
+)
+
+REAL = "real-failures"
+INJECTED = "faults-put-into-programs"
+SPOILED = "faults-put-into-programs-40-of-opinions-spoiled"
+DATASETS = {
+    REAL: "Real failures (classes that models wrote)",
+    INJECTED: "Injected faults (programs with several parts)",
+    SPOILED: "Injected faults, 40 % of the second opinions corrupted",
+}
+NAMES = {
+    "traceback": "traceback",
+    "ochiai": "Ochiai",
+    "tarantula": "Tarantula",
+    "dstar": "DStar",
+    "slice": "slice of the failing step, fixed rules",
+    "paper-rules": "the paper's rules R1 to R4, without a model's verdicts",
+    "weighed, nothing tried": "`weighed`, no second opinions",
+    "weighed": "**`weighed`, the default**",
+}
+PLACES = {
+    "node": "one node",
+    "graph": "the plan is silent or wrong",
+    "two nodes": "two nodes",
+    "interface": "an interface",
+    "check": "the check is wrong (naming nothing is right)",
+}
+DEFINITIONS = """\
+- single: failures with exactly one faulty part. Top-1: the share of them whose part is named first;
+  an abstention counts as wrong. Coverage: the share with an answer. Precision: Top-1 among
+  the answers.
+- remote: the fault is not in the function that the failing test called last.
+- several: failures with more than one faulty part. Inside: the share of answers that name only
+  faulty parts. Covered: the share of the faulty parts that is named (recall). Exact: exactly the
+  faulty parts are named.
+- not repairable: failures that no set of parts repairs, for example because the check is wrong.
+  Abstained: the share of them where nothing is named.
+- Brier score and calibration error are over the probabilities of all parts; calibration of answers
+  is over the probability of the named part.
+- Intervals are 95 % percentile intervals of 1,000 bootstrap draws of whole tasks."""
+
+
+def _located(result: Result, dataset: str) -> str:
+    rows = [
+        (
+            NAMES[row["locator"]],
+            rate(row["Top-1"]),
+            row["Top-1, 95 %"],
+            rate(row["coverage"]),
+            rate(row["precision"]),
+            rate(row["Top-1 there"]),
+            rate(row["inside"]),
+            rate(row["covered"]),
+            rate(row["exact"]),
+            rate(row["abstained"]),
+            rate(row["Brier"]),
+            rate(row["calibration error"]),
+            rate(row["of answers"]),
+        )
+        for row in records(result, f"located-{dataset}")
+    ]
+    columns = [
+        "locator",
+        "Top-1",
+        "95 %",
+        "coverage",
+        "precision",
+        "remote: Top-1",
+        "several: inside",
+        "covered",
+        "exact",
+        "abstained",
+        "Brier",
+        "calibration error",
+        "of answers",
+    ]
+    sizes = record(result, f"located-{dataset}", locator="weighed")
+    sentence = (
+        f"{number(sizes['single'])} failures with one faulty part ({sizes['remote']} of them"
+        f" remote), {number(sizes['several'])} with several, {sizes['beyond']} not repairable."
+    )
+    if dataset != REAL:
+        interfaces = record(result, f"by-place-{dataset}", where="interface")["failures"]
+        sentence += f" {interfaces} more faults are on interfaces; see the table by place."
+    return f"{sentence}\n\n{table(columns, rows)}"
+
+
+def _intervals(result: Result, datasets: Sequence[str]) -> str:
+    found = {name: records(result, f"intervals-{name}") for name in datasets}
+    rows = []
+    for position, row in enumerate(found[datasets[0]]):
+        cells = [row["measure"].replace("beyond", "not repairable")]
+        for name in datasets:
+            other = found[name][position]
+            cells.append(
+                ""
+                if other["value"] is None
+                else f"{rate(other['value'])} ({between(other['from'], other['to'])})"
+            )
+        rows.append(cells)
+    return table(["`weighed`", *(DATASETS[name] for name in datasets)], rows)
+
+
+def _by_confidence(result: Result) -> str:
+    rows = [
+        (
+            DATASETS[name],
+            row["confidence"],
+            rate(row["coverage"]),
+            rate(row["precision"]),
+            rate(row["several: coverage"]),
+            rate(row["inside"]),
+            rate(row["beyond: abstained"]),
+        )
+        for name in DATASETS
+        for row in records(result, f"by-confidence-{name}")
+    ]
+    columns = [
+        "failures",
+        "confidence",
+        "coverage",
+        "precision",
+        "several: coverage",
+        "inside",
+        "not repairable: abstained",
+    ]
+    return table(columns, rows)
+
+
+def _by_place(result: Result, dataset: str) -> str:
+    rows = [
+        (
+            PLACES[row["where"]],
+            number(row["failures"]),
+            rate(row["first"]),
+            rate(row["all"]),
+            rate(row["as an interface"]),
+            rate(row["rules"]),
+            rate(row["traceback"]),
+        )
+        for row in records(result, f"by-place-{dataset}")
+    ]
+    columns = [
+        "where the fault is",
+        "failures",
+        "`weighed`: first right",
+        "all right",
+        "named as an interface",
+        "the paper's rules: first right",
+        "traceback: first right",
+    ]
+    return table(columns, rows)
+
+
+def _by_kind(result: Result, dataset: str) -> str:
+    rows = [
+        (
+            row["kind"],
+            row["failures"],
+            rate(row["first"]),
+            rate(row["as an interface"]),
+            rate(row["rules"]),
+            rate(row["traceback"]),
+        )
+        for row in records(result, f"by-kind-{dataset}")
+    ]
+    columns = [
+        "kind of fault",
+        "failures",
+        "`weighed`: Top-1",
+        "named as an interface",
+        "the paper's rules",
+        "traceback",
+    ]
+    return table(columns, rows)
+
+
+def _goals(result: Result) -> str:
+    names = {"real failures": "real", "faults put into programs": "injected"}
+    rows = [
+        (
+            f"{names[row['failures']]}: {_plain(row['measure'])}",
+            rate(row["goal"]),
+            rate(row["found"]),
+            f"{row['beyond the goal']:+.4f}",
+            "**missed**" if row["beyond the goal"] < 0 else "reached",
+            between(row["from"], row["to"]),
+        )
+        for row in records(result, "goals")
+    ]
+    return table(["measure", "goal", "found", "margin", "", "95 %"], rows)
+
+
+def _plain(measure: str) -> str:
+    return measure.replace("beyond repair", "where nothing repairs it")
+
+
+def _cost(result: Result) -> str:
+    names = dict(
+        zip((row["failures of"] for row in records(result, "cost")), DATASETS, strict=True)
+    )
+    rows = [
+        (
+            DATASETS[names[row["failures of"]]],
+            number(row["failures"]),
+            number(row["runs, median"]),
+            row["most"],
+            rate(row["something was tried"]),
+            number(row["runs then, median"]),
+            number(row["ms a run"]),
+        )
+        for row in records(result, "cost")
+    ]
+    columns = [
+        "failures",
+        "number",
+        "sandbox runs, median",
+        "maximum",
+        "share with substitutions",
+        "runs then, median",
+        "ms per run",
+    ]
+    return table(columns, rows)
+
+
+def _made_with(result: Result) -> str:
+    rows = [
+        (
+            row["what"].replace("weights in the package", "packaged locator weights"),
+            f"`{row['which']}`",
+        )
+        for row in records(result, "made-with")
+    ]
+    return text_table(["", "version or SHA-256"], rows)
+
+
+def locators(result: Result) -> Page:
+    """Describe the cross-validated study of locators."""
+    real = record(result, f"located-{REAL}", locator="weighed")
+    wrong = round(real["single"] * (1 - real["Top-1"]))
+    check = record(result, f"by-place-{INJECTED}", where="check")
+    two = record(result, f"by-place-{INJECTED}", where="two nodes")
+    controls = table(
+        ["negative control", "failures", "Top-1"],
+        [
+            (row["control"].replace("Top-1 ", ""), number(row["failures"]), rate(row["share"]))
+            for row in records(result, "controls")
+        ],
+    )
+    sections = "\n\n".join(
+        f"### {title}\n\n{_located(result, name)}" for name, title in DATASETS.items()
+    )
+    return Page(
+        "Which part is at fault: a study of locators",
+        "How often does a locator name the part whose code is wrong, and how reliable is the"
+        " probability that it states?",
+        f"""## Method
+
+The study can be repeated (classes need `pip install 'auditcoder-bench[classeval]'`):
+
+    auditcoder faults build real.jsonl            # classes that models wrote and that fail
+    auditcoder faults inject programs.jsonl       # faults injected into solved programs
+    awk 'NR % 4 == 0' programs.jsonl > fourth.jsonl
+    auditcoder faults look real.jsonl real-seen.jsonl
+    auditcoder faults look programs.jsonl programs-seen.jsonl
+    auditcoder faults look fourth.jsonl spoiled-seen.jsonl --spoiled 0.4
+    auditcoder faults study real-seen.jsonl programs-seen.jsonl spoiled-seen.jsonl
+
+Real failures are ClassEval's published classes that fail their integration tests, which are the
+only tests seen. Faults are injected into one node, into two, on an interface, or into the plan
+(its contract is silent on what the code gets wrong, or promises just that). Kinds: off by one, a
+wrong operator or initial value, a missing edge case, swapped arguments or results, another type
+across an interface, lost state, a slow loop, a wrong orchestration. Some cases have a wrong check
+and no fault at all, so that abstaining can be right. Each failure is judged by weights fitted on
+all tasks but its own. Second opinions are implementations that other models published (real
+failures, at most three per method) or that were written from the contracts alone (injected faults).
+The injected faults are pinned by digest in the package, except those that are merely slow.
+
+{_made_with(result)}
+
+## Results
+
+{sections}
+
+{DEFINITIONS}
+
+The fair comparison with the paper's rules is "no second opinions": neither uses another
+implementation.
+
+## Intervals
+
+{_intervals(result, list(DATASETS))}
+
+Intervals of calibration errors are biased upwards, since resampling adds noise to each bin.
+
+## By confidence
+
+{_by_confidence(result)}
+
+High means a probability of 0.9 or more, medium 0.7 or more.
+
+## By place of the fault
+
+{_by_place(result, INJECTED)}
+
+With 40 % of the second opinions corrupted:
+
+{_by_place(result, SPOILED)}
+
+## By kind of fault, in one part
+
+{_by_kind(result, INJECTED)}
+
+With 40 % of the second opinions corrupted:
+
+{_by_kind(result, SPOILED)}
+
+## Goals
+
+{_goals(result)}
+
+Of a calibration error, less is better. Where the goal lies inside the interval, it is reached or
+missed by no more than chance.
+
+## Cost
+
+{_cost(result)}
+
+## Negative controls
+
+{controls}
+
+## Misses and limits
+
+- {wrong} real failures with one faulty method have a wrong answer. By inspection of the observation
+  files (not in the result file): in 10 the substitutes for the faulty method did not help, in 8
+  none was tried because another method was already above 0.9, in 3 one repaired the program and
+  was outweighed.
+- Both real failures that no set of methods repairs lack an import; the methods that use it are
+  named.
+- Where a check is wrong, nothing is named in {rate(check["first"])} of the cases; the paper's
+  rules, which name less, reach {rate(check["rules"])}. Second opinions clear every part but the
+  root, for which none is requested; the root keeps a probability of about 0.2, where naming
+  begins. These answers always have low confidence.
+- Of two faults in one program both are named in {rate(two["all"])}; one is found and repaired,
+  then the next is located.
+- Set by hand with all results in view: the thresholds 0.2, 0.7 and 0.9, the penalty of the fit, the
+  precision required where several nodes are named (0.965), at most five nodes and three
+  implementations each, and reporting precision for answers with high confidence, decided after
+  precision over all answers had missed its goal.
+- In the study there is another implementation for nearly every method. In use a model is asked for
+  one, and that of a small model is often wrong. The corrupted data set approximates this.
+- A fault that no test shows is not a failure here; nothing is said about those.
+
+[judged](judged.md) has the weights in the package on failures that they were not fitted on.
+""",
+    )
+
+
+def judged(result: Result) -> Page:
+    """Describe the packaged weights on held-out failures."""
+    sections = "\n\n".join(
+        f"### {title}\n\n{_located(result, name)}" for name, title in DATASETS.items()
+    )
+    return Page(
+        "The packaged locator weights on held-out failures",
+        "Do the weights that are shipped do as well on failures that they were not fitted on?",
+        f"""## Method
+
+`auditcoder faults judge` applies the weights in the package, as they are, to failures that were
+held out when they were fitted, and fits nothing. The weights were fitted on an earlier observation
+of the same data, without the real failures that this project was given and without the second half
+of the programs.
+
+{_made_with(result)}
+
+## Results
+
+{_intervals(result, list(DATASETS))}
+
+{sections}
+
+{DEFINITIONS}
+
+## By confidence
+
+{_by_confidence(result)}
+
+## By place of the fault
+
+{_by_place(result, INJECTED)}
+
+## By kind of fault, in one part
+
+{_by_kind(result, INJECTED)}
+
+## Goals
+
+{_goals(result)}
+
+## Cost
+
+{_cost(result)}
+
+## Limits
+
+Most tasks of the real failures have other answers among the fitted ones. None of the programs was
+used for fitting. The limits of [locators](locators.md) apply.
+""",
+    )
+
+
+def locate(result: Result) -> Page:
+    """Describe what one diagnosis costs."""
+    whole = result["all diagnoses"]
+    ratios = [row["ratio"] for row in result["milliseconds"]]
+
+    def diagnoses(key: str, column: str) -> str:
+        rows = [
+            (
+                row[column],
+                row["failures"],
+                number(row["runs"]),
+                number(row["questions"]),
+                number(row["milliseconds"]),
+                number(row["validating"]),
+                rate(row["right"]),
+            )
+            for row in result[key]
+        ]
+        columns = [
+            column,
+            "failures",
+            "sandbox runs",
+            "model requests",
+            "diagnosis, ms",
+            "validation, ms",
+            "right",
+        ]
+        return table(columns, rows)
+
+    traced = table(
+        ["parts", "cases", "check, ms", "traced, ms", "substituted, ms", "traced / check"],
+        [
+            (
+                row["parts"],
+                row["cases"],
+                number(row["checked"], 1),
+                number(row["watched"], 1),
+                number(row["tried"], 1),
+                number(row["ratio"], 2),
+            )
+            for row in result["milliseconds"]
+        ],
+    )
+    return Page(
+        "Cost of a diagnosis",
+        "How much time does locating a fault take, and how does it grow?",
+        f"""## Method
+
+`benchmarks/locate.py` runs a chain of functions, the last of them wrong, through failing cases:
+checked, traced, and with another implementation of one part. The three take turns,
+{result["rounds"]} rounds. Then it makes whole diagnoses of programs with injected faults that the
+weights were not fitted on. Model time is not counted: second opinions come from stored
+implementations.
+
+{provenance_of_benchmark(result)}
+
+## Results
+
+In the median a diagnosis takes {number(whole["runs"])} sandbox runs, {number(whole["questions"])}
+model request and {number(whole["milliseconds"])} ms, beside {number(whole["validating"])} ms of
+validation. It names the faulty part in {rate(whole["right"])} of {whole["failures"]} failures.
+
+{diagnoses("diagnoses", "parts")}
+
+{diagnoses("diagnoses by cases", "cases")}
+
+Tracing takes {min(ratios):.1f} to {max(ratios):.1f} times as long as checking:
+
+{traced}
+
+## Limits
+
+Times are medians on one machine. The group with the most cases holds only
+{result["diagnoses by cases"][-1]["failures"]} failures. The file has no per-run times, so there are
+no intervals.
+""",
+    )
