@@ -56,7 +56,7 @@ def test_a_job_has_one_run_whoever_does_it() -> None:
 
 def test_unknown_problems_are_named() -> None:
     assert choose([PROBLEM], ()) == [PROBLEM]
-    with pytest.raises(NotFound, match="no problem 8, 9"):
+    with pytest.raises(NotFound, match="unknown problem in this suite: 8, 9"):
         choose([PROBLEM], ("8", "7", "9"))
 
 
@@ -97,10 +97,10 @@ def test_a_run_that_was_made_otherwise_is_not_taken_for_this_one(
 ) -> None:
     does(store, sandbox, RIGHT)
     tools = RunResources(store, ScriptedModel([]), sandbox)
-    with pytest.raises(RecordRefused, match="made otherwise: settings"):
+    with pytest.raises(RecordRefused, match="made with another settings"):
         perform(tools, store, JOB, PROBLEM, Options(max_repairs=1))
     other = PROBLEM._replace(task=replace(TASK, statement="Subtract."))
-    with pytest.raises(RecordRefused, match="made otherwise: task"):
+    with pytest.raises(RecordRefused, match="made with another task"):
         perform(tools, store, JOB, other, Options())
 
 

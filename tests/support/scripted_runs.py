@@ -233,7 +233,7 @@ def assert_replays(store: SqliteStore, sandbox: Sandbox | None) -> None:
     report = verify_run(store, RUN)
     assert report.holds, report
     again = replay(store, RUN, sandbox, METHODS)
-    assert again.differences == ()
+    assert again.differences == (), again.differences
     assert again.head == store.head(RUN)
     assert again.finished
 

@@ -138,7 +138,7 @@ class TestSamples:
         assert ids[0] == "introductory-27"  # for ever: the choice is part of a result
 
     def test_too_few_say_so(self, tmp_path: Path) -> None:
-        with pytest.raises(DataUnavailable, match="wants 50 introductory problems"):
+        with pytest.raises(DataUnavailable, match="needs 50 introductory problems"):
             self.chosen(tmp_path, 49)
 
     def test_an_unknown_one_is_answered_with_the_known(self, tmp_path: Path) -> None:

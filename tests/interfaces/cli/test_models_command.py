@@ -18,7 +18,7 @@ KEY = "sk-1029384756abcdef"
 def test_models_are_listed(home: Path) -> None:
     said = run_as_user(home, "models")
     assert said.code == Exit.OK
-    assert "* embedded" in said.out
+    assert said.out.split()[:2] == ["*", "embedded"]
     assert "models pull" in said.out
 
 
