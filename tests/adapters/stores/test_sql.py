@@ -1,0 +1,77 @@
+"""What both SQL stores share. The conformance suite specifies their behaviour as stores."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import NotFound, StoreForeign
+from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.values import Digest, digest
+from tests.support.record_builders import RUN, failing
+from tests.support.records import take
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "runs.db"
+
+
+@pytest.fixture
+def stored(path: Path) -> Iterator[SqliteStore]:
+    opened = SqliteStore(path)
+    failing(opened)
+    yield opened
+    opened.close()
+
+
+def test_pages_are_read_one_after_another(stored: SqliteStore) -> None:
+    assert list(stored.read(RUN)) == take(stored, RUN).bodies
+
+
+@pytest.mark.parametrize(
+    ("rows", "use"),
+    [
+        ([(0, "text")], lambda store: list(store.read(RUN))),
+        ([("0", b"body")], lambda store: list(store.read(RUN))),
+        ([(-1, b"body")], lambda store: list(store.read(RUN))),
+        ([(7,)], lambda store: store.blob(digest(b"x"))),
+        ([(7,)], lambda store: store.runs()),
+        ([("many", b"x")], lambda store: store.head(RUN)),
+    ],
+    ids=["text body", "text number", "number repeated", "blob", "run", "head"],
+)
+def test_a_value_that_was_never_written_means_a_damaged_store(
+    rows: list[tuple[object, ...]],
+    use: Callable[[SqliteStore], object],
+    stored: SqliteStore,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stored, "fetch", lambda _query, _parameters: rows)
+    with pytest.raises(StoreForeign) as damaged:
+        use(stored)
+    assert damaged.value.code == "store.damaged"
+
+
+def test_a_digest_that_is_none_is_not_found(stored: SqliteStore) -> None:
+    with pytest.raises(NotFound):
+        stored.blob(Digest("no digest"))
+
+
+class TestJudgements:
+    def judgement(self, head: bytes = b"head") -> Judgement:
+        return Judgement(run=RUN, suite="toys", head=digest(head), results={})
+
+    def test_a_run_has_none_at_first(self, stored: SqliteStore) -> None:
+        assert stored.judgements(RUN) == []
+
+    def test_one_is_kept_for_each_suite_and_head(self, stored: SqliteStore) -> None:
+        for head in (b"head", b"head", b"another"):
+            stored.keep_judgement(self.judgement(head))
+        assert len(stored.judgements(RUN)) == 2
+
+    def test_it_is_no_part_of_the_record(self, stored: SqliteStore) -> None:
+        before = take(stored, RUN)
+        stored.keep_judgement(self.judgement())
+        assert take(stored, RUN) == before

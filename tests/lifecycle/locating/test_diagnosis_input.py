@@ -1,0 +1,125 @@
+"""What a locator sees of a run, and the state that diagnoses carry from one to the next."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.diagnosis import Level
+from auditcoder.domain.events import CheckRan
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.request import FREE
+from auditcoder.domain.targets import AtBranch, AtNode
+from auditcoder.domain.values import CheckId
+from auditcoder.lifecycle.budget import Budget, BudgetLedger
+from auditcoder.lifecycle.locating.diagnosis_input import (
+    Clue,
+    DiagnosisState,
+    SecondOpinion,
+    diagnosis_input_of,
+    localised,
+    retargeted,
+    weightiest,
+)
+from auditcoder.lifecycle.model_client import ModelClient
+from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.lifecycle.root_cause import NOTHING_SAID
+from auditcoder.lifecycle.run_context import RunContext
+from tests.support.record_builders import S1, S1_1, S2, TASK, check_program, failing
+
+
+@pytest.fixture
+def context(store: SqliteStore) -> Iterator[RunContext]:
+    recorder = failing(store)
+    client = ModelClient(ScriptedModel([]), recorder, BudgetLedger(Budget(), FREE))
+    with LocalSandbox(layers=()) as sandbox:
+        yield RunContext(TASK, Options(), recorder, client, sandbox)
+
+
+def record_clue(recorder: Recorder, node: NodeId, clue: Clue, kind: CheckKind) -> None:
+    recorder.record(
+        CheckRan(
+            evidence=Evidence(
+                check=CheckId(f"{node}.{kind.value}"),
+                kind=kind,
+                subject=AtNode(node=node),
+                trust=Trust.DERIVED,
+                verdict=Verdict.PASSED,
+                against=recorder.ledger.working.code[node].digest,
+                observed=recorder.put(msgspec.json.encode(clue)),
+            )
+        )
+    )
+
+
+class TestInput:
+    def test_program_checks_and_node_checks_are_kept_apart(self, context: RunContext) -> None:
+        case = diagnosis_input_of(context)
+        assert [str(c.evidence.check) for c in case.program] == ["given-1", "given-2", "derived-1"]
+        assert [c.evidence.subject for c in case.local] == [AtNode(node=S1_1)]
+
+    def test_given_checks_come_before_derived_and_generated_ones(self, context: RunContext) -> None:
+        check_program(context.recorder, "a-first-by-name", Verdict.FAILED, Trust.GENERATED)
+        trusts = [check.evidence.trust for check in diagnosis_input_of(context).program]
+        assert trusts == [Trust.GIVEN, Trust.GIVEN, Trust.DERIVED, Trust.GENERATED]
+
+    def test_the_weightiest_check_is_the_first_that_failed(self, context: RunContext) -> None:
+        check_program(context.recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
+        assert weightiest(context).check == "given-1"
+
+    def test_recorded_clues_are_read_back(self, context: RunContext) -> None:
+        clue = Clue(signs={"traceback": 1.0}, calls=3)
+        record_clue(context.recorder, S2, clue, CheckKind.CLUE)
+        record_clue(context.recorder, S1_1, clue, CheckKind.SWAP)
+        case = diagnosis_input_of(context)
+        assert {node: found for node, (_, found) in case.looked.items()} == {S2: clue}
+        assert {node: found for node, (_, found) in case.swapped.items()} == {S1_1: clue}
+
+    def test_clues_about_an_earlier_program_are_ignored(self, context: RunContext) -> None:
+        record_clue(context.recorder, S2, Clue(signs={}), CheckKind.CLUE)
+        check_program(context.recorder, "given-1", Verdict.FAILED)
+        assert diagnosis_input_of(context).looked == {}
+
+    def test_a_failure_that_passed_when_repeated_is_flaky(self, context: RunContext) -> None:
+        assert not diagnosis_input_of(context).flaky
+        record_clue(context.recorder, S2, Clue(signs={}, passes=True), CheckKind.CLUE)
+        assert diagnosis_input_of(context).flaky
+
+
+class TestDiagnoses:
+    def test_a_diagnosis_names_the_authors_of_its_region(self, context: RunContext) -> None:
+        case = diagnosis_input_of(context)
+        found = localised(case, AtBranch(root=S1), "R3", Level.LOW, (9, 9, 7), "because")
+        assert found.evidence == (9, 7)
+        assert len(found.agents) == 2
+
+    def test_another_target_keeps_evidence_level_and_probability(self, context: RunContext) -> None:
+        case = diagnosis_input_of(context)
+        first = localised(case, AtNode(node=S1_1), "R3", Level.LOW, (7,), "because")
+        first = msgspec.structs.replace(first, probability=0.75)
+        lifted = retargeted(case, first, AtBranch(root=S1), "its repair was rejected")
+        assert lifted.target == AtBranch(root=S1)
+        assert (lifted.evidence, lifted.level, lifted.probability) == ((7,), Level.LOW, 0.75)
+        assert lifted.explanation == "because; its repair was rejected"
+
+
+class TestState:
+    def test_it_cannot_be_changed_in_place(self) -> None:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            DiagnosisState().rejected = ()  # type: ignore[misc]
+
+    def test_each_step_returns_a_new_state_and_leaves_the_old_one(self) -> None:
+        about = (S2, None)
+        before = DiagnosisState(replies={about: SecondOpinion("def f(): ...", 4)})
+        after = before.with_opinion(about).with_cause((7,), NOTHING_SAID)
+        after = after.with_rejected(AtNode(node=S2))
+        assert (before.opinions, before.causes, before.rejected) == ({}, {}, ())
+        assert after.opinions == {about: SecondOpinion("def f(): ...", 4)}
+        assert after.causes == {(7,): NOTHING_SAID}
+        assert after.rejected == (AtNode(node=S2),)
