@@ -1,29 +1,12 @@
 """The description of a failing check that a model is given."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from auditcoder.adapters.models.scripted import ScriptedModel
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
-from auditcoder.domain.request import FREE
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.values import CheckId, Digest, digest
-from auditcoder.lifecycle.budget import Budget, BudgetLedger
 from auditcoder.lifecycle.failure_report import failure_text, lesson
-from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import Options
-from auditcoder.lifecycle.run_context import RunContext
-from tests.support.record_builders import TASK, started
-
-
-@contextmanager
-def opened(store: SqliteStore) -> Iterator[RunContext]:
-    recorder = started(store)
-    client = ModelClient(ScriptedModel([]), recorder, BudgetLedger(Budget(), FREE))
-    with LocalSandbox(layers=()) as sandbox:
-        yield RunContext(TASK, Options(), recorder, client, sandbox)
+from tests.support.record_builders import started
+from tests.support.run_contexts import open_run
 
 
 def evidence(
@@ -51,7 +34,7 @@ def evidence(
 
 
 def test_a_wrong_answer_comes_with_input_expected_and_observed_output(store: SqliteStore) -> None:
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         put = context.recorder.put
         text = failure_text(
             context, evidence(given=put("1 2"), expected=put("3"), observed=put("4"))
@@ -60,14 +43,14 @@ def test_a_wrong_answer_comes_with_input_expected_and_observed_output(store: Sql
 
 
 def test_an_unknown_part_is_left_out(store: SqliteStore) -> None:
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         text = failure_text(context, evidence(Verdict.TIMEOUT, given=context.recorder.put("9")))
     assert text == "It took too long.\nInput:\n9"
 
 
 def test_an_exception_comes_with_its_innermost_frame(store: SqliteStore) -> None:
     frames = (Frame(function="solve", line=2), Frame(function="parse", line=7))
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         text = failure_text(
             context, evidence(Verdict.CRASH, message="ValueError: bad", frames=frames)
         )
@@ -79,25 +62,25 @@ def test_an_exception_comes_with_its_innermost_frame(store: SqliteStore) -> None
 
 
 def test_a_failing_test_comes_with_its_code(store: SqliteStore) -> None:
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         code = context.recorder.put("assert solve(1) == 2")
         text = failure_text(context, evidence(kind=CheckKind.TEST, given=code))
     assert text == "The answer was wrong.\nThe test code was:\nassert solve(1) == 2"
 
 
 def test_long_contents_are_truncated_and_marked(store: SqliteStore) -> None:
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         text = failure_text(context, evidence(given=context.recorder.put("x" * 5000)))
     assert len(text) < 1000
     assert text.endswith("x\n[...]")
 
 
 def test_every_verdict_has_a_headline(store: SqliteStore) -> None:
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         headlines = {failure_text(context, evidence(verdict)) for verdict in Verdict}
     assert len(headlines) == len(Verdict)
 
 
 def test_a_lesson_says_that_earlier_code_failed(store: SqliteStore) -> None:
-    with opened(store) as context:
+    with open_run(started(store)) as (context, _):
         assert lesson(context, evidence()).endswith(failure_text(context, evidence()))

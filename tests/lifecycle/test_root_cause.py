@@ -1,27 +1,20 @@
 """The question what was wrong, which is asked before anything is rewritten."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
-from auditcoder.adapters.models.scripted import ScriptedModel
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.request import FREE
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.domain.usage import Phase
-from auditcoder.lifecycle.budget import Budget, BudgetLedger
-from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.root_cause import NOTHING_SAID, RootCause, consider, top_of
 from auditcoder.lifecycle.run_context import RunContext
-from tests.support.record_builders import RUN, S1, S1_1, S2, TASK, failing, standing_failures
+from tests.support.record_builders import RUN, S1, S1_1, S2, failing, standing_failures
 from tests.support.records import take
+from tests.support.run_contexts import open_run
 
 ANSWER = json.dumps(
     {
@@ -34,21 +27,12 @@ ANSWER = json.dumps(
 )
 
 
-@contextmanager
-def failing_run(store: SqliteStore, *replies: str) -> Iterator[tuple[RunContext, ScriptedModel]]:
-    recorder = failing(store)
-    model = ScriptedModel(replies)
-    client = ModelClient(model, recorder, BudgetLedger(Budget(), FREE))
-    with LocalSandbox(layers=()) as sandbox:
-        yield RunContext(TASK, Options(), recorder, client, sandbox), model
-
-
 def failure(context: RunContext) -> Evidence:
     return context.recorder.history.evidence(standing_failures(context.recorder)[-1])
 
 
 def test_the_answer_says_what_was_wrong(store: SqliteStore) -> None:
-    with failing_run(store, ANSWER) as (context, model):
+    with open_run(failing(store), ANSWER) as (context, model):
         cause = consider(context, AtNode(node=S1_1), failure(context))
     assert (cause.cause, cause.hints) == (RootCause.ALGORITHM, ("multiply",))
     asked = model.asked[0].messages[-1].text
@@ -57,14 +41,14 @@ def test_the_answer_says_what_was_wrong(store: SqliteStore) -> None:
 
 
 def test_the_reply_is_recorded_under_the_node(store: SqliteStore) -> None:
-    with failing_run(store, ANSWER) as (context, _):
+    with open_run(failing(store), ANSWER) as (context, _):
         consider(context, AtNode(node=S1_1), failure(context))
     (reply,) = (e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded))
     assert (reply.node, reply.phase) == (S1_1, Phase.PLANNING)
 
 
 def test_without_a_usable_reply_the_implementation_is_assumed_wrong(store: SqliteStore) -> None:
-    with failing_run(store, "no idea", "none at all") as (context, model):
+    with open_run(failing(store), "no idea", "none at all") as (context, model):
         assert consider(context, AtNode(node=S1_1), failure(context)) == NOTHING_SAID
         assert len(model.asked) == 2
 

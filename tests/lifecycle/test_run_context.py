@@ -1,20 +1,14 @@
 """The context of a run: immutable, with the task as models read it and requests under its scope."""
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
 
-from auditcoder.adapters.models.scripted import ScriptedModel
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.request import FREE
 from auditcoder.domain.task import CallExample, ClassForm, FunctionForm, Task
 from auditcoder.domain.usage import Phase, Scope
 from auditcoder.domain.values import digest
-from auditcoder.lifecycle.budget import Budget, BudgetLedger
-from auditcoder.lifecycle.model_client import ModelClient
 from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import FreeText
@@ -22,21 +16,18 @@ from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.prompts import Prompt
 from tests.support.record_builders import RUN, S2, TASK, built, started
 from tests.support.records import take
+from tests.support.run_contexts import OpenRun, open_run
 
 PROMPT = Prompt("tester", "You test.", "Say {{what}}.", digest(b"tester"))
 OPTIONS = Options(temperature=0.25, repair_temperature=0.75, seed=7)
 
 
-@contextmanager
-def context_of(recorder: Recorder, task: Task = TASK) -> Iterator[tuple[RunContext, ScriptedModel]]:
-    model = ScriptedModel(["hello"])
-    client = ModelClient(model, recorder, BudgetLedger(Budget(), FREE))
-    with LocalSandbox(layers=()) as sandbox:
-        yield RunContext(task, OPTIONS, recorder, client, sandbox), model
+def opened(recorder: Recorder, task: Task = TASK) -> AbstractContextManager[OpenRun]:
+    return open_run(recorder, "hello", task=task, options=OPTIONS)
 
 
 def test_it_cannot_be_changed(store: SqliteStore) -> None:
-    with context_of(started(store)) as (context, _), pytest.raises(dataclasses.FrozenInstanceError):
+    with opened(started(store)) as (context, _), pytest.raises(dataclasses.FrozenInstanceError):
         context.parallel = 2  # type: ignore[misc]
 
 
@@ -53,25 +44,25 @@ class TestStatement:
             form=FunctionForm(entry="double", signature="def double(x: int) -> int"),
             examples=(CallExample(arguments="21", result="42"),),
         )
-        with context_of(started(store), task) as (context, _):
+        with opened(started(store), task) as (context, _):
             assert context.statement == "Double a number.\n\nExample: double(21) == 42"
 
     def test_a_program_is_told_which_function_to_write(self, store: SqliteStore) -> None:
-        with context_of(started(store)) as (context, _):
+        with opened(started(store)) as (context, _):
             assert context.statement.startswith(TASK.statement)
             assert "`solve` gets everything on standard input" in context.statement
 
     def test_a_class_is_shown_its_skeleton_and_nothing_else(self, store: SqliteStore) -> None:
         skeleton = "class Box:\n    def get(self): ...\n"
         task = Task(title="Box", statement=skeleton, form=ClassForm(name="Box", skeleton=skeleton))
-        with context_of(started(store), task) as (context, _):
+        with opened(started(store), task) as (context, _):
             assert context.statement == skeleton
 
 
 def test_the_program_is_the_last_assembly(store: SqliteStore) -> None:
     recorder = built(store)
     program = recorder.assemble()
-    with context_of(recorder) as (context, _):
+    with opened(recorder) as (context, _):
         assert context.program == recorder.text(program)
 
 
@@ -79,7 +70,7 @@ class TestRequests:
     def test_before_the_first_assembly_they_belong_to_the_initial_program(
         self, store: SqliteStore
     ) -> None:
-        with context_of(started(store)) as (context, model):
+        with opened(started(store)) as (context, model):
             context.ask(PROMPT, FreeText(), Phase.GENERATION, 10, role="tester", node=S2, what="hi")
         (request,) = model.asked
         assert [message.text for message in request.messages] == ["You test.", "Say hi."]
@@ -90,7 +81,7 @@ class TestRequests:
     def test_after_it_they_belong_to_repair(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
-        with context_of(recorder) as (context, model):
+        with opened(recorder) as (context, model):
             context.ask(PROMPT, FreeText(), Phase.GENERATION, 10, role="tester", what="hi")
         assert model.asked[0].temperature == 0.75
         assert take(store, RUN).events()[-1].scope is Scope.REPAIR  # type: ignore[union-attr]
@@ -100,11 +91,11 @@ class TestRequests:
     ) -> None:
         recorder = built(store)
         recorder.assemble()
-        with context_of(recorder) as (context, model):
+        with opened(recorder) as (context, model):
             context.ask(PROMPT, FreeText(), Phase.PLANNING, 10, role="tester", what="hi")
         assert model.asked[0].temperature == 0.25
 
     def test_a_missing_variable_raises(self, store: SqliteStore) -> None:
-        with context_of(started(store)) as (context, model), pytest.raises(KeyError, match="what"):
+        with opened(started(store)) as (context, model), pytest.raises(KeyError, match="what"):
             context.ask(PROMPT, FreeText(), Phase.PLANNING, 10, role="tester")
         assert model.asked == []

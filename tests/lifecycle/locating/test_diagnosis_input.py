@@ -6,17 +6,13 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from auditcoder.adapters.models.scripted import ScriptedModel
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.diagnosis import Level
 from auditcoder.domain.events import CheckRan
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.request import FREE
 from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.values import CheckId
-from auditcoder.lifecycle.budget import Budget, BudgetLedger
 from auditcoder.lifecycle.locating.diagnosis_input import (
     Clue,
     DiagnosisState,
@@ -26,20 +22,17 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     retargeted,
     weightiest,
 )
-from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.root_cause import NOTHING_SAID
 from auditcoder.lifecycle.run_context import RunContext
-from tests.support.record_builders import S1, S1_1, S2, TASK, check_program, failing
+from tests.support.record_builders import S1, S1_1, S2, check_program, failing
+from tests.support.run_contexts import open_run
 
 
 @pytest.fixture
 def context(store: SqliteStore) -> Iterator[RunContext]:
-    recorder = failing(store)
-    client = ModelClient(ScriptedModel([]), recorder, BudgetLedger(Budget(), FREE))
-    with LocalSandbox(layers=()) as sandbox:
-        yield RunContext(TASK, Options(), recorder, client, sandbox)
+    with open_run(failing(store)) as (context, _):
+        yield context
 
 
 def record_clue(recorder: Recorder, node: NodeId, clue: Clue, kind: CheckKind) -> None:
