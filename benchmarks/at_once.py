@@ -2,9 +2,9 @@
 
     python benchmarks/at_once.py [--at-once 4] [--rounds 2] [--out FILE]
 
-The same requests go to a model with one slot and to a model with several slots, in turn, each in
-a process of its own. Tokens per second count completion tokens over the whole time, prompt
-processing included. The ratio is the result; absolute speeds depend on the machine.
+The same requests go alternately to a model with one slot and to a model with several slots, each
+in its own process. The rate is completion tokens over the whole time, including prompt processing.
+The ratio is the result; absolute speeds depend on the machine.
 """
 
 import argparse
@@ -44,11 +44,11 @@ def measure(at_once: int) -> float:
     model = EmbeddedModel(path, at_once=at_once)
 
     def ask(thing: str) -> int:
-        told = Message(
+        message = Message(
             speaker=Speaker.USER,
             text=f"Write a Python class for {thing}, with many methods, docstrings and tests.",
         )
-        request = Request(messages=(told,), max_tokens=TOKENS, temperature=0.0)
+        request = Request(messages=(message,), max_tokens=TOKENS, temperature=0.0)
         return model.complete(request).usage.completion_tokens
 
     ask("warmth")
@@ -71,12 +71,12 @@ def main() -> None:
         return
     rates: dict[int, list[float]] = {1: [], options.at_once: []}
     for _ in range(options.rounds):
-        for many, found in rates.items():
+        for slots, measured in rates.items():
             done = subprocess.run(
-                [sys.executable, __file__, "--one", str(many)], stdout=subprocess.PIPE, check=True
+                [sys.executable, __file__, "--one", str(slots)], stdout=subprocess.PIPE, check=True
             )
-            found.append(json.loads(done.stdout))
-    alone, together = (statistics.median(found) for found in rates.values())
+            measured.append(json.loads(done.stdout))
+    alone, together = (statistics.median(measured) for measured in rates.values())
     print(f"one at a time {alone:.1f} tokens/s, {options.at_once} at once {together:.1f}")
     print(f"ratio {together / alone:.2f}")
     result = {

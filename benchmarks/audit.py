@@ -3,11 +3,10 @@
     python benchmarks/audit.py [--sizes 10000 100000] [--out FILE]
 
 For each size a fresh process folds that many records, computes the facts and the bill of each, and
-aggregates both incrementally. The records are three dozen small ones of every kind (passed at
-first, repaired, rolled back, fallen back, abstained, left open), repeated, so that folding and
-counting are measured and not the disk. The goals: time per record grows by at most a fifth from
-the smallest size to the largest, and peak memory does not grow. Times are processor time of the
-process, since other programs may run; the ratios are the result.
+aggregates both incrementally. 36 small records of every kind (passed at first, repaired, rolled
+back, fallen back, abstained, unfinished) are repeated, so that disk time is not included. The goals: time per record grows by at most a fifth from the smallest size to the
+largest, and peak memory does not grow. Times are processor times, since other programs may run. The
+ratios are the result.
 """
 
 import argparse
@@ -94,7 +93,7 @@ def _record(store: SqliteStore, run: RunId, leaves: int, ending: str, n: int) ->
     recorder.assemble()
     _check_program(recorder, Verdict.PASSED if ending == "passed" else Verdict.FAILED)
     if ending != "passed":
-        _mend(recorder, ids[0], ending, n)
+        _repair(recorder, ids[0], ending, n)
     trace = fold(store.read(run), store.blob)
     results = {p.program: {"a": True, "b": p.transaction is not None} for p in trace.programs}
     judgement = Judgement(run=run, head=trace.head.digest, suite="hidden", results=results)
@@ -161,7 +160,7 @@ def _check_program(recorder: Recorder, verdict: Verdict) -> None:
         _check(recorder, f"given-{number}", AtProgram(), Trust.GIVEN, verdict)
 
 
-def _mend(recorder: Recorder, leaf: NodeId, ending: str, n: int) -> None:
+def _repair(recorder: Recorder, leaf: NodeId, ending: str, n: int) -> None:
     _ask(recorder, Scope.REPAIR, Phase.VERIFICATION)
     cited = tuple(s.seq for s in recorder.ledger.working.evidence.values())
     if ending in {"fallback", "abstained"}:
@@ -196,7 +195,7 @@ def measure(size: int) -> dict[str, float]:
         return blobs.get(name) or blobs.setdefault(name, store.blob(name))
 
     for _ in audited(known, read, RECORDS):
-        pass  # every cache is warm from here on
+        pass  # warms up all caches
     tally, cost = Tally(), CostTally()
     folding = counting = 0.0
     before = time.process_time()
@@ -249,7 +248,7 @@ def main() -> None:
         print(json.dumps({k: round(v, 2) for k, v in rows[-1].items()}), flush=True)
     growth = rows[-1]["us"] / rows[0]["us"]
     more = rows[-1]["peak_mib"] - rows[0]["peak_mib"]
-    print(f"time a record grew by x{growth:.3f} (goal: at most x{GROWTH})")
+    print(f"time per record grew by x{growth:.3f} (goal: at most x{GROWTH})")
     print(f"peak memory grew by {more:.2f} MiB (goal: at most {FLAT})")
     result = {
         "benchmark": "audit",

@@ -3,7 +3,7 @@
     python benchmarks/examples.py [--store examples.db]
 
 It resumes where it was stopped. The table is `examples/tasks/RESULTS.md`; the figures and the
-manifest are in `results/examples.json`. Each run also says how much of its time was spent neither
+manifest are in `results/examples.json`, with the share of each run's time that was spent neither
 in the model nor in the sandbox.
 """
 
@@ -36,8 +36,8 @@ INTRODUCTION = """\
 # Results of the examples
 
 Each task once, on the embedded model, with the default options (`benchmarks/examples.py`).
-`passed`: every example given with the task comes out right. `abstained`: the evidence supported no
-boundary, or no longer did. `failed`: the repairs ran out. Every record verifies and replays.
+`passed`: every example given with the task passes. `abstained`: the evidence supported no
+boundary, or no longer did. `failed`: the repairs were used up. Every record verifies and replays.
 """
 
 

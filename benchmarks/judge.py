@@ -4,8 +4,8 @@
         [--rounds 5] [--problems 40] [--out FILE]
 
 Both judge the same programs on the same inputs, in turn, so that machine noise affects both. A
-judged test is one input whose result was compared with the expected one. Ours runs fully isolated;
-the others are called as their own evaluators call them:
+judged test is one input whose result is compared with the expected one. Our judge isolates every
+program; the others are called as their own evaluators call them:
 
 - EvalPlus (`pip install evalplus`): `check_correctness`, which forks once for HumanEval's own
   inputs and once for the others. Its dataset is not downloaded: inputs and results are taken from
@@ -53,9 +53,9 @@ from auditcoder_bench.suites.suite import Suite
 RESULTS = Path(__file__).parent / "results" / "judge.json"
 GOAL = 3.0
 WRONG_EVERY = 4
-"""Number of problems that also have a wrong program."""
+"""One in this many problems also gets a wrong program."""
 APPS_SECONDS = 10
-"""Total time limit of the upstream evaluator, which waits one second more."""
+"""Total time limit of the upstream evaluator, which waits one more second."""
 
 Verdicts = tuple[bool, ...]
 
@@ -190,7 +190,7 @@ def load_apps_checker(path: Path) -> list[str]:
     notes = []
     if importlib.util.find_spec("pyext") is None:
         sys.modules["pyext"] = _pyext()
-        notes.append("pyext is not installed: a stand-in makes a module of a text, as it does")
+        notes.append("pyext cannot be installed any more: an equivalent replacement was used")
     spec = importlib.util.spec_from_file_location("testing_util", path)
     assert spec is not None
     assert spec.loader is not None
@@ -224,8 +224,8 @@ def by_apps(program: Program) -> Verdicts:
     process.join(timeout=APPS_SECONDS + 1)
     if process.is_alive():
         process.kill()
-    said = found[0] if found else []
-    return tuple(bool(said[n] > 0) if n < len(said) else False for n in range(program.counts))
+    results = found[0] if found else []
+    return tuple(bool(results[n] > 0) if n < len(results) else False for n in range(program.counts))
 
 
 def _run_test(program: Program, found: Any) -> None:
@@ -247,7 +247,7 @@ def our_round(comparison: Comparison, cores: int) -> Round:
     began = time.perf_counter()
     with LocalSandbox(comparison.packages) as sandbox:
         if sandbox.missing:
-            raise SystemExit(f"not every wall stands, which is unfair: {sandbox.missing}")
+            raise SystemExit(f"incomplete isolation makes the comparison unfair: {sandbox.missing}")
         start = time.perf_counter() - began
         ours = partial(comparison.ours, sandbox)
         seconds, verdicts = _timed(lambda: list(map(ours, comparison.programs)))
@@ -261,7 +261,7 @@ def their_round(comparison: Comparison, cores: int) -> Round:
     programs = comparison.programs
     seconds, verdicts = _timed(lambda: list(map(comparison.theirs, programs)))
     with ProcessPoolExecutor(cores) as pool:
-        list(pool.map(abs, range(cores)))  # its processes are there before the time counts
+        list(pool.map(abs, range(cores)))  # starts the processes before timing
         all_cores, again = _timed(lambda: list(pool.map(_theirs, _places(comparison))))
     return Round(0.0, seconds, all_cores, [verdicts, again])
 
@@ -286,7 +286,7 @@ def _timed(work: Callable[[], list[Verdicts]]) -> tuple[float, list[Verdicts]]:
 
 
 def measure(comparison: Comparison, rounds: int, cores: int) -> dict[str, Any]:
-    """Let both judge in turn, each going first equally often."""
+    """Let both judge in turn; each goes first in every other round."""
     _held[comparison.name] = comparison
     ours, theirs = [], []
     for number in range(rounds):
@@ -369,26 +369,26 @@ def show(row: dict[str, Any]) -> None:
     print(f"\n{row['name']}: {row['programs']} programs, {row['judged_in_a_round']} {row['unit']}")
     for name, rates in row["rates"].items():
         print(
-            f"  {name:<24}{row['unit']} a second: ours {rates['ours']:.0f},"
+            f"  {name:<24}{row['unit']} per second: ours {rates['ours']:.0f},"
             f" theirs {rates['theirs']:.0f}, ratio {rates['ratio']:.2f} (goal {GOAL})"
         )
     print(f"  verdicts that differ: {len(row['disagreements'])}")
     for disagreement in row["disagreements"]:
         print(f"    {disagreement}")
     for line in row["unexpected"]:
-        print(f"  not as expected, so the rates mean nothing: {line}")
+        print(f"  unexpected number of passing tests, so the rates are invalid: {line}")
 
 
 def compare_all(options: argparse.Namespace, cores: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Compare with each installed checker and report missing ones."""
     rows, notes = [], []
-    # APPS' checker goes first: it forks this process, which is small until EvalPlus is imported.
+    # The APPS checker goes first: it forks this process, which is small until EvalPlus is imported.
     if options.apps_checker:
         notes += load_apps_checker(options.apps_checker)
         rows.append(measure(apps_comparison(options.data), options.rounds, cores))
     else:
         notes.append(
-            "APPS' checker was left out: git clone https://github.com/hendrycks/apps,"
+            "the APPS checker was left out: git clone https://github.com/hendrycks/apps,"
             " then --apps-checker apps/eval/testing_util.py"
         )
     if importlib.util.find_spec("evalplus"):
@@ -407,7 +407,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder with local copies of the suites")
     parser.add_argument("--apps-checker", type=Path, help="upstream's eval/testing_util.py")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--problems", type=int, default=len(FORTY), help="of HumanEval+")
+    parser.add_argument(
+        "--problems", type=int, default=len(FORTY), help="number of HumanEval+ problems"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))

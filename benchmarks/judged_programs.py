@@ -1,20 +1,20 @@
-"""Small programs for introductory APPS problems: one that is right, and one that is not.
+"""Correct and wrong programs for introductory APPS problems.
 
-The right ones pass every case of the data; the others have one mistake each, of the kind that
-models make. They read with `input`, since that is what both checkers serve.
+The correct ones pass every case of the data; the wrong ones have one typical mistake each. They
+read with `input`, which both checkers support.
 """
 
 from typing import NamedTuple
 
 
 class Pair(NamedTuple):
-    """Two programs for one problem."""
+    """A correct and a wrong program for one problem."""
 
     problem: str
     right: str
     wrong: str
     passes: int
-    """How many cases the wrong one passes nevertheless."""
+    """Number of cases that the wrong program passes."""
 
 
 PAIRS = (

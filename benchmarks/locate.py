@@ -3,13 +3,13 @@
     auditcoder faults inject programs.jsonl
     python benchmarks/locate.py programs.jsonl [--rounds 5] [--out FILE]
 
-A chain of functions, the last of them wrong, runs through failing cases: checked, traced, and with
-another implementation of one part. All three take turns in one process and one sandbox, so that
-machine noise affects all of them. The result is the ratio to the plain check and its growth.
+First it measures a chain of functions, of which the last is wrong, on failing cases: checked,
+traced, and with one function substituted. The three alternate in one process and one sandbox, so
+that machine noise affects all of them. The result is the ratio to the plain check and its growth.
 
-Then whole diagnoses, as `solve` makes them, of programs of several parts with an injected fault.
-Second opinions come from stored implementations, so model time is not included. Counted are sandbox
-runs, milliseconds and model requests, beside the time of validation.
+Then it measures whole diagnoses, as `solve` makes them, of programs with an injected fault. Second
+opinions are stored implementations, so model time is not included. It reports sandbox runs,
+milliseconds and model requests, and the time of validation for comparison.
 """
 
 import argparse
@@ -51,18 +51,19 @@ from auditcoder_bench.faultbench.repair_runs import some_of
 
 RESULTS = Path(__file__).parent / "results" / "locate.json"
 SIZES = ((4, 4), (16, 4), (64, 4), (4, 16), (4, 64), (16, 16))
-"""Numbers of parts and cases."""
+"""Pairs of the number of parts and the number of cases."""
 
 
 class Subject(NamedTuple):
-    """A failing program and its checks."""
+    """A failing program with its checks."""
 
     failing: FailingRun
     mended: str
+    """The correct version of the program."""
 
 
 def subject(parts: int, cases: int) -> Subject:
-    """Return a chain of functions, the last of them off by one, and its cases."""
+    """Return a chain of functions, of which the last is off by one, and its cases."""
     names = [f"part_{n}" for n in range(parts)]
     lines = [f"def {name}(n: int) -> int:\n    return n + 1\n" for name in names]
     chained = "\n".join(f"    n = {name}(n)" for name in names)
@@ -90,7 +91,7 @@ def subject(parts: int, cases: int) -> Subject:
 
 
 def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
-    """Let the three take turns; return the median milliseconds of each."""
+    """Time the three operations in turn; return the median milliseconds of each."""
     failing = one.failing
     last = failing.functions[-2]
     plain = Execution(
@@ -143,8 +144,8 @@ class Colleague:
         self.asked += 1
         step = request.messages[-1].text.rpartition("# Your step")[2]
         wanted = [code for name, code in self._known.items() if f"`{name}(" in step]
-        said = "```python\n{}\n```\n".format("\n\n".join(wanted))
-        return Reply(text=said, finish=FinishReason.STOP, usage=Usage(calls=1), model=self.name)
+        text = "```python\n{}\n```\n".format("\n\n".join(wanted))
+        return Reply(text=text, finish=FinishReason.STOP, usage=Usage(calls=1), model=self.name)
 
     def close(self) -> None:
         """Do nothing."""
@@ -191,7 +192,7 @@ def all_diagnosed(
 
 
 def summed_up(found: list[dict[str, float]], by: str = "parts") -> list[dict[str, float]]:
-    """Return medians grouped by the number of parts or of cases."""
+    """Return medians grouped by the number of parts or cases."""
     rows = []
     for many in sorted({one[by] for one in found}):
         own = [one for one in found if one[by] == many]
@@ -207,9 +208,9 @@ def summed_up(found: list[dict[str, float]], by: str = "parts") -> list[dict[str
 def main() -> None:
     """Measure every size, print the ratios and write the result."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("faults", type=Path, help="what `auditcoder faults inject` wrote")
+    parser.add_argument("faults", type=Path, help="the output of `auditcoder faults inject`")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--each", type=int, default=4, help="faults of each program")
+    parser.add_argument("--each", type=int, default=4, help="number of faults per program")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     try:
@@ -217,7 +218,7 @@ def main() -> None:
     except AuditCoderError as error:
         parser.error(f"{error}; {error.advice} [{error.code}]")
     if not chosen:
-        parser.error(f"{options.faults} has no fault in one part of a program")
+        parser.error(f"{options.faults} contains no fault in a single part of a program")
     with closing(open_sandbox(read_settings(), print)) as sandbox:
         kept = everything(sandbox, chosen, options.rounds)
     options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -1,9 +1,10 @@
-"""Measures the embedded model: alone, beside a busy core, with a cold and a warm prefix.
+"""Measures the embedded model: alone, with one busy core, with a cold and a warm prefix cache.
 
     python benchmarks/model.py [--rounds 2] [--out benchmarks/results/model.json]
 
 For comparison it measures the same weights in the same library with default settings: weights
-mapped, threads not pinned. Both take turns, each in a process of its own; the ratio is the result.
+memory-mapped, threads not pinned. The two alternate, each in its own process. The ratio is the
+result.
 """
 
 import argparse
@@ -37,19 +38,19 @@ Ask = Callable[[str, int], tuple[float, int]]
 
 
 def ours(path: Path) -> Ask:
-    """The embedded model with its default configuration."""
+    """Return a function that asks the embedded model as AuditCoder configures it."""
     model = EmbeddedModel(path)
 
     def ask(text: str, longest: int) -> tuple[float, int]:
-        told = Message(speaker=Speaker.USER, text=text)
-        reply = model.complete(Request(messages=(told,), max_tokens=longest, temperature=0.0))
+        message = Message(speaker=Speaker.USER, text=text)
+        reply = model.complete(Request(messages=(message,), max_tokens=longest, temperature=0.0))
         return reply.seconds, reply.usage.completion_tokens
 
     return ask
 
 
 def as_it_comes(path: Path) -> Ask:
-    """The library with nothing configured but the weights and the context."""
+    """Return a function that asks the library with only weights and context size configured."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -60,14 +61,14 @@ def as_it_comes(path: Path) -> Ask:
 
     def ask(text: str, longest: int) -> tuple[float, int]:
         started = time.monotonic()
-        said = server.handle_chat_completions(
+        reply = server.handle_chat_completions(
             {
                 "messages": [{"role": "user", "content": text}],
                 "max_tokens": longest,
                 "temperature": 0.0,
             }
         )
-        return time.monotonic() - started, int(said["usage"]["completion_tokens"])
+        return time.monotonic() - started, int(reply["usage"]["completion_tokens"])
 
     return ask
 
@@ -117,7 +118,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.way:
         print(json.dumps(measure(options.way)), flush=True)
-        os._exit(0)  # the library as it comes does not always end well
+        os._exit(0)  # with default settings the library may crash at exit
     rounds: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
     for _ in range(options.rounds):
         for way, results in rounds.items():

@@ -38,7 +38,7 @@ def main() -> None:
     for name in TASKS:
         task = read_task_source(HERE.parent / "examples" / "tasks" / f"{name}.md")
         began, asked, ran = time.perf_counter(), model.seconds, sandbox.seconds
-        found = start(tools, task, Options(max_repairs=1))
+        solved = start(tools, task, Options(max_repairs=1))
         spent = time.perf_counter() - began
         inside = model.seconds - asked + sandbox.seconds - ran
         rows.append(
@@ -49,7 +49,7 @@ def main() -> None:
                 "sandbox": round(sandbox.seconds - ran, 3),
                 "ours": round(spent - inside, 3),
                 "share": round(1 - inside / spent, 5),
-                "events": found.trace.head.entries,
+                "events": solved.trace.head.entries,
             }
         )
         print(rows[-1], flush=True)

@@ -4,13 +4,12 @@
     auditcoder bench run --locator weighed --fallback --recall rules.db --store weighed.db SUITE
     python benchmarks/repair.py rules.db weighed.db [--anew anew.db] [--out FILE]
 
-`--recall` makes the pairs: a request that is in the first store is not sent again for the second,
-so both continue from the same failing program. Runs are paired by their ids; those that failed at
-first in every store are counted. Where the cause is known, use `faults repair FAULTS` in place of
-`bench run SUITE`, and pass `--faults FAULTS` here.
+With `--recall`, replies recorded in the first store are reused, so both runs continue from the same
+failing program. Runs are paired by their ids; pairs whose first program fails are compared. If the
+causes are known, use `faults repair FAULTS` instead of `bench run SUITE` and add `--faults FAULTS`.
 
-`--anew` names a store of `--locator traceback --fallback`: the cost of planning the whole program
-anew on the same runs, since a traceback supports no boundary where an answer is merely wrong.
+`--anew` is a store of runs with `--locator traceback --fallback`. They show the cost of replanning
+the whole program, since a traceback names no boundary if a result is merely wrong.
 """
 
 import argparse
@@ -47,7 +46,7 @@ from auditcoder_bench.faultbench.repair_runs import run_of
 from auditcoder_bench.reports.comparison import manifests_table, result_of
 
 _ONE = 2
-"""Number of nodes of a plan with one part: the root and the part."""
+"""Number of nodes of a plan with one part, including the root."""
 WEIGHED, RULES = LocatorName.WEIGHED.value, LocatorName.PAPER_RULES.value
 _LOCATED = 0.80
 """Goal for the share of failures with a named boundary."""
@@ -58,8 +57,8 @@ COLUMNS = (
 )
 NOTES = (
     "located: LocCov; repaired where located: LRS, n/a without hidden tests, as is resolved",
-    "rightly: of those located, the share in which the first repair's boundary holds a fault",
-    "then pass: of those located, the share that pass all checks in the end",
+    "rightly: share of the located runs in which the first repair's boundary contains a fault",
+    "then pass: share of the located runs that pass all checks in the end",
     "region: RRS; changed code: CCR",
 )
 
@@ -168,7 +167,7 @@ def _share(holds: Sequence[bool]) -> float | None:
 
 
 def paired(arms: Mapping[str, Mapping[RunId, Repaired]]) -> tuple[list[RunId], int]:
-    """Return the runs that began with the same program in every arm, and the number of others."""
+    """Return the runs with the same first program in every arm, and the number of others."""
     common = sorted(set.intersection(*(set(own) for own in arms.values())))
     same = [run for run in common if len({own[run].first for own in arms.values()}) == 1]
     return same, len(common) - len(same)
@@ -199,11 +198,11 @@ def compared(
         ]
     yield Table(
         name="repair-by-locator",
-        title="The same failing runs, repaired as each locator says",
+        title="Repairs of the same failing runs, by locator",
         columns=COLUMNS,
         rows=tuple(rows),
         labels=2,
-        notes=(*NOTES, f"left out: {apart} runs that did not begin with the same program"),
+        notes=(*NOTES, f"left out: {apart} runs that did not start from the same program"),
     )
     first, *others = arms
     pairs = []
@@ -213,7 +212,7 @@ def compared(
         pairs.append(Row(cells=(other, len(both), mine, theirs, mcnemar(mine, theirs))))
     yield Table(
         name="repair-pairs",
-        title="Whose programs pass",
+        title="Paired comparison: programs that pass",
         columns=("locator", "pairs", f"only {first}", "only it", "p"),
         rows=tuple(pairs),
         notes=("p: exact McNemar, two-sided",),
@@ -242,7 +241,7 @@ def goals(
 ) -> Table:
     """Compare the repairs of the default locator with their goals.
 
-    `beside_it` are runs that were planned anew, each with what came of it by the default locator.
+    `beside_it` pairs each replanned run with the same run by the default locator.
     """
     found, theirs = (summarise(one.facts for one in own) for own in (mine, rules))
     success, to_reach = found.localised_repair_success.rate, theirs.localised_repair_success.rate
@@ -256,15 +255,15 @@ def goals(
     ]
     return Table(
         name="repair-goals",
-        title="What was wanted, and by how much it is reached or missed",
+        title="Goals, and the margins by which they are reached or missed",
         columns=("measure", "goal", "found", "beyond the goal"),
         rows=tuple(
             Row(cells=(name, goal, got, _beyond(goal, got, at_most=at_most)))
             for name, goal, got, at_most in wanted
         ),
         notes=(
-            "Below nought: missed by so much. Of tokens, fewer are better.",
-            f"Tokens: of diagnosis and repair, of {len(located)} runs that were planned anew, too.",
+            "A negative margin is a miss. For tokens, fewer are better.",
+            f"Tokens: for diagnosis and repair, in {len(located)} runs that were also replanned.",
         ),
     )
 
@@ -276,7 +275,7 @@ def _beyond(goal: float | None, got: float | None, *, at_most: bool) -> float | 
 
 
 def _fell_back(one: Repaired) -> bool:
-    """Whether the whole program was planned anew and nothing else was tried."""
+    """Whether the whole program was replanned and nothing else was tried."""
     tried = one.bill.attempts
     return RepairPath.FALLBACK.value in tried and RepairPath.LOCALISED.value not in tried
 
@@ -291,12 +290,12 @@ def _mean(values: Sequence[int]) -> float | None:
 
 
 def main() -> int:
-    """Read the stores, compare, write."""
+    """Read the stores, compare the repairs, and write the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("stores", type=Path, nargs="+")
-    parser.add_argument("--anew", type=Path, help="a store of runs that were planned anew")
-    parser.add_argument("--faults", type=Path)
-    parser.add_argument("--out", type=Path, help="also write it as JSON")
+    parser.add_argument("--anew", type=Path, help="a store of runs that were replanned")
+    parser.add_argument("--faults", type=Path, help="the injected faults, if the causes are known")
+    parser.add_argument("--out", type=Path, help="also write the tables as JSON")
     options = parser.parse_args()
     try:
         arms = [arm(path) for path in options.stores]
@@ -305,7 +304,7 @@ def main() -> int:
     except AuditCoderError as error:
         parser.error(f"{error} [{error.code}]")
     if len({name for name, _ in arms}) < len(arms):
-        parser.error("two of these stores have the same locator")
+        parser.error("two of these stores used the same locator")
     if not paired(dict(arms))[0]:
         parser.error("these stores have no failing run in common")
     truth = {str(run_of(fault)): {str(node) for node in fault.nodes} for fault in faults}

@@ -2,8 +2,9 @@
 
     python benchmarks/sandbox.py [--runs 200] [--long 20000] [--out benchmarks/results/sandbox.json]
 
-All run the same program in turn, so that machine noise affects all of them. Then the sandbox runs
-it many times while its processes, descriptors and memory are counted; then on all cores at once.
+All run the same program in turn, so that machine noise affects all of them, and then on all cores
+at once. Then this sandbox runs it many times, while its processes, descriptors and memory are
+counted.
 """
 
 import argparse
@@ -32,7 +33,7 @@ ANSWER = b"42\n"
 
 
 def bare(path: str) -> bytes:
-    """Run a bare interpreter, isolated from site packages, which starts faster."""
+    """Run a bare interpreter without site packages, which starts faster."""
     return _spawn([interpreter(), "-I", "-S", path])
 
 
@@ -43,13 +44,13 @@ def limited(path: str) -> bytes:
 
 def bubblewrapped(path: str) -> bytes:
     """Run a fresh interpreter in bubblewrap, with the files that our candidates see."""
-    shown = [option for place in standard_library() for option in ("--ro-bind", place, place)]
-    shown += ["--ro-bind", interpreter(), interpreter(), "--ro-bind", path, "/program.py"]
+    binds = [option for shown in standard_library() for option in ("--ro-bind", shown, shown)]
+    binds += ["--ro-bind", interpreter(), interpreter(), "--ro-bind", path, "/program.py"]
     return _spawn(
         [
             *("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"),
             *("--dev", "/dev", "--tmpfs", "/tmp", "--cap-drop", "ALL"),
-            *shown,
+            *binds,
             *(interpreter(), "-I", "-S", "/program.py"),
         ],
         limits=True,
@@ -80,7 +81,7 @@ def _limit() -> None:
 
 
 def all_ways(sandbox: LocalSandbox, path: str) -> dict[str, Callable[[], bytes]]:
-    """List the compared ways; bubblewrap only where it is installed."""
+    """Return the compared ways to run a program; bubblewrap only if it is installed."""
     ways: dict[str, Callable[[], bytes]] = {
         "auditcoder": lambda: _run(sandbox).stdout,
         "python -I -S": lambda: bare(path),
@@ -111,7 +112,7 @@ def endure(sandbox: LocalSandbox, runs: int) -> list[dict[str, Any]]:
     samples = []
     for number in range(runs + 1):
         if number % max(1, runs // 10) == 0:
-            time.sleep(0.3)  # what ended is being tidied up
+            time.sleep(0.3)  # ended processes are being cleaned up
             samples.append({"runs": number, **_footprint()})
         if number < runs:
             assert _run(sandbox).stdout == ANSWER

@@ -1,13 +1,13 @@
 """Solves forty benchmark problems twice on the embedded model and measures the records.
 
-Twenty introductory APPS problems and twenty HumanEval problems, ids fixed below before the first
-run, each once with `joint` and once with `node` building. Every run is a record in one store, so
-the script can be stopped at any moment and resumed. The data is read from a folder:
+Twenty introductory APPS problems and twenty HumanEval problems, with ids fixed before the first
+run, are solved once with `joint` and once with `node` building. All runs are in one store, so the
+script can be stopped and resumed at any time. The data is read from a folder:
 
     python benchmarks/solve.py --data PATH [--store solve.db]     run, then measure
     python benchmarks/solve.py --data PATH --only-measure         measure the finished runs
 
-Hidden tests are used only after a run has ended; nothing of them reaches a run.
+Hidden tests are used only after a run has ended and never reach it.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A model and a sandbox that measure their own time."""
+"""Wrappers that measure the total time of a model and of a sandbox."""
 
 import time
 
@@ -8,7 +8,7 @@ from auditcoder.lifecycle.ports import Model, Sandbox
 
 
 class TimedModel:
-    """A model that measures the time of its requests."""
+    """A model that adds up the time of its requests."""
 
     def __init__(self, inner: Model) -> None:
         self._inner = inner
@@ -25,7 +25,7 @@ class TimedModel:
         return self._inner.traits
 
     def complete(self, request: Request) -> Reply:
-        """Answer and count the time."""
+        """Forward the request and add its time."""
         began = time.perf_counter()
         try:
             return self._inner.complete(request)
@@ -38,7 +38,7 @@ class TimedModel:
 
 
 class TimedSandbox:
-    """A sandbox that measures the time of its runs."""
+    """A sandbox that adds up the time of its runs."""
 
     def __init__(self, inner: Sandbox) -> None:
         self._inner = inner
@@ -51,7 +51,7 @@ class TimedSandbox:
         return self._inner.kind
 
     def run(self, execution: Execution) -> ExecutionOutcome:
-        """Run and count the time."""
+        """Forward the run and add its time."""
         began = time.perf_counter()
         try:
             return self._inner.run(execution)

@@ -4,18 +4,18 @@
 
 One run, on this machine, measures for each size:
 
-  append   `Recorder.record` (encode, judge, hash, insert, commit) against a bare SQLite insert
-           of the same bytes: same settings, same commits, no laws, no chain, no index. Making
-           the event is the caller's work and is not timed. The two take turns in short
-           stretches, so that noise affects both.
+  append   `Recorder.record` (encode, check laws, hash, insert, commit) against a bare SQLite
+           insert of the same bytes: same settings, same commits, no laws, no chain, no index.
+           Constructing the event is not timed. The two alternate in short intervals, so that
+           noise affects both.
   verify   verification of the record in its store against reading the same bytes (every entry,
            every blob) from the same store and hashing them; and both once more with all bytes in
-           memory already, so that only computation counts. Caches are emptied each time.
+           memory already, so that only computation counts. Caches are cleared each time.
   memory   how much the writer grows from a tenth of the way to the end, and the peak of a fresh
            process that verifies the record.
 
-The log is one long run of repairs that never improve, so that transactions are opened, judged and
-rolled back repeatedly. The ratios are the result; times depend on the machine.
+The record is one long run of repairs that never improve the program, so that transactions are
+opened, decided and rolled back repeatedly. The ratios are the result; times depend on the machine.
 """
 
 import argparse
@@ -58,13 +58,13 @@ BODY = "\n".join(f"    total = (total * 31 + values[{i}]) % 1000003" for i in ra
 
 
 def code(leaf: NodeId, version: int) -> str:
-    """Return a function of ordinary size, different for every number."""
+    """Return a function of ordinary size that differs between versions."""
     head = f"def part_{leaf}(values: list[int]) -> int:\n    total = {version}\n"
     return f"{head}{BODY}\n    return total\n"
 
 
 def lifecycle(recorder: Recorder) -> Iterator[None]:
-    """Yield after every event of a run with endless repairs."""
+    """Yield after every event of a run that repairs endlessly."""
     leaves = tuple(
         Node(
             id=leaf,
@@ -182,7 +182,7 @@ def check(recorder: Recorder, number: int, verdict: Verdict, turn: int) -> None:
 
 
 class Tap(SqliteStore):
-    """A store that also keeps the bytes that it was given."""
+    """A store that also keeps the appended bytes in memory."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -232,7 +232,7 @@ class Bare:
 
 
 def measure_append(folder: Path, size: int) -> dict[str, float]:
-    """Write `size` events both ways in turn."""
+    """Write `size` events alternately to the store and to the bare table."""
     store, bare = Tap(folder / f"{size}.db"), Bare(folder / f"{size}-bare.db")
     start = datetime(2026, 1, 1, tzinfo=UTC)
     ticks = iter(range(10**9))
@@ -288,7 +288,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def measure_verify(folder: Path, size: int) -> dict[str, float]:
-    """Verify, and do the minimum on the same bytes, in turn."""
+    """Time verification, and reading and hashing of the same bytes, in turn."""
     store = SqliteStore(folder / f"{size}.db")
     sample = min(size, 100_000)
     bodies = [body for _, body in zip(range(sample), store.read(RUN), strict=False)]
@@ -384,7 +384,7 @@ def main() -> None:
             key: rows[-1][key] / rows[0][key] for key in ("append_us", "append_ratio", "verify_us")
         },
     }
-    print("from the smallest to the largest size, cost an event grew by:")
+    print("growth of the cost per event from the smallest size to the largest:")
     for key, growth in result["linear"].items():  # type: ignore[attr-defined]
         print(f"  {key:<14} x{growth:.3f}")
     if options.out:

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from auditcoder.lifecycle.options import Options, option_specs
+from auditcoder.lifecycle.options import Options, option_specs, write_value
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "configuration.md"
 BEGIN = "<!-- Written by tools/option_reference.py; do not edit. -->\n"
@@ -37,7 +37,7 @@ def option_table(declaration: type[Options] = Options) -> str:
     lines = ["| key | flag | variable | value | default | meaning |", "|---|---|---|---|---|---|"]
     for spec in option_specs(declaration):
         flag = f"`{spec.flag}`" + (f", `--no-{spec.flag[2:]}`" if spec.is_switch else "")
-        default = "none" if spec.default is None else f"`{spec.write(spec.default)}`"
+        default = "none" if spec.default is None else f"`{write_value(spec.default)}`"
         cells = (f"`{spec.name}`", flag, f"`{spec.variable}`", spec.expected, default)
         lines.append(f"| {' | '.join((*cells, spec.option.help))} |")
     return "\n".join(lines) + "\n"

@@ -48,7 +48,7 @@ ROGUE = "import socket; socket.create_connection(('192.0.2.1', 80))"
 
 
 def main() -> None:
-    """Show both edges at work."""
+    """Run a model's code in the sandbox, then replay the record."""
     HERE.mkdir(exist_ok=True)
     for old in HERE.glob("edges.db*"):
         old.unlink()
@@ -59,7 +59,7 @@ def main() -> None:
     manifest = Manifest(model=model.name, weights=model.traits.weights, sandbox=sandbox.kind)
     recorder = Recorder.start(store, RUN, TASK, lambda: datetime.now(UTC), manifest)
 
-    title(f"{model.name} is asked for a function")
+    title(f"Request a function from {model.name}")
     client = ModelClient(model, recorder, BudgetLedger(Budget(tokens=4000), model.traits.price))
     answer = client.ask(QUESTION)
     used = answer.reply.usage
@@ -67,33 +67,33 @@ def main() -> None:
     print(f"{used.prompt_tokens} tokens read, {used.completion_tokens} written,", end=" ")
     print(f"{answer.reply.seconds:.1f} s; the reply is event {answer.seq} of the record")
 
-    title("The sandbox calls it; what it should answer stays outside")
+    title("Call it in the sandbox; the expected results stay outside")
     calls = CallFunction(calls=tuple(CASES))
     outcome = sandbox.run(Execution(source=answer.value, action=calls, watch=True))
-    for (call, expected), seen in zip(CASES.items(), outcome.calls, strict=False):
-        value = read(seen.value) if isinstance(seen, Returned) else seen.exception
+    for (call, expected), result in zip(CASES.items(), outcome.calls, strict=False):
+        value = read(result.value) if isinstance(result, Returned) else result.exception
         print(f"  {'right' if value == expected else 'wrong'}  {call} -> {value}")
     print(f"{outcome.ending.value}, {outcome.seconds * 1000:.1f} ms, {outcome.sandbox}")
 
-    title("A program that wants out")
+    title("Run a program that tries to use the network")
     print(f"  {ROGUE}")
     rogue = sandbox.run(Execution(source=ROGUE, action=RunProgram(), bounds=Bounds(seconds=2)))
     raised = rogue.raised
     print(f"{rogue.ending.value}: {raised.exception}: {raised.message}" if raised else rogue.ending)
 
-    title("The same question, answered from the record: no model is needed")
+    title("Repeat the request and answer it from the record, without a model")
     again = Recorder.start(SqliteStore(":memory:"), RUN, TASK, lambda: datetime.now(UTC), manifest)
     replayed = ModelClient(ReplayModel(store, RUN), again, BudgetLedger(Budget(), None)).ask(
         QUESTION
     )
-    print(f"the same answer, word for word: {replayed.value == answer.value}")
+    print(f"the answer is identical: {replayed.value == answer.value}")
     print(f"the record verifies: {verify_run(store, RUN).holds}")
     for part in (model, sandbox, store):
         part.close()
 
 
 def title(text: str) -> None:
-    """Say what comes."""
+    """Print the title of a section."""
     print(f"\n{'─' * min(78, shutil.get_terminal_size().columns)}\n{text}\n")
 
 

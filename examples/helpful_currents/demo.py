@@ -1,4 +1,4 @@
-"""`make demo`, second part: walk a worked record, then alter one byte of it."""
+"""`make demo`, second part: read a worked record, then alter one byte of it."""
 
 import sqlite3
 import subprocess
@@ -18,7 +18,7 @@ RUN = RunId("helpful-currents")
 
 
 def main() -> None:
-    """Show what a record can answer, and what happens to one that was altered."""
+    """Show which questions a record answers, and how an alteration is detected."""
     HERE.mkdir(exist_ok=True)
     for old in HERE.glob("runs.db*"):
         old.unlink()
@@ -30,14 +30,14 @@ def main() -> None:
 
     title("What was built, and how?")
     auditcoder("show", RUN)
-    title("Who answers for line 29 of the program?")
+    title("Which responsibility owns line 29 of the program?")
     auditcoder("blame", RUN, "29")
-    title("Everything that is filed under one responsibility")
+    title("Everything that is recorded about one responsibility")
     auditcoder("show", RUN, S1_2)
     title("Has anything been altered?")
     auditcoder("verify", RUN)
 
-    title("Altering the database is refused by the database")
+    title("The database refuses to alter an event")
     database = sqlite3.connect(HERE / "runs.db")
     print("$ sqlite3 demo-run/runs.db \"UPDATE events SET body = 'x' WHERE seq = 20\"")
     try:
@@ -46,7 +46,7 @@ def main() -> None:
         print(f"Error: {refusal}")
     database.close()
 
-    title("So hand the run to somebody who changes one byte, and everything around it to match")
+    title("Export the run and change one byte of the bundle, with a matching zip checksum")
     bundle, altered = HERE / "run.acb", HERE / "altered.acb"
     auditcoder("export", RUN, "--out", str(bundle))
     change_one_byte(bundle, altered, f"blobs/{code}")
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def change_one_byte(bundle: Path, altered: Path, part: str) -> None:
-    """Write the bundle again with one byte of one part changed, and a checksum that fits."""
+    """Write the bundle again with one byte of one part changed and a matching zip checksum."""
     with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(altered, "w") as new:
         for info in old.infolist():
             content = old.read(info)
@@ -65,6 +65,7 @@ def change_one_byte(bundle: Path, altered: Path, part: str) -> None:
 
 
 def title(text: str) -> None:
+    """Print the title of a section."""
     print(f"\n── {text}")
 
 
@@ -76,7 +77,7 @@ def auditcoder(*arguments: str, expected: int = 0) -> None:
         command += ["--store", str(HERE / "runs.db")]
     done = subprocess.run(command, check=False)
     if done.returncode != expected:
-        sys.exit(f"ended with {done.returncode}, not with {expected}")
+        sys.exit(f"the exit code is {done.returncode}, not {expected}")
 
 
 if __name__ == "__main__":

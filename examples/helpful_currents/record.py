@@ -1,7 +1,7 @@
 """A small worked record: one program, one failure, one bounded repair.
 
-The code was written by hand, wrong first and then right; everything else is real. Each check
-runs, each verdict is what was seen, and the recorder would refuse any step that breaks a law.
+The code was written by hand, first wrong and then right. Everything else is real: each check runs,
+each verdict is its result, and the recorder refuses any event that breaks a law.
 """
 
 import subprocess
@@ -263,7 +263,7 @@ def _with_hint(node: NodeId, hint: str) -> Node:
 
 
 def _check_node(recorder: Recorder, node: NodeId) -> list[int]:
-    """Run the node's local checks; return the events of those that did not pass."""
+    """Run the node's local checks; return the event numbers of those that did not pass."""
     code = recorder.ledger.working.code[node].digest
     source = recorder.text(code)
     contract = GRAPH.by_id[node].contract
@@ -291,14 +291,14 @@ def _check_node(recorder: Recorder, node: NodeId) -> list[int]:
         against=code,
         requirement=f"{call} is {wanted}",
     )
-    return _file(recorder, [signature, boundary])
+    return _record_checks(recorder, [signature, boundary])
 
 
 def _check_program(recorder: Recorder) -> list[int]:
-    """Run the program on every case; return the events of those that did not pass."""
+    """Run the program on every case; return the event numbers of those that did not pass."""
     assembly = recorder.ledger.working.assembly
     assert assembly is not None
-    seen = [
+    evidence = [
         _run(
             recorder,
             source=recorder.text(assembly.program),
@@ -312,12 +312,12 @@ def _check_program(recorder: Recorder) -> list[int]:
         )
         for name, (trust, given, wanted) in CASES.items()
     ]
-    return _file(recorder, seen)
+    return _record_checks(recorder, evidence)
 
 
-def _file(recorder: Recorder, seen: list[Evidence]) -> list[int]:
-    numbers = [recorder.record(CheckRan(evidence=e)) for e in seen]
-    return [n for n, e in zip(numbers, seen, strict=True) if e.verdict is not Verdict.PASSED]
+def _record_checks(recorder: Recorder, evidence: list[Evidence]) -> list[int]:
+    numbers = [recorder.record(CheckRan(evidence=e)) for e in evidence]
+    return [n for n, e in zip(numbers, evidence, strict=True) if e.verdict is not Verdict.PASSED]
 
 
 def _run(
@@ -333,7 +333,7 @@ def _run(
     against: Digest,
     requirement: str = "",
 ) -> Evidence:
-    """Run `source` on `given`, and say what was seen."""
+    """Run `source` on the input `given`; return the result as evidence."""
     done, milliseconds = _python(source, given)
     answer = done.stdout.strip()
     wrong = Verdict.CRASH if done.returncode else Verdict.FAILED

@@ -1,4 +1,4 @@
-"""`make demo`, first part: a task becomes a program and a record, on the embedded model."""
+"""`make demo`, first part: solve a task with the embedded model and examine its record."""
 
 import shutil
 import subprocess
@@ -11,20 +11,20 @@ RUN = "demo"
 
 
 def main() -> None:
-    """Solve one task and look at it from every side."""
+    """Solve one task, then show, blame, verify and replay the run."""
     shutil.rmtree(HERE, ignore_errors=True)
     HERE.mkdir()
-    title("A task, in words")
+    title("The task")
     print(TASK.read_text(encoding="utf-8"))
-    title("From the task to a program: plan, write, check, and repair where the evidence points")
+    title("Solve it: plan, write, check, and repair the part at fault")
     auditcoder("solve", str(TASK), "--run-id", RUN, "--out", str(HERE / "program.py"), ok=(0, 11))
-    title("Who is responsible for what, on what evidence")
+    title("The responsibilities and their evidence")
     auditcoder("show", RUN)
-    title("The program, with the owner of every line")
+    title("The program with the owner of every line")
     auditcoder("blame", RUN)
-    title("Does the record prove itself?")
+    title("Verify the record")
     auditcoder("verify", RUN)
-    title("Does it come out the same, without any model?")
+    title("Replay the run without a model")
     auditcoder("replay", RUN)
 
 
@@ -34,11 +34,11 @@ def auditcoder(*arguments: str, ok: tuple[int, ...] = (0,)) -> None:
     command = [sys.executable, "-m", "auditcoder", *arguments, "--store", str(HERE / "solve.db")]
     ended = subprocess.run(command, check=False).returncode
     if ended not in ok:
-        sys.exit(f"that ended with {ended}")
+        sys.exit(f"the exit code is {ended}")
 
 
 def title(text: str) -> None:
-    """Say what comes next."""
+    """Print the title of a section."""
     print(f"\n\033[1m{text}\033[0m\n" if sys.stdout.isatty() else f"\n{text}\n", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""AuditCoder: a program, and the record of how it was built."""
+"""AuditCoder generates a program together with the record of how it was built."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Solution", "TaskOptions", "__version__", "solve"]
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULE_OF = {
     "solve": "auditcoder.interfaces.api",
     "Options": "auditcoder.lifecycle.options",
     "Solution": "auditcoder.lifecycle.runs",
@@ -20,9 +20,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for when it is asked for: importing the package does nothing."""
-    if name not in _HOMES:
+    """Import a public name at its first use: importing the package itself does nothing."""
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'auditcoder' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULE_OF[name]), name)

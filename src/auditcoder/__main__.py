@@ -1,4 +1,4 @@
-"""`python -m auditcoder`."""
+"""Runs the command line: `python -m auditcoder`."""
 
 import sys
 

@@ -6,7 +6,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class SameVersionHook(MetadataHookInterface):
-    """Adds the dependencies to the metadata of the wheel."""
+    """Adds the dependency on the product to the metadata of the wheel."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Depend on the product of the same version."""

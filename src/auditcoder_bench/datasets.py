@@ -13,12 +13,12 @@ from auditcoder.domain.errors import DataUnavailable
 from auditcoder.domain.values import Digest
 
 _SECONDS = 60.0
-_LARGEST = 1 << 30
+_MAX_BYTES = 1 << 30
 
 
-def obtain(url: str, wanted: Digest | None, path: Path) -> Path:
+def obtain(url: str, expected_digest: Digest | None, path: Path) -> Path:
     """Return `path`; download the file if it is missing or its checksum does not match."""
-    if path.is_file() and (wanted is None or digest_of_file(path) == wanted):
+    if path.is_file() and (expected_digest is None or digest_of_file(path) == expected_digest):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
@@ -27,11 +27,12 @@ def obtain(url: str, wanted: Digest | None, path: Path) -> Path:
         with os.fdopen(handle, "wb") as file:
             for chunk in _body(url):
                 file.write(chunk)
-        found = digest_of_file(part)
-        if wanted is not None and found != wanted:
+        actual = digest_of_file(part)
+        if expected_digest is not None and actual != expected_digest:
             raise DataUnavailable(
                 "data.digest",
-                f"checksum mismatch for {url}: sha256 is {found[:16]}… instead of {wanted[:16]}…",
+                f"checksum mismatch for {url}: sha256 is {actual[:16]}…,"
+                f" expected {expected_digest[:16]}…",
                 "the file was changed; get the original elsewhere and pass its folder as --data",
             )
         part.replace(path)
@@ -47,17 +48,17 @@ def obtain(url: str, wanted: Digest | None, path: Path) -> Path:
 
 
 def _body(url: str) -> Iterator[bytes]:
-    request = Request(url, headers={"User-Agent": "auditcoder"})  # noqa: S310 - our own addresses
+    request = Request(url, headers={"User-Agent": "auditcoder"})  # noqa: S310 - a fixed address
     with contextlib.closing(build_opener().open(request, timeout=_SECONDS)) as reply:
         expected = reply.headers.get("Content-Length")
-        got = 0
+        received = 0
         while chunk := reply.read(1 << 20):
-            got += len(chunk)
-            if got > _LARGEST:
-                raise OSError(f"it is larger than {_LARGEST} bytes")
+            received += len(chunk)
+            if received > _MAX_BYTES:
+                raise OSError(f"it is larger than {_MAX_BYTES} bytes")
             yield chunk
-        if expected is not None and got != int(expected):
-            raise OSError(f"the connection ended after {got} of {expected} bytes")
+        if expected is not None and received != int(expected):
+            raise OSError(f"the connection ended after {received} of {expected} bytes")
 
 
 def _reason(error: OSError) -> str:
@@ -71,8 +72,8 @@ def _reason(error: OSError) -> str:
 
 def digest_of_file(path: Path) -> Digest:
     """Return the SHA-256 of a file's content."""
-    whole = sha256()
+    hashed = sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
-            whole.update(chunk)
-    return Digest(whole.hexdigest())
+            hashed.update(chunk)
+    return Digest(hashed.hexdigest())

@@ -1,4 +1,4 @@
-"""Experiments: finds the data of a suite, and opens what jobs need in each worker process."""
+"""Experiments: finds the data of a suite, and opens the resources of jobs in each process."""
 
 import threading
 from contextlib import ExitStack, closing
@@ -29,18 +29,18 @@ from auditcoder_bench.suites.suite import DataFile, Suite
 
 
 class Experiment(Value):
-    """What is compared, and with what: everything that whoever does a job has to know."""
+    """The settings that the jobs of one experiment share; sent to every worker process."""
 
     suite: str
     store: str | None = None
     model: str | None = None
     data: str | None = None
     options: Options = Options()
-    """How each run works."""
+    """The options of each run."""
     recall: str | None = None
-    """A store whose runs need not be asked again what they were asked."""
+    """A store whose recorded replies are reused for identical requests."""
     at_once: int = 1
-    """How many jobs one process does at the same time."""
+    """The number of concurrent jobs per process."""
 
 
 def problems_of(chosen: Suite, data: Path | None) -> list[Problem]:
@@ -73,13 +73,14 @@ def data_cache() -> Path:
     return (cache_folder() or Path(".auditcoder")) / "suites"
 
 
-class _Place(NamedTuple):
-    """What a process needs for the jobs of one experiment, opened once."""
+class _Resources(NamedTuple):
+    """The resources of one process for the jobs of one experiment."""
 
     tools: RunResources
     ledger: JudgedStore
     problems: dict[str, Problem]
     held: ExitStack
+    """Closes the other resources."""
 
 
 class Worker:
@@ -100,50 +101,50 @@ class Worker:
 
     def __call__(self, job: Job) -> JobResult:
         """Complete one job."""
-        place = self._place()
-        problem = place.problems[job.problem]
-        return perform(place.tools, place.ledger, job, problem, self._experiment.options)
+        opened = self._resources()
+        problem = opened.problems[job.problem]
+        return perform(opened.tools, opened.ledger, job, problem, self._experiment.options)
 
-    def _place(self) -> _Place:
+    def _resources(self) -> _Resources:
         key = msgspec.json.encode(self._experiment)
-        with _opening:
-            if key not in _places:
-                _places[key] = _open(self._experiment, self._say or (lambda _line: None))
-            return _places[key]
+        with _resources_lock:
+            if key not in _open_resources:
+                _open_resources[key] = _open(self._experiment, self._say or (lambda _line: None))
+            return _open_resources[key]
 
     def close(self) -> None:
         """Close the resources that this process opened for the experiment."""
-        with _opening:
-            place = _places.pop(msgspec.json.encode(self._experiment), None)
-        if place is not None:
-            place.held.close()
+        with _resources_lock:
+            opened = _open_resources.pop(msgspec.json.encode(self._experiment), None)
+        if opened is not None:
+            opened.held.close()
 
 
-_opening = threading.Lock()
-_places: dict[bytes, _Place] = {}
+_resources_lock = threading.Lock()
+_open_resources: dict[bytes, _Resources] = {}
 """The open resources of each experiment in this process."""
 
 
 def sandbox_for(chosen: Suite, settings: Settings, say: Say) -> Sandbox:
-    """Open a sandbox with the packages that programs of a suite may import."""
-    if lacking := [name for name in chosen.packages if find_spec(name) is None]:
+    """Open a sandbox in which programs may import the packages of a suite."""
+    if missing := [name for name in chosen.packages if find_spec(name) is None]:
         raise DataUnavailable(
             "suite.extra",
-            f"programs for {chosen.title} may import {', '.join(lacking)}: not installed",
+            f"packages that {chosen.title} needs are not installed: {', '.join(missing)}",
             f"pip install 'auditcoder-bench[{chosen.extra}]'",
         )
     packages = tuple(dict.fromkeys((*settings.packages, *chosen.packages)))
     return open_sandbox(replace(settings, packages=packages), say)
 
 
-def _open(experiment: Experiment, say: Say) -> _Place:
+def _open(experiment: Experiment, say: Say) -> _Resources:
     chosen = suite(experiment.suite)
     with ExitStack() as held:
         sandbox = held.enter_context(closing(sandbox_for(chosen, read_settings(), say)))
         tools, ledger = open_tools(experiment, sandbox, held, say)
         data = Path(experiment.data) if experiment.data else None
         problems = {p.id: p for p in problems_of(chosen, data)}
-        return _Place(tools, ledger, problems, held.pop_all())
+        return _Resources(tools, ledger, problems, held.pop_all())
 
 
 def open_tools(
@@ -154,16 +155,16 @@ def open_tools(
     address = experiment.model or settings.model
     store = held.enter_context(closing(open_store(experiment.store, create=True)))
 
-    def opened(named: str) -> Model:
+    def opened(name: str) -> Model:
         return held.enter_context(
-            closing(open_model(named, settings, say, at_once=experiment.at_once))
+            closing(open_model(name, settings, say, at_once=experiment.at_once))
         )
 
     model = opened(address)
     if experiment.recall:
         known = held.enter_context(closing(open_store(experiment.recall)))
         model = CachedModel(model, known)
-    # A model must not be loaded twice.
+    # The same model is not loaded twice.
     other = experiment.options.second_opinions_by
     consulted = opened(other) if other and other != address else None
     return RunResources(
@@ -175,19 +176,22 @@ def chosen_ids(experiment: Experiment, ids: tuple[str, ...]) -> list[str]:
     """Return the ids of the problems to run: these ids, or the default of the suite."""
     known = suite(experiment.suite)
     problems = problems_of(known, Path(experiment.data) if experiment.data else None)
-    return [problem.id for problem in choose(problems, _sampled(known, problems, ids) or known.ids)]
+    return [
+        problem.id
+        for problem in choose(problems, _expand_sample(known, problems, ids) or known.ids)
+    ]
 
 
-def _sampled(known: Suite, problems: list[Problem], ids: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the ids of the sample `@name`, or these ids."""
+def _expand_sample(known: Suite, problems: list[Problem], ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of a sample if the only id is `@name`, otherwise the ids as given."""
     if len(ids) != 1 or not ids[0].startswith("@"):
         return ids
     name = ids[0].removeprefix("@")
     if name not in known.samples:
-        there = ", ".join(f"@{sample}" for sample in known.samples) or "none"
+        names = ", ".join(f"@{sample}" for sample in known.samples) or "none"
         raise NotFound(
             "sample.unknown",
             f"{known.title} has no sample {name}",
-            f"its samples: {there}; or give problem ids, separated by commas",
+            f"its samples: {names}; or give problem ids, separated by commas",
         )
     return known.samples[name](problems)

@@ -1,4 +1,4 @@
-"""The judge: runs hidden tests on a finished program. Its results never reach a run."""
+"""The judge, which runs hidden tests on finished programs. Its results never reach a run."""
 
 import base64
 from collections.abc import Callable, Iterable
@@ -31,12 +31,12 @@ from auditcoder_bench.problem import CallTests, CodeTests, FileTests, Problem, S
 from auditcoder_bench.sandboxed import batch_driver, file_tests
 
 _WHOLE = "program"
-"""Name of the result that is about the program as a whole."""
+"""Name of the result for the program as a whole."""
 _TIMEOUTS = 3
-"""Number of timeouts after which a program is not run on further cases: it fails them."""
-_SAME = 3
-"""Number of wrong answers confirmed in isolation after which the other ones are accepted."""
-_EACH = 0.05
+"""After this many timeouts the remaining cases count as failed without being run."""
+_CONFIRMATIONS = 3
+"""After this many wrong results confirmed in isolation, those of the batch are accepted."""
+_SECONDS_PER_INPUT = 0.05
 """Additional seconds for each input of a batch."""
 
 
@@ -61,24 +61,24 @@ def resolved(results: dict[str, bool]) -> bool:
 
 
 class _Case(NamedTuple):
-    """One hidden case: how it is run alone, and its result in the batch of all cases."""
+    """One hidden case: how to run it in isolation, and its result in the batch of all cases."""
 
     action: Action
-    right: Callable[[str], bool]
-    ran: bool
-    """Whether the batch reached it."""
-    among: str | None
-    """Its result in the batch; None if it failed there."""
+    is_correct: Callable[[str], bool]
+    reached: bool
+    """Whether the batch got as far as this case."""
+    batch_result: str | None
+    """The result in the batch; None if the case ended in an error there."""
 
 
 def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
-    printed = _printed(sandbox, problem, hidden, program)
+    outputs = _batch_outputs(sandbox, problem, hidden, program)
     cases = [
         _Case(
             RunProgram(stdin=case.input),
             partial(same_output, case.output),
-            number < len(printed),
-            printed[number] if number < len(printed) else None,
+            number < len(outputs),
+            outputs[number] if number < len(outputs) else None,
         )
         for number, case in enumerate(hidden.cases)
     ]
@@ -89,10 +89,10 @@ def _output(outcome: ExecutionOutcome) -> str | None:
     return outcome.stdout.decode("utf-8", "replace")
 
 
-def _printed(
+def _batch_outputs(
     sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str
 ) -> list[str | None]:
-    """Run the program on all inputs in one process; return its outputs as far as it came."""
+    """Run the program on all inputs in one process; return the outputs until it stopped."""
     bounds = problem.bounds
     job = {
         "inputs": [base64.b64encode(_raw(case.input)).decode() for case in hidden.cases],
@@ -107,11 +107,13 @@ def _printed(
         Execution(
             source=joined_source(batch_driver.__name__),
             action=RunFiles(inputs=files, artefacts=(batch_driver.OUTPUTS,)),
-            bounds=replace(bounds, seconds=2 * bounds.seconds + _EACH * len(hidden.cases)),
+            bounds=replace(
+                bounds, seconds=2 * bounds.seconds + _SECONDS_PER_INPUT * len(hidden.cases)
+            ),
         )
     )
-    told = outcome.artefacts[0].content if outcome.artefacts else None
-    return [_text(line) for line in (told or b"").splitlines()][: len(hidden.cases)]
+    report = outcome.artefacts[0].content if outcome.artefacts else None
+    return [_text(line) for line in (report or b"").splitlines()][: len(hidden.cases)]
 
 
 def _raw(text: str) -> bytes:
@@ -121,23 +123,23 @@ def _raw(text: str) -> bytes:
 def _text(line: bytes) -> str | None:
     """Decode a line of results, which the judged program may have forged."""
     try:
-        made = msgspec.json.decode(line, type=bytes | None)
+        output = msgspec.json.decode(line, type=bytes | None)
     except msgspec.DecodeError:
         return None
-    return None if made is None else made.decode("utf-8", "replace")
+    return None if output is None else output.decode("utf-8", "replace")
 
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
-    together = CallFunction(calls=tuple(case.expression for case in hidden.cases))
-    seen = sandbox.run(Execution(source=program, action=together, bounds=problem.bounds)).calls
+    batch = CallFunction(calls=tuple(case.expression for case in hidden.cases))
+    results = sandbox.run(Execution(source=program, action=batch, bounds=problem.bounds)).calls
     cases = [
         _Case(
             CallFunction(calls=(case.expression,)),
-            partial(_is, case.result),
-            made is not None,
-            made.value if isinstance(made, Returned) else None,
+            partial(_equals, case.result),
+            result is not None,
+            result.value if isinstance(result, Returned) else None,
         )
-        for case, made in zip_longest(hidden.cases, seen)
+        for case, result in zip_longest(hidden.cases, results)
     ]
     return _verdicts(sandbox, problem, program, cases, _value)
 
@@ -159,27 +161,28 @@ def _verdicts(
 ) -> dict[str, bool]:
     """Judge the results of a batch; run each case that failed in it again, in isolation.
 
-    After a few cases that were equally wrong in isolation, the batch is trusted.
+    Once a few wrong results of the batch were the same in isolation, the others are accepted.
     """
     results = {}
-    late, same, other = 0, 0, False
+    timeouts, confirmed, contradicted = 0, 0, False
     for number, case in enumerate(cases, start=1):
-        right = case.among is not None and case.right(case.among)
-        believed = right or (case.ran and same >= _SAME and not other)
-        if not believed and late < _TIMEOUTS:
+        correct = case.batch_result is not None and case.is_correct(case.batch_result)
+        batch_is_trusted = confirmed >= _CONFIRMATIONS and not contradicted
+        accepted = correct or (case.reached and batch_is_trusted)
+        if not accepted and timeouts < _TIMEOUTS:
             run = Execution(source=program, action=case.action, bounds=problem.bounds)
             outcome = sandbox.run(run)
-            late += outcome.ending is Ending.TIMEOUT
-            made = read(outcome) if outcome.ending is Ending.OK else None
-            right = made is not None and case.right(made)
-            if case.ran:
-                same += made == case.among
-                other = other or made != case.among
-        results[f"case-{number}"] = right
+            timeouts += outcome.ending is Ending.TIMEOUT
+            result = read(outcome) if outcome.ending is Ending.OK else None
+            correct = result is not None and case.is_correct(result)
+            if case.reached:
+                confirmed += result == case.batch_result
+                contradicted = contradicted or result != case.batch_result
+        results[f"case-{number}"] = correct
     return results
 
 
-def _is(expected: str, text: str) -> bool:
+def _equals(expected: str, text: str) -> bool:
     try:
         value = read(text)
     except LITERAL_ERRORS:
@@ -193,8 +196,8 @@ def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) 
     passed = outcome.ending is Ending.OK
     named = {t.name: t.verdict is TestVerdict.PASSED for t in outcome.tests if t.name}
     if not named:
-        quiet = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
-        return {_WHOLE: passed and quiet}
+        all_passed = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
+        return {_WHOLE: passed and all_passed}
     if outcome.planned is None or len(outcome.tests) < outcome.planned or not passed:
         named[_WHOLE] = passed and outcome.planned == len(outcome.tests)
     return named
@@ -203,21 +206,21 @@ def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) 
 def _files(sandbox: Sandbox, problem: Problem, hidden: FileTests, program: str) -> dict[str, bool]:
     action = RunFiles(inputs=hidden.inputs, artefacts=hidden.artefacts)
     outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
-    left = {a.name: a.content for a in outcome.artefacts if a.content is not None}
-    results = {_WHOLE: outcome.ending is Ending.OK and len(left) == len(hidden.artefacts)}
+    written = {a.name: a.content for a in outcome.artefacts if a.content is not None}
+    results = {_WHOLE: outcome.ending is Ending.OK and len(written) == len(hidden.artefacts)}
     if not results[_WHOLE]:
         return results
     for code in hidden.code:
-        files = hidden.inputs | left | {file_tests.TESTS: code.encode()}
-        over = RunFiles(inputs=files, artefacts=(file_tests.VERDICTS,))
+        files = hidden.inputs | written | {file_tests.TESTS: code.encode()}
+        run_tests = RunFiles(inputs=files, artefacts=(file_tests.VERDICTS,))
         source = joined_source(file_tests.__name__)
-        seen = sandbox.run(Execution(source=source, action=over, bounds=problem.bounds))
-        (verdicts,) = seen.artefacts
-        if seen.ending is not Ending.OK or verdicts.content is None:
+        tested = sandbox.run(Execution(source=source, action=run_tests, bounds=problem.bounds))
+        (verdicts,) = tested.artefacts
+        if tested.ending is not Ending.OK or verdicts.content is None:
             raise SandboxError(
                 "judge.tests",
-                f"the hidden tests of {problem.id} do not run: {seen.ending.value} {seen.note}",
-                "check that the packages that they import are installed",
+                f"the hidden tests of {problem.id} do not run: {tested.ending.value} {tested.note}",
+                "check that the packages they import are installed",
             )
         results |= msgspec.json.decode(verdicts.content, type=dict[str, bool])
     return results

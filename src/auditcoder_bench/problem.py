@@ -1,6 +1,6 @@
 """A problem: the task that a method sees, and the hidden tests that only the judge sees.
 
-The product cannot import this package, so no run can read hidden tests: CI checks it.
+The product never imports this package, which CI checks, so no run can read hidden tests.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ class StdioTests(Value, tag="stdio"):
 
 
 class CallTest(Value):
-    """An expression that calls the program, and the value that it must have."""
+    """An expression that calls the program, and its expected value."""
 
     expression: str
     result: str
@@ -31,7 +31,7 @@ class CallTests(Value, tag="calls"):
 
 
 class CodeTests(Value, tag="code"):
-    """Test code: unittest classes, or plain asserts. It runs beside the program."""
+    """Test code: unittest classes or plain asserts. It runs in the process of the program."""
 
     code: str
 
@@ -39,7 +39,7 @@ class CodeTests(Value, tag="code"):
 class FileTests(Value, tag="files"):
     """Input files for the program, and test code that checks the files it writes.
 
-    The tests run in a sandbox of their own after the program has ended, which never sees them.
+    The tests run in a separate sandbox after the program has ended, so it never sees them.
     """
 
     inputs: dict[str, bytes]
@@ -60,6 +60,6 @@ class Problem(NamedTuple):
     group: str = ""
     """A subset of the suite that is reported separately: a difficulty, a domain."""
     bounds: Bounds = Bounds()
-    """For each hidden test."""
+    """The limits of each hidden test."""
     reference: str | None = None
-    """A correct solution, where the suite has one. It is only used to check the harness."""
+    """A correct solution, if the suite has one. It is only used to check the harness."""

@@ -49,7 +49,7 @@ class Job(NamedTuple):
 
 
 class JobResult(NamedTuple):
-    """The result of a job, completed now or earlier."""
+    """The result of a completed job."""
 
     job: Job
     outcome: str
@@ -60,7 +60,7 @@ class JobResult(NamedTuple):
 
 
 def jobs(suite: str, methods: Iterable[str], problems: Iterable[str], model: str) -> list[Job]:
-    """Return a job for every method and problem, grouped by problem so that methods stay paired."""
+    """Return a job for every method and problem, ordered by problem so that methods stay paired."""
     chosen = tuple(methods)
     return [Job(suite, method, problem, model) for problem in problems for method in chosen]
 
@@ -84,42 +84,42 @@ def perform(
     """Complete one job: start or resume its run, then judge it."""
     before = bool(ledger.judgements(job.run))
     if ledger.head(job.run) == EMPTY:
-        found = start(tools, problem.task, options, job.run, method=method(job.method))
+        finished = start(tools, problem.task, options, job.run, method=method(job.method))
     else:
         refuse_another(tools, job.run, problem.task, options, job.method)
-        found = resume(tools, job.run, methods=METHODS)
-    return _done(job, found, judged(ledger, tools.sandbox, job, problem), before)
+        finished = resume(tools, job.run, methods=METHODS)
+    return _result(job, finished, judged(ledger, tools.sandbox, job, problem), before)
 
 
 def refuse_another(
-    tools: RunResources, run: RunId, task: Task, options: Options, named: str
+    tools: RunResources, run: RunId, task: Task, options: Options, method_name: str
 ) -> None:
     """Raise an error if an existing run was made for another task or with other settings."""
-    begun = started(tools.store, run)
-    chosen = method(named)
-    now = manifest_for(tools, chosen.settle(options), chosen)
+    recorded = started(tools.store, run)
+    chosen = method(method_name)
+    current = manifest_for(tools, chosen.settle(options), chosen)
     differing = [
         name
         for name in ("model", "weights", "decoding", "prompts", "settings", "seed")
-        if getattr(begun.manifest, name) != getattr(now, name)
+        if getattr(recorded.manifest, name) != getattr(current, name)
     ]
-    if begun.task != task:
+    if recorded.task != task:
         differing.append("task")
     if differing:
         raise RecordRefused(
             "bench.differs",
-            f"run {run} exists, but was made with another {', '.join(differing)}",
-            "use another store for an experiment with other settings",
+            f"run {run} already exists, but was made with a different {', '.join(differing)}",
+            "use another store for an experiment with different settings",
         )
 
 
-def _done(job: Job, found: Solution, judgement: Judgement, before: bool) -> JobResult:
-    final = found.trace.working.assembly
+def _result(job: Job, finished: Solution, judgement: Judgement, before: bool) -> JobResult:
+    final = finished.trace.working.assembly
     return JobResult(
         job,
-        found.outcome.value,
+        finished.outcome.value,
         final is not None and resolved(judgement.results[final.program]),
-        spent(found.trace).total.tokens,
+        spent(finished.trace).total.tokens,
         before,
     )
 
@@ -141,6 +141,6 @@ def judged(ledger: JudgedStore, sandbox: Sandbox, job: Job, problem: Problem) ->
 
 
 def programs_of(trace: Trace) -> list[Digest]:
-    """Return every program that the run assembled: the first, and those of every transaction."""
+    """Return every distinct program that the run assembled, in order."""
     programs = {assembled.program: None for assembled in trace.programs}
     return list(programs)

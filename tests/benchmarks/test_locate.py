@@ -12,7 +12,7 @@ import pytest
     [
         (None, "faults.missing"),
         (b'{"id": 1}\n', "faults.unreadable"),
-        (b"", "no fault in one part"),
+        (b"", "no fault in a single part"),
     ],
 )
 def test_a_file_without_faults_of_programs_is_refused(

@@ -92,6 +92,10 @@ class ModelConformance:
         assert reply.model
         assert reply.seconds >= 0
 
+    def test_its_name_is_stable(self, model: Model) -> None:
+        assert model.name
+        assert model.name == model.name.strip()
+
     def test_a_prompt_takes_no_more_tokens_than_was_said(self, model: Model) -> None:
         assert model.complete(HELLO).usage.prompt_tokens <= HELLO.at_most_tokens()
 

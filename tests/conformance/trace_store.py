@@ -183,7 +183,7 @@ class TraceStoreConformance:
         done = threading.Event()
 
         def write() -> None:
-            while not done.is_set():
+            while not done.is_set() and recorder.head.entries < 150:
                 recorder.write_code(S2, code("S2", f"return {recorder.head.entries}"))
 
         writer = threading.Thread(target=write)

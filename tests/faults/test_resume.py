@@ -668,7 +668,7 @@ def test_a_resumption_with_other_settings_is_refused_and_writes_nothing(
 ) -> None:
     scenario = SCENARIOS["repaired"]
     _, whole = undisturbed(scenario, sandbox)
-    others = (Options(seed=1), Options(temperature="0.5"), Options(build=Build.NODE))
+    others = (Options(seed=1), Options(temperature=0.5), Options(build=Build.NODE))
     for options in others:
         store = SqliteStore(":memory:")
         broken = Failing(store, len(whole), StoreFull("store.full", "full"))

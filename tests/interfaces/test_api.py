@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import auditcoder
-from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.errors import ModelError, TaskInvalid
 from auditcoder.domain.events import ReplyRecorded, RunOutcome
 from tests.support.modest_model import (
     DOUBLE,
@@ -64,3 +64,9 @@ def test_the_public_names() -> None:
 def test_a_bad_task_raises(tmp_path: Path) -> None:
     with pytest.raises(TaskInvalid):
         auditcoder.solve("  ", store=tmp_path / "runs.db")
+
+
+def test_an_unknown_model_leaves_no_store_behind(tmp_path: Path) -> None:
+    with pytest.raises(ModelError):
+        auditcoder.solve("Add two numbers.", model="nobody:x", store=tmp_path / "runs.db")
+    assert not (tmp_path / "runs.db").exists()

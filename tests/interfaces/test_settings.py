@@ -73,7 +73,7 @@ def test_the_environment_comes_over_the_file(tmp_path: Path) -> None:
         ("[providers.a]\nattempts = -1", "attempts"),
         ("x = " + "[" * 5000, "config.toml"),
         ("x = " + "9" * 5001, "config.toml"),
-        ("#" * 70_000, "too large"),
+        ("#" * 70_000, "larger than 65,536 bytes"),
         ("[providers.a]\nprice = { prompt = -1, completion = 0 }", ">= 0"),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_variable_that_is_empty_says_nothing(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(SettingsInvalid, match="not an ordinary file"):
+        with pytest.raises(SettingsInvalid, match="not a regular file"):
             read_settings({"AUDITCODER_CONFIG": str(odd)})
 
 
@@ -227,7 +227,7 @@ def test_a_folder_in_place_of_a_project_file_is_named(tmp_path: Path, name: str)
     (tmp_path / name).mkdir()
     message = _error(tmp_path)
     assert str(tmp_path / name) in message
-    assert "not an ordinary file" in message
+    assert "not a regular file" in message
 
 
 def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:

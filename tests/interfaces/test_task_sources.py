@@ -176,3 +176,8 @@ def test_tests_come_with_the_task(tmp_path: Path) -> None:
     with pytest.raises(TaskInvalid, match=r"none\.py") as invalid:
         read_task_source("Write `f(n)`.", tests=tmp_path / "none.py")
     assert invalid.value.code == "task.unreadable"
+
+
+def test_a_missing_file_of_examples_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TaskInvalid, match=r"missing: there is no such file or folder"):
+        read_tests(tmp_path / "missing", FUNCTION)

@@ -16,6 +16,7 @@ from auditcoder.lifecycle.options import (
     from_settings,
     option_specs,
     to_settings,
+    write_value,
 )
 
 
@@ -42,7 +43,7 @@ def spec_of(name: str) -> OptionSpec:
         ({"budget_usd": -0.5}, "option budget_usd must be a positive number, not -0.5"),
         ({"budget_usd": float("nan")}, "option budget_usd must be a positive number, not nan"),
         ({"seed": 1.5}, "option seed must be an integer, not 1.5"),
-        ({"temperature": 0.5}, "option temperature must be a number from 0 to 2, not 0.5"),
+        ({"temperature": -0.5}, "option temperature must be a number from 0 to 2, not -0.5"),
         ({"temperature": "3"}, "option temperature must be a number from 0 to 2, not '3'"),
         ({"second_opinions_by": 4}, "option second_opinions_by must be text, not 4"),
     ],
@@ -101,8 +102,8 @@ def test_an_option_knows_whether_it_is_a_switch_and_its_choices() -> None:
         ("fallback", "true", True),
         ("fallback", False, False),
         ("locator", "ochiai", LocatorName.OCHIAI),
-        ("temperature", 0.5, "0.5"),
-        ("temperature", 1, "1"),
+        ("temperature", "0.5", 0.5),
+        ("temperature", 1, 1.0),
         ("budget_usd", "0.25", 0.25),
     ],
 )
@@ -119,7 +120,7 @@ def test_a_configured_value_is_converted_to_the_type_of_its_option(
         ("max_repairs", "-1", "must be a non-negative integer, not '-1'"),
         ("max_repairs", True, "must be a non-negative integer, not True"),
         ("locator", "guess", "must be one of weighed, paper-rules, traceback, ochiai"),
-        ("temperature", 2.5, "must be a number from 0 to 2, not '2.5'"),
+        ("temperature", 2.5, "must be a number from 0 to 2, not 2.5"),
         ("budget_tokens", 0, "must be a positive integer, not 0"),
     ],
 )
@@ -146,7 +147,7 @@ def test_recorded_options_are_read_back_as_they_were() -> None:
 
 
 def test_options_that_stand_elsewhere_in_the_manifest_are_not_written() -> None:
-    settings = to_settings(Options(budget_tokens=5, seed=3, temperature="1"))
+    settings = to_settings(Options(budget_tokens=5, seed=3, temperature=1.0))
     assert settings.keys().isdisjoint({"budget_tokens", "budget_usd", "seed", "temperature"})
     assert from_settings(settings, seed=3).seed == 3
 
@@ -182,3 +183,11 @@ def test_an_option_without_help_text_is_rejected() -> None:
 
     with pytest.raises(TypeError, match="option mute has no help text"):
         option_specs(Silent)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.5, "0.5"), (1.0, "1"), (0.123456789, "0.123456789"), (True, "true")],
+)
+def test_a_value_is_written_as_earlier_records_have_it(value: object, text: str) -> None:
+    assert write_value(value) == text

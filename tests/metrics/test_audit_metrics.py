@@ -719,5 +719,5 @@ def test_a_tally_keeps_no_record() -> None:
     tally = Tally()
     for n in range(2000):
         tally.add(replace(BARE, nodes=3, coverage=share(n % 4, 3 + n % 2), graph_valid=True))
-    assert len(tally._macro.seen) <= 7, "as many as there are fractions"
+    assert len(tally._macro.values) <= 7, "as many as there are fractions"
     assert tally.audit().trace_coverage.number == 2000

@@ -1,1 +1,1 @@
-"""The edges: the only place that does input and output."""
+"""Implementations of the ports: models, sandboxes, stores and files."""

@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Writes files atomically."""
 
 import errno
 import os
@@ -13,9 +13,9 @@ from auditcoder.domain.errors import StoreError, StoreFull
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write to; it appears at `path` once it is complete and on the disk.
+    """Yield a file to write to; it replaces `path` once it is complete and on the disk.
 
-    A link is followed. What is there and is no ordinary file, a device or a pipe, stays.
+    A link is followed. A device or pipe at `path` is refused.
     """
     temporary: Path | None = None
     try:
@@ -35,7 +35,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise (StoreFull if full else StoreError)(
             "file.full" if full else "file.unwritable",
             f"{path} cannot be written: {error.strerror}",
-            "name another file; what was there before is unchanged",
+            "name another file; a file that was there before is unchanged",
         ) from error
     finally:
         if temporary is not None:
@@ -44,7 +44,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _umask() -> int:
-    """Read the mask for new files, which can only be read by setting it."""
+    """Return the mask for new files, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -30,4 +30,4 @@ def _folder(find: Callable[..., Path]) -> Path | None:
         path = find("auditcoder", appauthor=False)
     except RuntimeError:
         return None
-    return path if path.is_absolute() else None  # earlier platformdirs leaves `~` in it
+    return path if path.is_absolute() else None  # earlier versions of platformdirs leave `~` in it

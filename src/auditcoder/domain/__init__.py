@@ -1,1 +1,1 @@
-"""The vocabulary: frozen values and pure functions. No I/O, no clock, no environment."""
+"""Domain model: immutable values and pure functions, without I/O, clock or environment."""

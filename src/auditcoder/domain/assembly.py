@@ -1,8 +1,8 @@
-"""From bundles to a program, and the certificate that nothing was changed on the way.
+"""Assembly of bundles into a program, and verification that no line was changed.
 
-Assembly is a function. Its result carries a certificate: which lines of the program are
-which lines of which node's bundle. `assembly_faults` checks the certificate against the
-texts alone, without running the assembler, so that it holds for any assembler.
+Assembly is deterministic. Its result has a line map: for each line of the program, the node and the
+line of its bundle that it comes from. `assembly_faults` verifies the map from the texts alone,
+without the assembler, so that the result of any assembler can be checked.
 """
 
 import re
@@ -22,34 +22,34 @@ INDENT = "    "
 
 
 class Segment(Value):
-    """A run of program lines, and where they come from."""
+    """Consecutive lines of the program and their origin."""
 
     lines: int
-    """How many lines."""
+    """Number of lines."""
     node: NodeId | None = None
-    """The owner; None for what assembly derived: merged imports and blank lines."""
+    """The owner; None for lines that assembly added: merged imports and blank lines."""
     source: int = 0
     """The first line in the owner's bundle, counted from 1."""
     asked: tuple[NodeId, ...] = ()
-    """For a merged import: the nodes that asked for it."""
+    """For a merged import: the nodes that need it."""
 
 
 class Assembly(Value):
-    """A program and its certificate."""
+    """An assembled program, by digest, and its line map."""
 
     program: Digest
     segments: tuple[Segment, ...]
 
 
 class AssemblyDraft(msgspec.Struct, frozen=True):
-    """What assembly makes: the text and the certificate for it."""
+    """The text of an assembled program and its line map."""
 
     text: str
     segments: tuple[Segment, ...]
 
 
 class AssemblyConflict(Exception):
-    """Two bundles cannot stand in one program as they are."""
+    """Two bundles cannot be part of one program without a change."""
 
 
 def owner_of_line(segments: Iterable[Segment], line: int) -> Segment | None:
@@ -63,7 +63,7 @@ def owner_of_line(segments: Iterable[Segment], line: int) -> Segment | None:
 
 
 def placed(bundle: CodeBundle, code: NodeCode) -> tuple[str, ...]:
-    """Return the bundle's lines exactly as they must stand in the program."""
+    """Return the bundle's lines exactly as they must appear in the program."""
     if code.scope:
         return tuple(
             INDENT + line if line and number not in bundle.inside_string else line
@@ -83,14 +83,14 @@ def build_order(graph: TaskGraph, code: Mapping[NodeId, NodeCode]) -> tuple[Node
 def assemble(
     graph: TaskGraph, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
 ) -> AssemblyDraft:
-    """Put the bundles together in dependency order; raise AssemblyConflict if they clash."""
+    """Join the bundles in dependency order; raise AssemblyConflict if names conflict."""
     order = build_order(graph, code)
     if clash := _clash(code, bundles):
         raise AssemblyConflict(clash)
-    standing = {node: placed(bundles[node], code[node]) for node in order}
-    page = _Page()
+    texts = {node: placed(bundles[node], code[node]) for node in order}
+    builder = _ProgramBuilder()
     for statement, asked in _merged_imports(order, bundles):
-        page.put_import(statement, asked)
+        builder.put_import(statement, asked)
     methods = {
         scope: [n for n in order if code[n].scope == scope]
         for scope in sorted({c.scope for c in code.values() if c.scope})
@@ -99,35 +99,35 @@ def assemble(
         if code[node].scope:
             continue
         for part in bundles[node].body:
-            page.put(node, part, standing[node])
+            builder.put(node, part, texts[node])
             for method in methods.pop(part.class_name, ()):
                 for piece in bundles[method].body:
-                    page.put(method, piece, standing[method])
+                    builder.put(method, piece, texts[method])
     if methods:
         raise AssemblyConflict(f"no bundle declares class {', '.join(methods)}")
-    if coding_of("\n".join(page.lines[:2])):
-        page.start_lower()
-    return AssemblyDraft(text="\n".join(page.lines) + "\n", segments=tuple(page.segments))
+    if coding_of("\n".join(builder.lines[:2])):
+        builder.shift_down()
+    return AssemblyDraft(text="\n".join(builder.lines) + "\n", segments=tuple(builder.segments))
 
 
 _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 
 
 def coding_of(text: str) -> str | None:
-    """Return the encoding that a program's first two lines ask for, if they ask for any."""
-    found = _CODING.search("\n".join(text.split("\n", 2)[:2]))
-    return found[1] if found else None
+    """Return the encoding that a program's first two lines declare, if any."""
+    declared = _CODING.search("\n".join(text.split("\n", 2)[:2]))
+    return declared[1] if declared else None
 
 
-class _Page:
-    """The program as it grows."""
+class _ProgramBuilder:
+    """The lines and segments of a program during assembly."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.segments: list[Segment] = []
 
-    def start_lower(self) -> None:
-        """Keep a comment that looks like a declaration of the encoding from being one."""
+    def shift_down(self) -> None:
+        """Add two blank lines, so that a comment is not read as an encoding declaration."""
         self.lines[:0] = ["", ""]
         self.segments.insert(0, Segment(lines=2))
 
@@ -136,7 +136,7 @@ class _Page:
         self.segments.append(Segment(lines=1, asked=asked))
 
     def put(self, node: NodeId, part: BundlePart, body: tuple[str, ...]) -> None:
-        """Add one part of a node's bundle, a blank line before it."""
+        """Add one part of a node's bundle after a blank line."""
         if self.lines and body[part.first - 1].strip():
             self.lines.append("")
             self.segments.append(Segment(lines=1))
@@ -152,13 +152,13 @@ def _merged_imports(
     for node in order:
         for statement in bundles[node].imports:
             asked.setdefault(statement, {})[node] = None
-    # Python wants imports from the future first; the rest is sorted so that it is stable.
+    # `from __future__` imports must come first; the rest is sorted to be deterministic.
     first = sorted(asked, key=lambda s: (not s.startswith("from __future__"), s))
     return [(statement, tuple(asked[statement])) for statement in first]
 
 
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]) -> str | None:
-    """Say which imported name would mean something else to another node than it does alone."""
+    """Return why an imported name would have another meaning in some node; None if none does."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
     meanings: dict[str, set[str]] = {}
     for node in code:
@@ -191,12 +191,12 @@ def assembly_faults(
     code: Mapping[NodeId, NodeCode],
     bundles: Mapping[NodeId, CodeBundle],
 ) -> tuple[str, ...]:
-    """Say where the program is not, line for line, what its nodes own; empty means faithful.
+    """Return where the program differs from the code of its nodes; empty if it is faithful.
 
-    Every line belongs to exactly one segment. A node's segment is a verbatim run of that
-    node's bundle, cut only between top-level statements, and a node's segments use every line
-    but its imports, once and in order. What has no owner is blank, or an import that was asked
-    for, at the top. Nodes stand in their `order`, methods in the class they belong to.
+    Every line belongs to exactly one segment. A node's segment is a verbatim part of that node's
+    bundle, cut only between top-level statements, and a node's segments use every line except
+    imports, once and in order. A line without an owner is blank, or an import at the top that a
+    node needs. Nodes follow `order`; methods are in their class.
     """
     lines = tuple(text.removesuffix("\n").split("\n"))
     if not text.endswith("\n") or coding_of(text):
@@ -206,7 +206,7 @@ def assembly_faults(
     faults: list[str] = []
     used: dict[NodeId, list[tuple[int, int]]] = {node: [] for node in code}
     wanted = {(statement, node) for node in code for statement in bundles[node].imports}
-    standing = {node: placed(bundles[node], code[node]) for node in code}
+    texts = {node: placed(bundles[node], code[node]) for node in code}
     start, in_class = 0, ""
     for segment in segments:
         piece = lines[start : start + segment.lines]
@@ -225,7 +225,7 @@ def assembly_faults(
             faults.append(f"{node} owns lines but no code")
             continue
         first, last = segment.source, segment.source + segment.lines - 1
-        if first < 1 or piece != standing[node][first - 1 : last]:
+        if first < 1 or piece != texts[node][first - 1 : last]:
             faults.append(f"{node}'s lines {first} to {last} stand changed")
         used[node].append((first, last))
         if not code[node].scope:
@@ -251,7 +251,7 @@ def _whole_faults(
     code: Mapping[NodeId, NodeCode],
     bundles: Mapping[NodeId, CodeBundle],
 ) -> list[str]:
-    """Say what is wrong with the program although each of its lines is right."""
+    """Return faults of the program as a whole, which no single line shows."""
     faults = []
     if clash := _clash(code, bundles):
         faults.append(clash)
@@ -263,20 +263,20 @@ def _whole_faults(
     parse = all(bundle.parses for bundle in bundles.values())
     scoped = any(c.scope for c in code.values())
     if not parse and read_bundle(text).parses:
-        # What does not parse alone can swallow its neighbours in a string.
+        # An unclosed string in a part that does not parse can enclose the code after it.
         faults.append("the program parses although not all of its parts do")
     if parse and scoped:
         owned = {u.registered for c in code.values() for u in c.units}
-        found = {u.registered for u in units_of(read_bundle(text), ROOT)}
-        if owned != found:
+        defined = {u.registered for u in units_of(read_bundle(text), ROOT)}
+        if owned != defined:
             faults.append(
-                f"the program does not define {', '.join(sorted(owned ^ found))} in place"
+                f"the program does not define {', '.join(sorted(owned ^ defined))} in place"
             )
     return faults
 
 
 def _cut_fault(ranges: list[tuple[int, int]], body: list[tuple[int, int]]) -> str | None:
-    """Say how `ranges` fail to be the parts of `body`, each once and in order."""
+    """Return how `ranges` differ from the parts of `body`, each once and in order; None if not."""
     if ranges == body:
         return None
     starts, ends = {first for first, _ in body}, {last for _, last in body}

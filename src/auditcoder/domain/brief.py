@@ -1,4 +1,4 @@
-"""What planning fixed beside the graph and before any code: P, B and Q."""
+"""The brief: constraints (P), strategy (B) and required checks (Q), fixed before any code."""
 
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from auditcoder.domain.values import CheckId, Digest, Value, digest_of
 
 
 class DataRange(Value):
-    """The values a variable of the task may take; an unset end is unknown."""
+    """The range of a variable of the task; an unset bound is unknown."""
 
     variable: str
     minimum: float | None = None
@@ -17,7 +17,7 @@ class DataRange(Value):
 
 
 class Parsed(Value):
-    """P: the constraints read out of the statement."""
+    """P: the constraints that the task statement gives."""
 
     title: str = ""
     description: str = ""
@@ -29,14 +29,14 @@ class Parsed(Value):
 
 
 class Trap(Value):
-    """A tempting reading or approach, and why it fails."""
+    """A plausible but wrong reading or approach, and why it fails."""
 
     trap: str
     why: str = ""
 
 
 class AlgorithmCandidate(Value):
-    """One family of solutions that was considered."""
+    """One family of algorithms that was considered."""
 
     family: str
     pros: str = ""
@@ -44,7 +44,7 @@ class AlgorithmCandidate(Value):
 
 
 class AlgorithmChoice(Value):
-    """One algorithm that was chosen, who carries it out, and for what."""
+    """One chosen algorithm, the agent that implements it, and the subtask that it solves."""
 
     algorithm: str
     agent: str = ""
@@ -53,29 +53,29 @@ class AlgorithmChoice(Value):
 
 
 class Approach(Value):
-    """B: the assumptions and targets that the whole plan rests on."""
+    """B: the analysis, assumptions and strategy behind the plan."""
 
     category: str = ""
     nature: str = ""
-    """What makes the problem hard, in a sentence."""
+    """The main difficulty of the problem, in one sentence."""
     observations: tuple[str, ...] = ()
     insights: tuple[str, ...] = ()
     traps: tuple[Trap, ...] = ()
     considered: tuple[AlgorithmCandidate, ...] = ()
     questions: tuple[str, ...] = ()
-    """Open questions that the statement left."""
+    """Questions that the statement leaves open."""
     strategy: str = ""
     choices: tuple[AlgorithmChoice, ...] = ()
     reasoning: tuple[str, ...] = ()
-    """The chain from observations to strategy, a step each."""
+    """The steps of reasoning from observations to strategy."""
     assumptions: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
-    """What the constraints allow or forbid."""
+    """Consequences of the constraints, such as what they allow or forbid."""
     cost: CostBudget = CostBudget()
 
 
 class PlannedCheck(Value):
-    """A program-level check that planning asks for."""
+    """A check of the program that planning requires."""
 
     id: CheckId
     trust: Trust
@@ -84,14 +84,14 @@ class PlannedCheck(Value):
 
 
 class Requirements(Value):
-    """Q: how the whole program will be judged."""
+    """Q: the checks and invariants that the whole program must meet."""
 
     checks: tuple[PlannedCheck, ...] = ()
     invariants: tuple[Clause, ...] = ()
 
 
 class Brief(Value, dict=True):
-    """P, B and Q. A later version is a new event with its reason, never an edit."""
+    """P, B and Q. A revision is a new event with a reason."""
 
     parsed: Parsed = Parsed()
     approach: Approach = Approach()
@@ -99,5 +99,5 @@ class Brief(Value, dict=True):
 
     @cached_property
     def digest(self) -> Digest:
-        """What names this very brief."""
+        """The digest of this brief."""
         return digest_of(self)

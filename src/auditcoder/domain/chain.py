@@ -1,5 +1,6 @@
-"""The chain: each entry holds the digest of the one before it, so that none can be slipped
-in, taken out, moved or altered without every later digest, and so the head, changing too.
+"""The hash chain of a record: each entry contains the digest of the entry before it.
+
+Inserting, removing, moving or changing an entry changes every later digest and so the head.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,30 +14,30 @@ from auditcoder.domain.events import Event, RunStarted
 from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest
 
 FORMAT = 1
-"""The version of what is written. Reading older ones stays possible: see UPGRADES."""
+"""The version of the format that is written. Older versions can be read through UPGRADES."""
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 UPGRADES: Mapping[int, Upgrade] = {}
-"""For each older format, what turns its entries, as plain JSON, into the next one's.
+"""For each older format: a function that converts an entry, as plain JSON, to the next format.
 
-Digests are taken over the bytes as they were written, so an upgrade never touches the chain.
-An added optional field needs none: defaults are not written.
+Digests are computed over the bytes as written, so an upgrade does not affect the chain. A new
+optional field needs no upgrade, because default values are not written.
 """
 
 
 class Entry(Value):
-    """An event in its place."""
+    """An event with its sequence number, its time and the digest of the entry before it."""
 
     seq: int
     prev: Digest
-    """Digest of the entry before; zeros for the first."""
+    """Digest of the entry before; all zeros for the first."""
     at: datetime
     event: Event
 
 
 class Head(Value):
-    """How long a chain is, and the digest of its last entry: its whole history in a line."""
+    """The length of a chain and the digest of its last entry, which names the whole history."""
 
     entries: int
     digest: Digest
@@ -50,25 +51,25 @@ _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Sealed(NamedTuple):
-    """An entry, ready to be appended."""
+    """An encoded entry that can be appended."""
 
     entry: Entry
-    """As a reader will read it: 1 may have become 1.0."""
+    """As a reader will decode it; encoding may have changed 1 to 1.0."""
     body: bytes
     head: Head
-    """The chain's head once it is appended."""
+    """The chain's head after the entry is appended."""
 
 
 def seal(head: Head, event: Event, at: datetime) -> Sealed:
-    """Write `event` as the entry after `head`; raise ValueError if it cannot be written."""
+    """Encode `event` as the entry after `head`; raise ValueError if it cannot be encoded."""
     entry = Entry(seq=head.entries, prev=head.digest, at=at.astimezone(UTC), event=event)
-    read = _decoder.decode(_encoder.encode(entry))
-    body = _encoder.encode(read)
-    return Sealed(read, body, Head(entries=head.entries + 1, digest=digest(body)))
+    decoded = _decoder.decode(_encoder.encode(entry))
+    body = _encoder.encode(decoded)
+    return Sealed(decoded, body, Head(entries=head.entries + 1, digest=digest(body)))
 
 
 class EntryReader:
-    """Reads entries of one record, whatever format they were written in."""
+    """Decodes the entries of one record, written in the current or an older format."""
 
     def __init__(self, current: int = FORMAT, upgrades: Mapping[int, Upgrade] = UPGRADES) -> None:
         self._current = current
@@ -86,15 +87,15 @@ class EntryReader:
                 "record.malformed", f"an entry cannot be read: {error}"
             ) from error
         if entry.at.utcoffset() != timedelta(0):
-            raise RecordUnreadable("record.malformed", "an entry's time is not universal time")
+            raise RecordUnreadable("record.malformed", "the time of an entry is not in UTC")
         return entry
 
     def _decode(self, body: bytes, written_in: int) -> Entry:
         if written_in == self._current:
             entry = _decoder.decode(body)
-            # Twice the same key, or a stray blank, would read differently elsewhere.
+            # Other decoders may treat a duplicate key or extra whitespace differently.
             if _encoder.encode(entry) != body:
-                raise msgspec.DecodeError("it is not written as entries are")
+                raise msgspec.DecodeError("it is not in canonical JSON encoding")
             return entry
         plain = msgspec.json.decode(body)
         for version in range(written_in, self._current):
@@ -103,20 +104,20 @@ class EntryReader:
 
     def _format_of(self, first: bytes) -> int:
         try:
-            found = msgspec.json.decode(first, type=_First).event.format
+            version = msgspec.json.decode(first, type=_First).event.format
         except _UNDECODABLE as error:
             raise RecordUnreadable(
                 "record.malformed", f"the first entry is not the start of a run: {error}"
             ) from error
-        if found > self._current:
+        if version > self._current:
             raise RecordUnreadable(
                 "record.newer-format",
-                f"the record has format {found}; this version reads up to {self._current}",
+                f"the record has format {version}; this version reads up to {self._current}",
                 "install a newer auditcoder",
             )
-        if found < self._current and found not in self._upgrades:
-            raise RecordUnreadable("record.malformed", f"there is no format {found}")
-        return found
+        if version < self._current and version not in self._upgrades:
+            raise RecordUnreadable("record.malformed", f"there is no format {version}")
+        return version
 
 
 class _FormatOnly(msgspec.Struct):
@@ -128,7 +129,7 @@ class _First(msgspec.Struct):
 
 
 def starts(entry: Entry) -> RunStarted:
-    """Return the event that starts a record, which only its first entry holds."""
+    """Return the start event of a record from its first entry."""
     if not isinstance(entry.event, RunStarted):
         raise RecordUnreadable("record.malformed", "the first entry is not the start of a run")
     return entry.event

@@ -1,8 +1,7 @@
-"""A node's code: one bundle, its parts, and the names it registers.
+"""Bundles: the code of one node, its parts, and the units that it registers.
 
-A bundle is what one responsibility owns: its function, helpers, constants and imports,
-kept as written and digested alone. Everything here is derived from the text by the parser,
-so that whoever holds the text can derive it again.
+A bundle has the node's function, helpers, constants and imports, unchanged, with a digest of its
+own. Everything here is derived from the text by the parser, so any reader can derive it again.
 """
 
 import ast
@@ -32,7 +31,7 @@ from auditcoder.domain.values import Digest, Value
 
 
 class UnitKind(Enum):
-    """What a registered unit is."""
+    """The kind of a registered unit."""
 
     FUNCTION = "function"
     CLASS = "class"
@@ -41,12 +40,12 @@ class UnitKind(Enum):
 
 
 class Unit(Value):
-    """A name that a bundle brings into the program, and so owns."""
+    """A name that a bundle defines in the program and so owns."""
 
     name: str
-    """As the bundle spells it."""
+    """The name in the bundle."""
     registered: str
-    """As the program knows it: renamed where another node already owns the name."""
+    """The name in the program; different if another node already owns the name."""
     kind: UnitKind
     first: int
     """First line in the bundle, counted from 1."""
@@ -54,19 +53,19 @@ class Unit(Value):
 
 
 class NodeCode(Value):
-    """The code that a node owns at some moment."""
+    """The code that a node owns at one point of a run."""
 
     digest: Digest
     units: tuple[Unit, ...]
     written: int
     """Sequence number of the event that wrote it."""
     scope: str = ""
-    """The class into whose body the bundle goes; empty for module level."""
+    """The class that the bundle is placed in; empty for module level."""
     agent: str = ""
-    """The concrete agent that wrote it."""
+    """The agent that wrote it."""
 
     def renames(self) -> dict[str, str]:
-        """The helpers that carry another name in the program."""
+        """Return the helpers that have another name in the program."""
         if self.scope:
             return {}
         return {
@@ -80,55 +79,55 @@ class BundlePart(msgspec.Struct, frozen=True):
     first: int
     last: int
     imported: tuple[Imported, ...] = ()
-    """What it imports, however deep."""
+    """Names that it imports into the module, also in nested statements."""
     lifted: bool = False
-    """Whether it is nothing but imports, which assembly may merge with those of other nodes."""
+    """Whether it has only imports, which assembly may merge with those of other nodes."""
     names: tuple[str, ...] = ()
-    """The names it binds at top level otherwise."""
+    """The other names that it binds at top level."""
     kind: UnitKind | None = None
-    """What kind of unit those names are."""
+    """The kind of unit that those names are."""
     in_passing: tuple[str, ...] = ()
-    """Names that a definition's header binds beside its own."""
+    """Names that the header of a definition binds in addition to its own."""
     declared: tuple[str, ...] = ()
-    """Names that functions in it declare global, and so can bind at top level."""
+    """Names that its functions declare `global`, and so can bind at top level."""
     class_name: str = ""
     members: tuple[tuple[str, int, int], ...] = ()
     """For a class: the names that its body binds, with their first and last lines."""
 
 
 class CodeBundle(msgspec.Struct, frozen=True, dict=True):
-    """A bundle's text, read once."""
+    """The parsed text of a bundle."""
 
     source: str
     lines: tuple[str, ...]
     parts: tuple[BundlePart, ...]
     parses: bool
     inside_string: frozenset[int]
-    """Lines that begin inside a string and so must not be indented."""
+    """Lines that begin inside a string, and so must not be indented."""
 
     @cached_property
     def body(self) -> tuple[BundlePart, ...]:
-        """What is left once imports are lifted out."""
+        """The parts without the imports that are lifted out."""
         return tuple(part for part in self.parts if not part.lifted)
 
     @cached_property
     def imports(self) -> tuple[str, ...]:
-        """The imports that are lifted out, a statement each."""
+        """The imports that are lifted out, one statement for each name."""
         lifted = (imported for part in self.parts if part.lifted for imported in part.imported)
         return tuple(dict.fromkeys(imported.statement for imported in lifted))
 
     @cached_property
     def imported(self) -> tuple[Imported, ...]:
-        """Everything that it imports into the program, lifted or not."""
+        """All names that it imports into the program, lifted out or not."""
         return tuple(imported for part in self.parts for imported in part.imported)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Everything in it that could be a name."""
+        """All words in the text, which include all names."""
         return frozenset(re.findall(r"\w+", self.source))
 
     def at_margin(self, function: Function) -> str:
-        """Return a function as it stands in a class, moved to the margin; strings stay put."""
+        """Return a method's text without its indentation; lines inside strings are unchanged."""
         first, margin = first_line(function), " " * function.col_offset
         own = enumerate(self.lines[first - 1 : function.end_lineno], start=first)
         kept = self.inside_string
@@ -138,7 +137,7 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
 
 @lru_cache(maxsize=512)
 def read_bundle(source: str) -> CodeBundle:
-    """Split a bundle into its top-level statements. Code that does not parse is one part."""
+    """Split a bundle into its top-level statements; code that does not parse is one part."""
     lines = tuple(source.removesuffix("\n").split("\n")) if source else ()
     try:
         return on_a_fresh_stack(lambda: _read(source, lines))
@@ -151,10 +150,10 @@ def read_bundle(source: str) -> CodeBundle:
 
 def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
     if "\r" in source:
-        raise ValueError("the parser counts other line ends than we do")
+        raise ValueError("carriage returns make line numbers ambiguous")
     body = parse(source).body
     inside_string = _lines_inside_strings(source)
-    read_part = _with_globals if "global" in source else _part  # the walk is not cheap
+    read_part = _with_globals if "global" in source else _part  # walking the tree is slow
     parts: list[BundlePart] = []
     for statement in body:
         last = statement.end_lineno or statement.lineno
@@ -172,7 +171,7 @@ def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
 
 
 def first_line(statement: ast.stmt) -> int:
-    """Return where a statement begins, its decorators included."""
+    """Return the first line of a statement, including its decorators."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(d.lineno for d in decorators)])
 
@@ -225,7 +224,7 @@ def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
 
 
 def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
-    """Two statements on one line cannot be parted, so neither can be lifted out as an import."""
+    """Join two statements on one line; they cannot be separated, so no import is lifted out."""
     names = a.names + b.names
     return BundlePart(
         first=a.first,
@@ -239,7 +238,7 @@ def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
 
 
 def _lifted(parts: list[BundlePart]) -> list[BundlePart]:
-    """Leave imports where they are if the order in which names are bound could matter."""
+    """Do not lift out imports of names that are bound more than once: the order could matter."""
     if not any(part.lifted for part in parts):
         return parts
     meanings = {(i.name, i.meaning) for part in parts for i in part.imported}
@@ -254,7 +253,7 @@ def _lifted(parts: list[BundlePart]) -> list[BundlePart]:
 
 
 def _with_comments(parts: list[BundlePart], count: int) -> list[BundlePart]:
-    """Give the lines between statements to the one that follows, the last ones to the last."""
+    """Extend parts by the lines before them, and the last part to the end of the text."""
     result = []
     end = 0
     for part in parts:
@@ -290,14 +289,14 @@ def units_of(
 ) -> tuple[Unit, ...]:
     """Return the units that `bundle` registers for `node`.
 
-    A name that is `taken`, owned by another node already, is registered as `name__S1_2`.
-    In a class, every function of the bundle is a method and is registered with the class.
+    A name that is `taken`, because another node owns it, is registered as `name__S1_2`. In a
+    class, every function of the bundle is a method and is registered with the class name.
     """
     units: dict[str, Unit] = {}
     aliases = {} if scope else _aliases(bundle, node, taken)
 
     def register(name: str, registered: str, kind: UnitKind, first: int, last: int) -> None:
-        # A name bound twice in one bundle has one owner all the same; the last one stands.
+        # A name that is bound twice in one bundle is one unit: the last binding.
         units[name] = Unit(name=name, registered=registered, kind=kind, first=first, last=last)
 
     for part in bundle.parts:
@@ -312,7 +311,7 @@ def units_of(
                     known = f"{known_as}.{member}"
                     register(f"{name}.{member}", known, UnitKind.METHOD, first, last)
     for part in bundle.parts:
-        for name in part.declared:  # global, so it belongs to the module even in a class
+        for name in part.declared:  # `global` names belong to the module even in a class
             if name not in units or scope:
                 register(
                     f"global {name}" if scope else name,
@@ -325,7 +324,7 @@ def units_of(
 
 
 def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:
-    """Return other names for those that are taken; none if they cannot be changed safely."""
+    """Return new names for those that are taken; none if a rename is not safe."""
     bound = {name for part in bundle.parts for name in (*part.names, *part.in_passing)}
     aliases = {name: f"{name}__{node}" for name in sorted(bound & taken)}
     return aliases if renamed(bundle.source, aliases) is not None else {}

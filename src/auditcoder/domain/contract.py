@@ -1,4 +1,4 @@
-"""What a responsibility promises: a typed interface, obligations, a cost, examples."""
+"""The contract of a node: its typed interface, obligations, cost budget and examples."""
 
 import ast
 
@@ -7,7 +7,7 @@ from auditcoder.domain.task import Example
 from auditcoder.domain.values import Value
 
 RESULT = "result"
-"""What a contract's clauses call the value that is given back."""
+"""The name of the return value in the clauses of a contract."""
 
 
 class Param(Value):
@@ -21,7 +21,7 @@ class Param(Value):
 class Clause(Value):
     """An obligation: a sentence, an executable expression, or both.
 
-    Only the expression can become evidence; the sentence alone is a commitment.
+    Only the expression can be checked.
     """
 
     text: str = ""
@@ -39,7 +39,7 @@ class Contract(Value):
     """The interface contract F of a node, with its cost budget and examples."""
 
     name: str
-    """The function that the node must own."""
+    """The name of the function that the node must define."""
     params: tuple[Param, ...] = ()
     returns: str = ""
     returns_description: str = ""
@@ -51,21 +51,21 @@ class Contract(Value):
 
     @property
     def signature(self) -> tuple[str, tuple[tuple[str, str], ...], str]:
-        """What callers rely on: a change of it crosses the node's boundary."""
+        """The part that callers rely on: a change of it crosses the node's boundary."""
         return self.name, tuple((p.name, p.type) for p in self.params), self.returns
 
     def header(self) -> str:
-        """Write the interface as one line of Python."""
+        """Return the interface as a function header."""
         params = ", ".join(f"{p.name}: {p.type}" if p.type else p.name for p in self.params)
         return f"{self.name}({params})" + (f" -> {self.returns}" if self.returns else "")
 
 
 def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
-    """Say why `source` does not carry the contract's signature; empty means SigMatch holds.
+    """Return why `source` does not have the contract's signature; empty if SigMatch holds.
 
-    The check is the paper's: a declared name, code that parses, exactly one function of
-    that name, and the declared positional parameters in order, a leading `self` aside.
-    Types, defaults and keyword-only parameters are not looked at.
+    This is the paper's check: a declared name, code that parses, exactly one function of that
+    name, and the declared positional parameters in order, except for a leading `self`. Types,
+    defaults and keyword-only parameters are not compared.
     """
     if not contract.name:
         return ("the contract declares no function name",)
@@ -73,12 +73,12 @@ def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
         tree = parse(source)
     except PARSE_ERRORS as error:
         return (f"the code does not parse: {error}",)
-    found = [
+    functions = [
         node for node in ast.walk(tree) if isinstance(node, Function) and node.name == contract.name
     ]
-    if len(found) != 1:
-        return (f"{len(found)} functions are named {contract.name}, not one",)
-    arguments = found[0].args
+    if len(functions) != 1:
+        return (f"{len(functions)} functions are named {contract.name}, not one",)
+    arguments = functions[0].args
     actual = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     declared = [p.name for p in contract.params]
     if _without_self(actual) != _without_self(declared):
@@ -91,5 +91,5 @@ def _without_self(names: list[str]) -> list[str]:
 
 
 def sig_match(contract: Contract, source: str) -> bool:
-    """The paper's SigMatch."""
+    """Whether `source` has the contract's signature: the paper's SigMatch."""
     return not signature_faults(contract, source)

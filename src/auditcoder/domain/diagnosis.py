@@ -1,4 +1,4 @@
-"""The locator's answer: a boundary that the evidence supports, or none."""
+"""The result of a locator: a target that the evidence supports, or an abstention."""
 
 from enum import Enum
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from auditcoder.domain.values import Value
 
 
 class Level(Enum):
-    """The discrete confidence scale."""
+    """The confidence of a diagnosis."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -16,13 +16,13 @@ class Level(Enum):
 
 
 class Localised(Value, tag="localised"):
-    """The evidence supports a boundary."""
+    """The evidence supports a target."""
 
     target: Target
     agents: tuple[str, ...]
-    """The routed agents of the target, one a node."""
+    """The agents that wrote the target's code, one for each node."""
     rule: str
-    """Which rule or locator answered: `R1` traceback, `R2` resource, `R3` local rejection, …"""
+    """The rule or locator that applied: `R1` traceback, `R2` resource, `R3` local rejection, …"""
     level: Level
     evidence: tuple[int, ...]
     """Sequence numbers of the standing evidence that supports it."""
@@ -31,13 +31,13 @@ class Localised(Value, tag="localised"):
 
 
 class Abstained(Value, tag="abstained"):
-    """The evidence supports no boundary (R4)."""
+    """The evidence supports no target (R4)."""
 
     reason: str
     evidence: tuple[int, ...] = ()
-    """What was looked at."""
+    """Sequence numbers of the evidence that was considered."""
     flaky: bool = False
-    """Whether what failed passes when it is run again: then there is nothing to plan anew."""
+    """Whether the failed checks pass when they are repeated; then there is nothing to replan."""
 
 
 Diagnosis: TypeAlias = Localised | Abstained

@@ -1,4 +1,4 @@
-"""Everything that can be recorded: one tagged union. State is folded from these, never stored."""
+"""The events of a record, as one tagged union. All state is derived from them."""
 
 from enum import Enum
 from typing import TypeAlias
@@ -26,15 +26,15 @@ from auditcoder.domain.values import CheckId, Digest, RunId, Value
 
 
 class Recordable(Value):
-    """What all events share."""
+    """Base class of all events."""
 
     def blobs(self) -> tuple[Digest, ...]:
-        """Return the content that this event names and the store must hold."""
+        """Return the digests of the content that the store must hold for this event."""
         return ()
 
 
 class Manifest(Value):
-    """What a run was made with: enough to say what would have to be the same again."""
+    """The model, weights, prompts, options and versions of a run, as needed to reproduce it."""
 
     method: str = ""
     model: str = ""
@@ -43,14 +43,14 @@ class Manifest(Value):
     prompts: dict[str, Digest] = {}
     """Digest of each role's prompt file."""
     sandbox: str = ""
-    """The sandbox kind that judged candidates."""
+    """The kind of sandbox that ran candidates."""
     versions: dict[str, str] = {}
     settings: dict[str, str] = {}
     seed: int | None = None
 
 
 class RunStarted(Recordable, tag="run_started"):
-    """The run exists, and with it `S0`. Always the first event, and only that."""
+    """A run started, with the root node `S0`. It is the first event, and occurs once."""
 
     format: int
     run: RunId
@@ -59,25 +59,25 @@ class RunStarted(Recordable, tag="run_started"):
 
 
 class RunResumed(Recordable, tag="run_resumed"):
-    """A run went on after an interruption, perhaps elsewhere."""
+    """A run continued after an interruption, possibly on another machine."""
 
     manifest: Manifest = Manifest()
 
 
 class BriefCommitted(Recordable, tag="brief_committed"):
-    """P, B and Q were fixed, or, with a reason, revised."""
+    """The brief (P, B and Q) was fixed, or revised for a reason."""
 
     brief: Brief
     reason: str = ""
 
 
 class GraphCommitted(Recordable, tag="graph_committed"):
-    """The responsibilities and their ids exist. No code does."""
+    """The graph and its node ids were fixed, before any code exists."""
 
     graph: TaskGraph
     planner: str = ""
     granularity: str = ""
-    """Why this many nodes and not fewer."""
+    """Why the graph has this number of nodes."""
 
 
 class GraphRevised(Recordable, tag="graph_revised"):
@@ -88,36 +88,36 @@ class GraphRevised(Recordable, tag="graph_revised"):
 
 
 class ReplyRecorded(Recordable, tag="reply_recorded"):
-    """A model answered, well or badly. Every answer is kept and billed."""
+    """A model replied. Every reply is kept and billed, usable or not."""
 
     role: str
     scope: Scope
     phase: Phase
     request: Digest
-    """The whole request as sent."""
+    """The complete request as sent."""
     reply: Digest
-    """The raw text of the answer."""
+    """The raw text of the reply."""
     prompt: Digest | None = None
-    """Digest of the prompt template it was made from."""
+    """Digest of the prompt template of the request."""
     model: str = ""
     node: NodeId | None = None
-    """The responsibility it was asked for."""
+    """The node that the request was about."""
     nodes: tuple[NodeId, ...] = ()
-    """Where it was asked for several to verify them, all of these."""
+    """For a request about several nodes, to verify them: all of them."""
     usage: Usage = Usage()
     finish: str = ""
     milliseconds: float | None = None
     rejected: str = ""
-    """Why the reply was refused; empty if it was taken."""
+    """Why the reply was rejected; empty if it was used."""
     attempts: tuple[Attempt, ...] = ()
-    """What went wrong before this answer came, or before we gave up."""
+    """The failed attempts before this reply, or before the retries were exhausted."""
 
     def blobs(self) -> tuple[Digest, ...]:
-        """Request and reply."""
+        """Return the digests of request and reply."""
         return (self.request, self.reply)
 
     def answer(self, text: str) -> Reply:
-        """Return the answer as it was given; its text is kept apart."""
+        """Return the recorded reply with its text, which is stored as a blob."""
         return Reply(
             text=text,
             finish=FinishReason(self.finish),
@@ -129,65 +129,65 @@ class ReplyRecorded(Recordable, tag="reply_recorded"):
 
 
 class CodeWritten(Recordable, tag="code_written"):
-    """A node's code, all of it, as from now on."""
+    """The complete code of a node was written or replaced."""
 
     node: NodeId
     code: Digest
     units: tuple[Unit, ...]
     scope: str = ""
-    """The class into whose body it goes; empty for module level."""
+    """The class that it is placed in; empty for module level."""
     agent: str = ""
     cause: NodeId | None = None
-    """The responsibility on whose behalf it was written, where that is another one."""
+    """The node for whose sake it was written, if that is another one."""
     reply: int | None = None
-    """Sequence number of the reply it was taken from; None if no model wrote it."""
+    """Sequence number of the reply that it comes from; None if no model wrote it."""
     note: str = ""
-    """What of the reply was left out, because nobody owns it, and which imports were added."""
+    """Parts of the reply that were left out, because no node owns them, and added imports."""
 
     def blobs(self) -> tuple[Digest, ...]:
-        """The code."""
+        """Return the digest of the code."""
         return (self.code,)
 
 
 class CheckRan(Recordable, tag="check_ran"):
-    """A check ran, and this is what it saw."""
+    """A check ran, with this evidence."""
 
     evidence: Evidence
 
     def blobs(self) -> tuple[Digest, ...]:
-        """What the evidence keeps."""
+        """Return the digests of the evidence's blobs."""
         return self.evidence.blobs()
 
 
 class CheckDropped(Recordable, tag="check_dropped"):
-    """A check that a model wrote turned out to be wrong, and no longer counts."""
+    """A check that a model wrote was found to be wrong and no longer counts."""
 
     check: CheckId
     reason: str
 
 
 class Assembled(Recordable, tag="assembled"):
-    """The bundles became a program; every line says whose it is."""
+    """The bundles were assembled into a program, with an owner for each line."""
 
     program: Digest
     segments: tuple[Segment, ...]
 
     def blobs(self) -> tuple[Digest, ...]:
-        """The program."""
+        """Return the digest of the program."""
         return (self.program,)
 
 
 class Located(Recordable, tag="located"):
-    """The locator answered, or abstained."""
+    """The locator named a target or abstained."""
 
     diagnosis: Diagnosis
     locator: str = ""
     runs: int = 0
-    """Extra sandbox runs that the answer cost."""
+    """Number of additional sandbox runs for the diagnosis."""
 
 
 class TransactionOpened(Recordable, tag="transaction_opened"):
-    """A repair began: what may change, and the proof of what must not."""
+    """A repair began: the nodes it may change, and the digests of the frozen ones."""
 
     number: int
     kind: TransactionKind
@@ -197,36 +197,36 @@ class TransactionOpened(Recordable, tag="transaction_opened"):
     frozen: tuple[Frozen, ...]
     snapshot: StateDigest
     pinned: tuple[CheckId, ...]
-    """The program-level checks that decide, for the whole transaction."""
+    """The program checks that decide the transaction."""
     rank: Rank
 
 
 class ExceptionRaised(Recordable, tag="exception_raised"):
-    """An edit has to cross a boundary; from here on the region is wider."""
+    """An edit must cross a boundary, so the region is widened."""
 
     exception: IntegrationException
 
 
 class TransactionDecided(Recordable, tag="transaction_decided"):
-    """The candidate was measured against what was there before."""
+    """The candidate was compared with the program before it, and accepted or rejected."""
 
     number: int
     decision: Decision
     before: Rank
     after: Rank
     program: Digest | None
-    """The candidate's program; None if none could be assembled."""
+    """The candidate program; None if it could not be assembled."""
     brief: Digest | None
-    """The brief, if a fallback revised it."""
+    """The revised brief; None if it is unchanged."""
     graph_delta: GraphDelta | None
     code_deltas: tuple[CodeDelta, ...]
     regressions: tuple[CheckId, ...]
-    """Pinned checks that passed before and do not now."""
+    """Pinned checks that passed before the repair and do not pass after it."""
     reason: str = ""
 
 
 class RolledBack(Recordable, tag="rolled_back"):
-    """A rejected candidate is gone from the state, and stays on record."""
+    """The state before a rejected candidate was restored; the candidate stays on record."""
 
     number: int
     restored: StateDigest
@@ -237,22 +237,22 @@ class RunOutcome(Enum):
 
     PASSED = "passed"
     FAILED = "failed"
-    """Repairs ran out and the checks still fail."""
+    """The allowed repairs are used up and checks still fail."""
     ABSTAINED = "abstained"
-    """The evidence supported no boundary."""
+    """The evidence supported no target."""
     STOPPED = "stopped"
-    """A budget or a person ended it."""
+    """The run was ended by a budget or by the user."""
 
 
 class RunFinished(Recordable, tag="run_finished"):
-    """The run is over. Nothing follows."""
+    """The run ended. It is the last event."""
 
     outcome: RunOutcome
     program: Digest | None
     reason: str = ""
 
     def blobs(self) -> tuple[Digest, ...]:
-        """The program."""
+        """Return the digest of the program."""
         return (self.program,) if self.program else ()
 
 

@@ -1,4 +1,4 @@
-"""What a check saw. The candidate's fault is evidence; our own fault never is."""
+"""Evidence: the results of checks. Faults of the candidate are evidence, our own are errors."""
 
 from enum import Enum
 
@@ -12,30 +12,30 @@ class Verdict(Enum):
 
     PASSED = "passed"
     FAILED = "failed"
-    """It ran to its end and the answer was wrong."""
+    """The candidate ended normally with a wrong result."""
     TIMEOUT = "timeout"
     MEMORY = "memory"
     CRASH = "crash"
 
     @property
     def clean(self) -> bool:
-        """Whether the candidate came to its own end, right or wrong."""
+        """Whether the candidate ended normally, with a correct or a wrong result."""
         return self is Verdict.PASSED or self is Verdict.FAILED
 
 
 class Trust(Enum):
-    """How far a check itself can be believed."""
+    """How far a check itself can be trusted."""
 
     GIVEN = "given"
-    """Came with the task: an example, or a test the user supplied."""
+    """Given with the task: an example, or a test from the user."""
     DERIVED = "derived"
-    """Follows mechanically from the task or a contract."""
+    """Derived mechanically from the task or a contract."""
     GENERATED = "generated"
-    """A model wrote it: a hypothesis."""
+    """Written by a model, and possibly wrong."""
 
 
 class CheckKind(Enum):
-    """What kind of check it is."""
+    """The kind of a check."""
 
     COMPILE = "compile"
     SIGNATURE = "signature"
@@ -45,13 +45,13 @@ class CheckKind(Enum):
     INVARIANT = "invariant"
     DIFFERENTIAL = "differential"
     PROBE = "probe"
-    """Growth or resource use against a cost budget."""
+    """A measurement of growth or resource use against a cost budget."""
     REVIEW = "review"
-    """A model's opinion: the weakest evidence there is."""
+    """A model's opinion, which is the weakest evidence."""
     CLUE = "clue"
-    """What failing cases showed of a node when they were watched."""
+    """The features of a node in the trace of the failing checks."""
     SWAP = "swap"
-    """What became of failing cases with another implementation in a node's place."""
+    """The effect on the failing checks of substituting another implementation of a node."""
     STATIC = "static"
     PROOF = "proof"
     TEST = "test"
@@ -59,22 +59,22 @@ class CheckKind(Enum):
 
     @property
     def judges(self) -> bool:
-        """Whether it says if its subject is right, and not merely what a failure showed of it."""
+        """Whether it decides if its subject is correct; observations of a failure do not."""
         return self not in {CheckKind.CLUE, CheckKind.SWAP}
 
 
 class Frame(Value):
-    """One line of a traceback, innermost last."""
+    """One frame of a traceback."""
 
     function: str
     line: int
     file: str = ""
     node: NodeId | None = None
-    """The owner of the line, where it belongs to the program."""
+    """The owner of the line, if it is a line of the program."""
 
 
 class Evidence(Value):
-    """One run of one check."""
+    """The result of one run of a check."""
 
     check: CheckId
     kind: CheckKind
@@ -82,24 +82,24 @@ class Evidence(Value):
     trust: Trust
     verdict: Verdict
     against: Digest
-    """What exactly was checked: the node's code, the branch's codes, or the program."""
+    """Digest of what was checked: a node's code, the codes of a branch, or the program."""
     requirement: str = ""
     message: str = ""
     input: Digest | None = None
     expected: Digest | None = None
     observed: Digest | None = None
     errors: Digest | None = None
-    """What the candidate wrote to standard error."""
+    """The candidate's standard error output."""
     exit_code: int | None = None
     signal: int | None = None
     frames: tuple[Frame, ...] = ()
     ran: tuple[NodeId, ...] | None = None
-    """For a check of the program: the nodes whose code ran; None if nobody looked."""
+    """For a check of the program: the nodes whose code ran; None if that was not observed."""
     milliseconds: float | None = None
     peak_bytes: int | None = None
     judge: str = ""
-    """Who ran it: a sandbox kind, a checker, a model."""
+    """The sandbox kind, checker or model that ran the check."""
 
     def blobs(self) -> tuple[Digest, ...]:
-        """Everything this evidence keeps outside the event."""
+        """Return the digests of the content that is stored outside the event."""
         return tuple(d for d in (self.input, self.expected, self.observed, self.errors) if d)

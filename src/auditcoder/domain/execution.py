@@ -1,7 +1,7 @@
-"""One run of untrusted code: what is to be run, within which bounds, and how it ended.
+"""One sandboxed run of untrusted code: its action, its limits and its outcome.
 
-The four forms of a task have four actions. What a program should have answered has no place in
-an `Execution`: answers are compared outside, with what the `ExecutionOutcome` says was seen.
+There is one action for each of the four task forms. An `Execution` has no expected results: the
+results in the `ExecutionOutcome` are compared with them outside the sandbox.
 """
 
 from enum import Enum
@@ -13,9 +13,9 @@ from auditcoder.domain.evidence import Frame
 from auditcoder.domain.values import Value
 
 PROGRAM_FILE = "program.py"
-"""The name that the candidate's own code has in frames."""
+"""The file name of the candidate's code in stack frames."""
 TESTS_FILE = "tests.py"
-"""The name that test code has in frames."""
+"""The file name of test code in stack frames."""
 
 
 class RunProgram(Value, tag="program"):
@@ -28,32 +28,32 @@ class RunProgram(Value, tag="program"):
 class CallFunction(Value, tag="calls"):
     """Load the code, then evaluate expressions such as `solve([1, 2], k=3)`, one after another.
 
-    They share one process: where a call must not see what the one before left behind, give
-    each an execution of its own.
+    They share one process. Calls that must not see the effects of earlier ones need separate
+    executions.
     """
 
     calls: tuple[str, ...]
 
 
 class RunTests(Value, tag="tests"):
-    """Load the code, then run test code that sees its names: unittest classes, or plain asserts.
+    """Load the code, then run test code that uses its names: unittest classes, or plain asserts.
 
-    Test code shares the candidate's interpreter, and sees its names, also where they hide
-    built-in ones. Patching the test machinery is found out. A program written against this very
-    harness could still lie, as it could to any test that runs beside it: read the tests, answer
-    with an object that equals everything, forge a report. Cases that are data should be calls,
-    whose answers are compared outside.
+    Test code runs in the candidate's interpreter and sees its names, even if they shadow built-in
+    ones. Patches of the test machinery are detected. A program that targets this harness could
+    still cheat, as in any in-process test: it could read the tests, return an object that equals
+    everything, or forge a report. Tests that are plain data should be calls, whose results are
+    compared outside the sandbox.
     """
 
     code: str
 
 
 class RunFiles(Value, tag="files"):
-    """Run the code as a program in a folder that holds some files, and keep what it leaves."""
+    """Run the code as a program in a folder with input files, and collect its output files."""
 
     inputs: dict[str, bytes]
     artefacts: tuple[str, ...]
-    """Names of the files to bring out."""
+    """Names of the files to collect."""
     stdin: str = ""
     arguments: tuple[str, ...] = ()
 
@@ -62,34 +62,34 @@ Action: TypeAlias = RunProgram | CallFunction | RunTests | RunFiles
 
 
 class Bounds(Value):
-    """How much one run may use."""
+    """Resource limits of one run."""
 
     seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 10.0
     memory_bytes: Annotated[int, msgspec.Meta(ge=1 << 20)] = 1 << 30
-    """Of address space, beyond what the bare interpreter takes; the stacks of threads count."""
+    """Limit of the address space beyond that of the bare interpreter, including thread stacks."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1)] = 4 << 20
-    """For standard output and standard error, each."""
+    """Limit of standard output, and of standard error."""
     file_bytes: Annotated[int, msgspec.Meta(ge=1 << 16)] = 64 << 20
-    """For everything in the private folder together."""
+    """Limit of the total size of the private folder."""
 
 
 class Execution(Value):
-    """Untrusted code, and what to do with it."""
+    """Untrusted code, the action to run on it, and the limits."""
 
     source: str
     action: Action
     bounds: Bounds = Bounds()
     watch: bool = False
-    """Also say which functions ran, how often and how long. Slows calls down."""
+    """Whether to record which functions ran, how often and how long; this slows calls down."""
 
 
 class Ending(Enum):
-    """How a run ended. Whether the answer was right is for others to say."""
+    """How a run ended. It does not say whether the result was correct."""
 
     OK = "ok"
-    """It came to its own end, with exit code 0 and everything asked for done."""
+    """It ended with exit code 0 after it did everything that was requested."""
     WRONG_EXIT = "wrong exit"
-    """It left early, or with another exit code."""
+    """It exited early, or with another exit code."""
     EXCEPTION = "exception"
     """An exception ended it."""
     TIMEOUT = "timeout"
@@ -100,17 +100,17 @@ class Ending(Enum):
 
 
 class Raised(Value, tag="raised"):
-    """An exception: what it was, and where."""
+    """An exception with its traceback."""
 
     exception: str
     """The name of its type."""
     message: str
     frames: tuple[Frame, ...] = ()
-    """Outermost first, from the candidate's first frame on."""
+    """From the candidate's first frame on, innermost last."""
 
 
 class Returned(Value, tag="returned"):
-    """A value, as `auditcoder.domain.value_decoder` reads it."""
+    """A returned value, in the encoding that `auditcoder.domain.value_decoder` reads."""
 
     value: str
 
@@ -118,7 +118,7 @@ class Returned(Value, tag="returned"):
 class TestVerdict(Enum):
     """How one test ended."""
 
-    __test__ = False  # not one of our own
+    __test__ = False  # pytest must not collect it
 
     PASSED = "passed"
     FAILED = "failed"
@@ -127,19 +127,19 @@ class TestVerdict(Enum):
 
 
 class TestReport(Value):
-    """One test of the test code."""
+    """The result of one test."""
 
     __test__ = False
 
     name: str
-    """Class and method; empty where the test code is itself the test."""
+    """Class and method; empty if the whole test code is the test."""
     verdict: TestVerdict
     message: str = ""
     frames: tuple[Frame, ...] = ()
 
 
 class Artefact(Value):
-    """A file that the program was to leave."""
+    """A file that the program was expected to write."""
 
     name: str
     content: bytes | None = None
@@ -148,44 +148,44 @@ class Artefact(Value):
 
 
 class FunctionUse(Value):
-    """How much one function of the program ran."""
+    """Calls and time of one function of the program."""
 
     name: str
     line: int
     calls: int
     seconds: float
-    """With what it called."""
+    """Including callees."""
     own_seconds: float
 
 
 class ExecutionOutcome(Value):
-    """How a run ended, and what it left. Exit, time and memory are the kernel's word."""
+    """How a run ended, and its output. Exit, time and memory are measured by the kernel."""
 
     ending: Ending
     sandbox: str
-    """The kind of sandbox: which walls stood."""
+    """The kind of sandbox."""
     exit_code: int | None = None
     signal: int | None = None
     stdout: bytes = b""
     stderr: bytes = b""
     stdout_cut: bool = False
-    """There was more than was kept."""
+    """Whether the output was truncated."""
     stderr_cut: bool = False
     raised: Raised | None = None
-    """The exception that ended it, or, after a timeout, where it was."""
+    """The exception that ended it; after a timeout, the place where it was stopped."""
     calls: tuple[Returned | Raised, ...] = ()
-    """One for each call that came to an end, in order."""
+    """The result of each call that ended, in order."""
     tests: tuple[TestReport, ...] = ()
     planned: int | None = None
-    """How many tests there were to run; None where it was not about tests, or none was begun.
+    """Number of tests to run; None if the action has no tests, or none was started.
 
-    A test that is skipped, or was to run and is not among `tests`, has not passed.
+    A test that was skipped, or is missing from `tests`, has not passed.
     """
     artefacts: tuple[Artefact, ...] = ()
     functions: tuple[FunctionUse, ...] | None = None
-    """None if nobody asked, or the run ended before it could be told."""
+    """None if this was not requested, or the run ended before the report."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
     note: str = ""
-    """What else should be known about the ending."""
+    """Additional information about the ending."""

@@ -1,4 +1,4 @@
-"""The contract-annotated task graph: responsibilities, their tree, their dependencies."""
+"""The task graph: nodes with contracts, their tree and their dependencies."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -18,7 +18,7 @@ Region: TypeAlias = frozenset[NodeId]
 
 
 class NodeKind(Enum):
-    """The routing category: who should carry a responsibility out. Never its identity."""
+    """The routing category of a node, which selects its agent."""
 
     ORCHESTRATION = "orchestration"
     BINARY_SEARCH = "binary_search"
@@ -46,62 +46,62 @@ class FromNode(Value, tag="node"):
 
 
 class FromLocal(Value, tag="local"):
-    """The value is a local intermediate."""
+    """The value is computed locally."""
 
 
 class FromSelf(Value, tag="self"):
-    """The value is the object's own state, in a class."""
+    """The value is an attribute of the object, in a class."""
 
 
 Source: TypeAlias = FromTask | FromNode | FromLocal | FromSelf
 
 
 class Slot(Value):
-    """One variable that a node takes, makes or keeps."""
+    """One input or output variable of a node."""
 
     name: str
     type: str = ""
     description: str = ""
     source: Source | None = None
-    """Where an input comes from; outputs have none."""
+    """The origin of an input; None for outputs."""
 
 
 class Node(Value):
-    """A responsibility: what it is for, what it promises, what it takes and gives."""
+    """A responsibility: its goal, contract, inputs and outputs."""
 
     id: NodeId
     goal: str
-    """The commitment. An id keeps its goal for good; another goal is another id."""
+    """What the node is for. It never changes; another goal needs another id."""
     kind: NodeKind
     parent: NodeId | None = None
     dependencies: tuple[NodeId, ...] = ()
-    """Nodes whose results or code this one calls for."""
+    """Nodes whose results or code this one uses."""
     inputs: tuple[Slot, ...] = ()
     outputs: tuple[Slot, ...] = ()
     contract: Contract | None = None
     hints: tuple[str, ...] = ()
     context: str = ""
     validation: tuple[str, ...] = ()
-    """The local validation requirement: what must be checked before this node is believed."""
+    """The checks that this node's code must pass, as sentences."""
 
     @property
     def interface(self) -> object:
-        """What others rely on: the contract's signature and the outputs."""
+        """The parts that other nodes rely on: the contract's signature and the outputs."""
         outputs = tuple((slot.name, slot.type) for slot in self.outputs)
         return self.contract.signature if self.contract else None, outputs
 
     @property
     def structure(self) -> object:
-        """What the program's shape depends on."""
+        """The parts that the assembled program depends on."""
         return self.id, self.parent, self.dependencies, self.contract
 
     def provenance(self) -> dict[str, Source | None]:
-        """Map each input to where it comes from; an empty map means none was declared."""
+        """Return the origin of each input; empty if the node declares no inputs."""
         return {slot.name: slot.source for slot in self.inputs}
 
 
 class TaskGraph(Value, dict=True):
-    """Nodes, their parent tree, their dependencies, and the order in which leaves are built."""
+    """Nodes with their parent tree and dependencies, and the order in which leaves are built."""
 
     nodes: tuple[Node, ...]
     order: tuple[NodeId, ...]
@@ -115,22 +115,22 @@ class TaskGraph(Value, dict=True):
 
     @cached_property
     def digest(self) -> Digest:
-        """What names this very graph."""
+        """The digest of this graph."""
         return digest_of(self)
 
     @cached_property
     def ids(self) -> Region:
-        """Every node's id."""
+        """The ids of all nodes."""
         return frozenset(self.by_id)
 
     @cached_property
     def commitments(self) -> dict[NodeId, Digest]:
-        """Each node's description, by digest."""
+        """The digest of each node's description."""
         return {node.id: digest_of(node) for node in self.nodes}
 
     @cached_property
     def children(self) -> dict[NodeId, tuple[NodeId, ...]]:
-        """Each node's children, in the order of the plan."""
+        """The children of each node, in the order of the plan."""
         below: dict[NodeId, list[NodeId]] = {node.id: [] for node in self.nodes}
         for node in self.nodes:
             if node.parent in below:
@@ -144,30 +144,30 @@ class TaskGraph(Value, dict=True):
 
     @cached_property
     def inner(self) -> tuple[NodeId, ...]:
-        """Everything that is no leaf, deepest first."""
+        """The root and all other nodes with children, deepest first."""
         above = self.ids - set(self.order)
         return tuple(sorted(above, key=lambda n: (-len(self.path(n)), n)))
 
     @cached_property
     def promises(self) -> dict[str, NodeId]:
-        """Who answers for each function that a contract names."""
+        """The node of each function that a contract names."""
         return {node.contract.name: node.id for node in self.nodes if node.contract}
 
     @cached_property
     def sole(self) -> NodeId | None:
-        """The leaf that does everything, where there is one and the root merely starts it."""
+        """The only leaf, if the root has no contract of its own; else None."""
         starts = self.by_id[self.root].contract is None
         return self.order[0] if starts and len(self.order) == 1 else None
 
     def subtree(self, top: NodeId) -> Region:
-        """Return `top` and everything below it."""
-        found = {top}
+        """Return `top` and all its descendants."""
+        members = {top}
         waiting = [top]
         while waiting:
-            new = [c for c in self.children[waiting.pop()] if c not in found]
-            found.update(new)
+            new = [c for c in self.children[waiting.pop()] if c not in members]
+            members.update(new)
             waiting.extend(new)
-        return frozenset(found)
+        return frozenset(members)
 
     def path(self, node: NodeId) -> tuple[NodeId, ...]:
         """Return the ancestors from the root down to `node` itself."""
@@ -178,12 +178,12 @@ class TaskGraph(Value, dict=True):
         return tuple(reversed(upwards))
 
     def branch_root(self, node: NodeId) -> NodeId:
-        """EB(z): the first non-root ancestor of `node`, itself if it has none."""
+        """Return EB(z): the first node below the root on the path to `node`, or the root itself."""
         path = self.path(node)
         return path[1] if len(path) > 1 else node
 
     def callers(self, node: NodeId) -> Region:
-        """Return the nodes that rely on `node`'s interface: call it, or take what it makes."""
+        """Return the nodes that rely on `node`'s interface: its dependents and consumers."""
         return frozenset(
             n.id
             for n in self.nodes
@@ -192,26 +192,26 @@ class TaskGraph(Value, dict=True):
         )
 
     def relied_on_by(self, node: NodeId) -> Region:
-        """Return the nodes that `node` calls for or has below it, directly or through others."""
-        found: set[NodeId] = set()
+        """Return all direct and indirect dependencies and descendants of `node`."""
+        reached: set[NodeId] = set()
         waiting = [node]
         while waiting:
             here = waiting.pop()
-            new = {*self.by_id[here].dependencies, *self.children[here]} - found
-            found |= new
+            new = {*self.by_id[here].dependencies, *self.children[here]} - reached
+            reached |= new
             waiting.extend(new)
-        return frozenset(found - {node})
+        return frozenset(reached - {node})
 
 
 def region_of(target: Target, graph: TaskGraph) -> Region:
-    """R(z): the nodes that a diagnosis gives free for repair."""
+    """Return R(z): the nodes that a repair of `target` may change."""
     if isinstance(target, AtBranch):
         return graph.subtree(target.root)
     return frozenset(named_in(target))
 
 
 def named_in(target: Target) -> tuple[NodeId, ...]:
-    """Return the nodes that a target names outright, the likeliest first."""
+    """Return the nodes that a target names itself, the most likely first."""
     match target:
         case AtNode(node=node) | AtBranch(root=node):
             return (node,)
@@ -222,7 +222,7 @@ def named_in(target: Target) -> tuple[NodeId, ...]:
 
 
 def graph_faults(graph: TaskGraph) -> tuple[str, ...]:
-    """Say what keeps `graph` from being valid; empty means the paper's GraphValid holds.
+    """Return why `graph` is not valid; empty if the paper's GraphValid holds.
 
     GraphValid: nonempty unique ids, a resolvable root, valid parent and dependency
     references, an acyclic parent relation, no duplicate in the execution order, and an
@@ -257,27 +257,27 @@ def graph_faults(graph: TaskGraph) -> tuple[str, ...]:
 
 
 def order_faults(graph: TaskGraph) -> tuple[str, ...]:
-    """Say where dependencies run in a circle or the execution order runs against them.
+    """Return dependency cycles, and where the execution order violates dependencies.
 
-    Separate from GraphValid, which does not ask for it. Also the shape that is settled for
-    every graph of ours: one root, and provenance that names outputs which exist.
+    GraphValid does not cover these. Two more conditions are checked: there is one root, and each
+    provenance names an existing output.
     """
     faults = []
     if _has_cycle((n.id, n.dependencies) for n in graph.nodes):
         faults.append("the dependencies have a cycle")
-    place = {node: i for i, node in enumerate(graph.order)}
+    position = {node: i for i, node in enumerate(graph.order)}
     for node in graph.nodes:
         if node.parent is None and node.id != graph.root:
             faults.append(f"{node.id} has no parent and is not the root")
         faults.extend(
             f"{node.id} is built before {d}, on which it depends"
             for d in node.dependencies
-            if place.get(d, -1) > place.get(node.id, len(place))
+            if position.get(d, -1) > position.get(node.id, len(position))
         )
         for slot in node.inputs:
             if isinstance(slot.source, FromNode):
-                maker = graph.by_id.get(slot.source.node)
-                if maker is None or slot.source.slot not in {o.name for o in maker.outputs}:
+                producer = graph.by_id.get(slot.source.node)
+                if producer is None or slot.source.slot not in {o.name for o in producer.outputs}:
                     faults.append(
                         f"{node.id}.{slot.name} comes from {slot.source.node}.{slot.source.slot},"
                         " which nobody makes"
@@ -294,20 +294,20 @@ def _has_cycle(edges: Iterable[tuple[NodeId, Iterable[NodeId]]]) -> bool:
 
 
 class GraphDelta(Value):
-    """A change of the graph, inside a repair: nothing in it is implied."""
+    """A complete description of how a repair changes the graph."""
 
     added: tuple[Node, ...] = ()
-    """New responsibilities, under fresh ids."""
+    """New nodes, with new ids."""
     revised: tuple[Node, ...] = ()
-    """Surviving responsibilities whose hints, context, interface or edges changed."""
+    """Existing nodes whose description changed, as they are after the change."""
     retired: tuple[NodeId, ...] = ()
-    """Responsibilities that no longer exist; their ids are never used again."""
+    """Removed nodes; their ids are never used again."""
     order: tuple[NodeId, ...] = ()
-    """The execution order afterwards."""
+    """The execution order after the change."""
 
     @property
     def touched(self) -> Region:
-        """Every existing node that the delta changes or removes."""
+        """The existing nodes that the delta changes or removes."""
         return frozenset({n.id for n in self.revised} | set(self.retired))
 
 
@@ -320,7 +320,7 @@ def apply(graph: TaskGraph, delta: GraphDelta) -> TaskGraph:
 
 
 def diff(before: TaskGraph, after: TaskGraph) -> GraphDelta | None:
-    """Return what turns `before` into `after`; None when nothing does."""
+    """Return the delta from `before` to `after`; None if they are equal."""
     if before == after:
         return None
     return GraphDelta(

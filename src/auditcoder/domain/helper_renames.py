@@ -1,8 +1,8 @@
-"""Giving a bundle's helpers other names, where that provably changes nothing else.
+"""Renames helpers of a bundle if that provably changes nothing else.
 
-Only the plain case is taken: the name is bound at top level and in no other scope, so that every
-use of it, wherever it stands, means that one binding. Python's own symbol table is asked, not our
-reading of scopes. Anything else is refused, and whoever wrote the code resolves the collision.
+Only the simple case is supported: the name is bound at top level and in no other scope, so that
+every use refers to that binding. Python's own symbol table decides this. Any other case is refused,
+and the author of the code must resolve the name conflict.
 """
 
 import ast
@@ -17,7 +17,7 @@ from auditcoder.domain.python_names import PARSE_ERRORS, bound_by, on_a_fresh_st
 
 
 def renamed(source: str, renames: dict[str, str]) -> str | None:
-    """Return `source` with top-level names changed, line for line; None if that is not safe."""
+    """Return `source` with top-level names changed and all line numbers kept; None if not safe."""
     if not renames:
         return source
     return _renamed(source, tuple(sorted(renames.items())))
@@ -33,11 +33,13 @@ def _renamed(source: str, renames: tuple[tuple[str, str], ...]) -> str | None:
 
 def _rename(source: str, new: dict[str, str]) -> str | None:
     tree = parse(source)
-    if not all(_plain(source, name, new[name]) for name in new):
+    if not all(_is_renameable(source, name, new[name]) for name in new):
         return None
-    spots = [spot for node in ast.walk(tree) for spot in _spots(node, new)]
+    occurrences = [occurrence for node in ast.walk(tree) for occurrence in _occurrences(node, new)]
     lines = source.split("\n")
-    for line, column, name in sorted({(s.line, s.column, s.name) for s in spots}, reverse=True):
+    for line, column, name in sorted(
+        {(s.line, s.column, s.name) for s in occurrences}, reverse=True
+    ):
         text = lines[line - 1]
         start = len(text.encode()[:column].decode(errors="replace"))
         lines[line - 1] = text[:start] + re.sub(
@@ -45,17 +47,17 @@ def _rename(source: str, new: dict[str, str]) -> str | None:
         )
     after = "\n".join(lines)
     changed = parse(after)
-    for spot in spots:
-        spot.rename(new)
+    for occurrence in occurrences:
+        occurrence.rename(new)
     if bound_by(changed.body) & set(new) or ast.dump(changed) != ast.dump(tree):
         return None
     return after
 
 
-def _plain(source: str, old: str, new: str) -> bool:
-    """Whether `old` has one meaning throughout: bound at top level, and nowhere else."""
+def _is_renameable(source: str, old: str, new: str) -> bool:
+    """Whether `old` is bound at top level only, and `new` is not used."""
     if old.startswith("__") or re.match(r"_[^_].*__", old):
-        return False  # class bodies spell such names differently
+        return False  # class bodies mangle such names
     module = symtable.symtable(source, "bundle", "exec")
     waiting = [module]
     while waiting:
@@ -69,13 +71,13 @@ def _plain(source: str, old: str, new: str) -> bool:
     if old not in module.get_identifiers():
         return False
     symbol = module.lookup(old)
-    # A class carries its name around and shows it, so it keeps it.
+    # A class exposes its name at run time, so it is not renamed.
     is_class = any(isinstance(t, symtable.Class) for t in symbol.get_namespaces())
     return symbol.is_assigned() and not symbol.is_imported() and not is_class
 
 
-class _Spot(msgspec.Struct):
-    """A place where a name that is to change is written."""
+class _Occurrence(msgspec.Struct):
+    """An occurrence of a name that is to be renamed."""
 
     node: Any
     name: str
@@ -92,19 +94,21 @@ class _Spot(msgspec.Struct):
                 self.node.name = new[self.name]
 
 
-def _spots(node: ast.AST, new: dict[str, str]) -> list[_Spot]:
+def _occurrences(node: ast.AST, new: dict[str, str]) -> list[_Occurrence]:
     match node:
         case ast.Name(id=name) if name in new:
-            return [_Spot(node, name, node.lineno, node.col_offset)]
+            return [_Occurrence(node, name, node.lineno, node.col_offset)]
         case ast.Global(names=names):
-            return [_Spot(node, n, node.lineno, node.col_offset + 6) for n in names if n in new]
+            return [
+                _Occurrence(node, n, node.lineno, node.col_offset + 6) for n in names if n in new
+            ]
         case ast.FunctionDef(name=name) if name in new:
-            return [_Spot(node, name, node.lineno, node.col_offset + 3)]
+            return [_Occurrence(node, name, node.lineno, node.col_offset + 3)]
         case ast.AsyncFunctionDef(name=name) if name in new:
-            return [_Spot(node, name, node.lineno, node.col_offset + 9)]
+            return [_Occurrence(node, name, node.lineno, node.col_offset + 9)]
         case ast.ExceptHandler(name=str(name), type=ast.expr() as kind) if name in new:
-            return [_Spot(node, name, kind.end_lineno or 0, kind.end_col_offset or 0)]
+            return [_Occurrence(node, name, kind.end_lineno or 0, kind.end_col_offset or 0)]
         case ast.MatchAs(name=str(name)) if name in new:
-            return [_Spot(node, name, node.lineno, node.col_offset)]
+            return [_Occurrence(node, name, node.lineno, node.col_offset)]
         case _:
             return []

@@ -1,6 +1,6 @@
-"""A judge's word on a run's programs, from tests that the run never saw.
+"""The results of hidden tests, which a run never sees.
 
-It is kept apart from the record and bound to its head digest: nothing flows back.
+They are stored outside the record, with its head digest, and never influence the run.
 """
 
 from auditcoder.domain.values import Digest, RunId, Value
@@ -14,4 +14,4 @@ class Judgement(Value):
     """The head of the record that was judged."""
     suite: str
     results: dict[Digest, dict[str, bool]]
-    """For each program judged: every hidden test, and whether it passed."""
+    """For each judged program: whether each hidden test passed."""

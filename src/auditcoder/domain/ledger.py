@@ -1,4 +1,4 @@
-"""The state that the laws need: bounded however long the log, and a value at every step."""
+"""The ledger: the bounded state that the laws need."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest_of
 
 
 class CurrentCheck(Value):
-    """The latest run of a check that still speaks about the present code."""
+    """The latest result of a check, if it is about the current code."""
 
     seq: int
     kind: CheckKind
@@ -25,16 +25,16 @@ class CurrentCheck(Value):
     trust: Trust
     verdict: Verdict
     against: Digest
-    """What was checked; when that changes, the evidence no longer stands."""
+    """Digest of what was checked; when that changes, the evidence no longer stands."""
 
 
 class RegisteredCheck(Value):
-    """What a check is, from its planning or its first run on. It cannot become another."""
+    """The definition of a check, fixed when it is planned or first run."""
 
     subject: Subject
     trust: Trust
     example: Digest | None = None
-    """The example that it was planned from, if it was."""
+    """The example that it was planned from, if any."""
     kind: CheckKind | None = None
     """None until it has run."""
     requirement: str = ""
@@ -43,7 +43,7 @@ class RegisteredCheck(Value):
 
 
 class WorkingState(Value):
-    """What a run works on, and what a rollback restores: all of it, by pointing back."""
+    """The state that a run changes and a rollback restores as a whole."""
 
     brief: Brief | None = None
     graph: TaskGraph | None = None
@@ -51,14 +51,14 @@ class WorkingState(Value):
     assembly: Assembly | None = None
     evidence: dict[CheckId, CurrentCheck] = {}
     bundles: dict[NodeId, CodeBundle] = {}
-    """The code as read: what `code` names, so that it need not be read again."""
+    """The parsed bundles of `code`, so that they are not parsed again."""
 
     def owners(self) -> dict[str, NodeId]:
-        """The ownership map: every registered unit to its one owner."""
+        """Return the ownership map: the owner of every registered unit."""
         return {u.registered: node for node, code in self.code.items() for u in code.units}
 
     def codes_of(self, nodes: Iterable[NodeId]) -> Digest:
-        """Name the codes of several nodes together, as a check of a branch sees them."""
+        """Return one digest of the codes of several nodes, as used by checks of a branch."""
         return digest_of([(n, self.code[n].digest) for n in sorted(nodes) if n in self.code])
 
     def rank(self, pinned: dict[CheckId, Trust]) -> Rank:
@@ -69,7 +69,7 @@ class WorkingState(Value):
         )
 
     def freeze(self, region: Region) -> tuple[Frozen, ...]:
-        """F: every node outside `region`, by the digests of its code and local evidence."""
+        """Return F: every node outside `region`, with digests of description, code and evidence."""
         assert self.graph is not None
         local: dict[NodeId, dict[CheckId, CurrentCheck]] = {}
         for check, s in self.evidence.items():
@@ -86,7 +86,7 @@ class WorkingState(Value):
         )
 
     def digest(self) -> StateDigest:
-        """Name this whole state by its parts."""
+        """Return the digests of all parts of this state."""
         return StateDigest(
             brief=self.brief.digest if self.brief else digest_of(None),
             graph=self.graph.digest if self.graph else digest_of(None),
@@ -98,12 +98,12 @@ class WorkingState(Value):
 
 
 class OpenTransaction(Value):
-    """A repair under way."""
+    """A repair that is not finished."""
 
     number: int
     kind: TransactionKind
     before: WorkingState
-    """The snapshot. Restoring it is pointing back to it."""
+    """The state when it opened, which a rollback restores."""
     program: Digest
     """The program that is to be repaired."""
     snapshot: StateDigest
@@ -112,42 +112,43 @@ class OpenTransaction(Value):
     pinned: dict[CheckId, Trust]
     rank: Rank
     rejected: bool = False
-    """Decided against: the next event must be the rollback."""
+    """Whether the candidate was rejected; then the next event must be the rollback."""
 
 
 class Ledger(Value):
-    """Where a run stands, as far as the laws are concerned."""
+    """The state of a run, as far as the laws need it."""
 
     seq: int = 0
     """The sequence number that the next event will have."""
     run: RunId | None = None
     finished: bool = False
     allocated: dict[NodeId, int] = {}
-    """Every id ever given, retired ones too, and the event that gave it."""
+    """All ids ever allocated, including retired ones, with the number of the event."""
     working: WorkingState = WorkingState()
     assembled: bool = False
-    """Whether a program was ever assembled: from then on code changes only in transactions."""
+    """Whether a program was ever assembled; from then on code changes only in transactions."""
     replies: dict[int, NodeId | None] = {}
-    """Replies, since the last transaction began or ended, that code may come from: for whom."""
+    """Replies that code may come from, with the node they are for. A transaction's start or end
+    clears them."""
     opinions: dict[NodeId, int] = {}
-    """The newest reply that says, to verify a node, how it could be written: code may be that."""
+    """The newest second opinion on each node, which code may also come from."""
     checks: dict[CheckId, RegisteredCheck] = {}
-    """Every check there ever was, but for the dropped ones. No rollback forgets one."""
+    """All checks ever registered, except dropped ones; a rollback does not remove any."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()
-    """Who may write for whom before the first assembly."""
+    """Pairs of nodes: before the first assembly, the first may cause edits of the second."""
     dropped: frozenset[CheckId] = frozenset()
     diagnosis: tuple[int, Diagnosis] | None = None
-    """The newest diagnosis, until a transaction has acted on it."""
+    """The newest diagnosis with its sequence number, until a transaction acts on it."""
     transaction: OpenTransaction | None = None
     transactions: int = 0
 
     def program_checks(self) -> dict[CheckId, Trust]:
-        """The program-level checks that count: what a transaction pins, and an outcome needs."""
+        """Return the program checks that a transaction pins and an outcome requires."""
         return {c: r.trust for c, r in self.checks.items() if isinstance(r.subject, AtProgram)}
 
     @property
     def graph(self) -> TaskGraph:
-        """The committed graph; asking before there is one is our own mistake."""
+        """The committed graph; it must exist."""
         assert self.working.graph is not None, "no graph has been committed"
         return self.working.graph
 

@@ -1,4 +1,4 @@
-"""What a piece of Python binds, in its own scope and at the top level of a program."""
+"""Parsing of Python code, and the names that it binds in a scope."""
 
 import ast
 import threading
@@ -11,13 +11,13 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 GRAMMAR = (3, 11)
-"""The grammar that code is read by, whichever Python reads it: a record has one reading."""
+"""The grammar version of all code, so that a record means the same on every Python version."""
 
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What reading someone else's Python can raise."""
+"""Exceptions that parsing untrusted Python code can raise."""
 
 LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
-"""What evaluating someone else's literal can raise."""
+"""Exceptions that evaluating an untrusted literal can raise."""
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -43,15 +43,15 @@ _BUILTINS = """
 """
 
 BUILTINS = frozenset(_BUILTINS.split())
-"""What every part of a program may rely on, and so no part may take from another."""
+"""Built-in names, which all nodes share, so that no node may redefine them."""
 
 _Result = TypeVar("_Result")
 
 
 def on_a_fresh_stack(work: Callable[[], _Result]) -> _Result:
-    """Do `work`; if it runs out of stack, once more on a new one.
+    """Call `work`; if it exceeds the recursion limit, call it again on a new stack.
 
-    Deeply nested code would otherwise read differently the deeper the caller stands.
+    Otherwise, whether deeply nested code can be parsed would depend on the caller's stack depth.
     """
     try:
         return work()
@@ -64,31 +64,31 @@ _PARSING = threading.Lock()
 
 
 def parse(source: str) -> ast.Module:
-    """Parse by the one grammar; raise one of PARSE_ERRORS otherwise."""
-    with _PARSING:  # Python 3.11 counts the depth of a tree for all threads together
+    """Parse a module with the fixed grammar version, or raise one of PARSE_ERRORS."""
+    with _PARSING:  # Python 3.11 counts the parser's depth for all threads together
         return ast.parse(source, feature_version=GRAMMAR)
 
 
 def compiled(tree: ast.Module, file: str) -> types.CodeType:
-    """Compile what was parsed; raise one of PARSE_ERRORS if it cannot be."""
-    with _PARSING:  # a tree is gone through as a text is
+    """Compile a parsed module, or raise one of PARSE_ERRORS."""
+    with _PARSING:  # compiling counts the depth in the same way
         return compile(tree, file, "exec", dont_inherit=True)
 
 
 def expression(text: str) -> ast.expr:
-    """Parse a Python expression; raise one of PARSE_ERRORS otherwise."""
+    """Parse a Python expression, or raise one of PARSE_ERRORS."""
     with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
 
 
 def literal_value(text: str) -> Any:
-    """Return the value that a literal stands for; raise one of LITERAL_ERRORS if it is none."""
+    """Return the value of a literal, or raise one of LITERAL_ERRORS."""
     return ast.literal_eval(expression(text))
 
 
 def parsed(code: str) -> ast.Module | None:
-    """Parse code quietly; None if it is no Python."""
+    """Parse code without warnings; None if it does not parse."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -116,15 +116,15 @@ class Imported(msgspec.Struct, frozen=True):
     """One name that an import binds."""
 
     name: str
-    """`*` for a star, which binds nobody knows what."""
+    """`*` for a star import, whose names are unknown."""
     meaning: str
-    """What the name stands for: two imports of one meaning do not clash."""
+    """What the name refers to; two imports with the same meaning do not conflict."""
     statement: str
-    """An import that binds it alone."""
+    """An import statement that binds only this name."""
 
 
 def imports_of(statement: ast.Import | ast.ImportFrom) -> tuple[Imported, ...]:
-    """Return what an import statement binds."""
+    """Return the names that an import statement binds."""
     result = []
     for alias in statement.names:
         if isinstance(statement, ast.ImportFrom):
@@ -153,7 +153,7 @@ def imported_by(tree: ast.AST) -> set[str]:
 
 
 def imports_in(statement: ast.stmt) -> tuple[Imported, ...]:
-    """Return what a compound statement imports into the scope that it stands in."""
+    """Return the names that a compound statement imports into its own scope."""
     return tuple(
         imported
         for inner in own_scope([statement])
@@ -163,7 +163,7 @@ def imports_in(statement: ast.stmt) -> tuple[Imported, ...]:
 
 
 def scopes(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
-    """Split a node's children into those that belong to its surroundings and to its own scope."""
+    """Split a node's children into those in the enclosing scope and those in its own scope."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             inside: list[ast.AST] = list(node.body)
@@ -177,7 +177,7 @@ def scopes(node: ast.AST) -> tuple[list[ast.AST], list[ast.AST]]:
 
 
 def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Walk `nodes` without going into scopes of their own."""
+    """Walk `nodes` without entering nested scopes."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
@@ -187,7 +187,7 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that `nodes` bind or unbind in their own scope, imports aside."""
+    """Return the names that `nodes` bind or unbind in their scope, except by imports."""
     bound: set[str] = set()
     outer: set[str] = set()
     for node in own_scope(nodes):
@@ -197,7 +197,7 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 bound.add(name)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                # A walrus in a comprehension binds outside of it.
+                # A walrus in a comprehension binds in the enclosing scope.
                 walrus = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
                 bound.update(target.id for target in walrus)
             case (

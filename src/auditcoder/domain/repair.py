@@ -1,4 +1,4 @@
-"""Repair: the rank order, the acceptance rule, and the transaction that carries both."""
+"""Repair: ranks, the acceptance rule and transactions."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -11,10 +11,10 @@ from auditcoder.domain.values import CheckId, Digest, Value
 
 
 class Rank(Value, order=True):
-    """Full pass, external passes, internal passes, external and internal clean exits.
+    """The rank of a program: the paper's lexicographic tuple.
 
-    Compared field by field in this order, as the paper's lexicographic tuple is.
-    External are the checks given with the task, internal the derived and generated ones.
+    Ranks are compared field by field, in order. External checks are given with the task, internal
+    ones are derived or generated. A clean exit is a pass or a wrong result.
     """
 
     full: bool
@@ -25,34 +25,34 @@ class Rank(Value, order=True):
 
 
 class Decision(Enum):
-    """What became of a candidate."""
+    """Whether a candidate was accepted."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
 
 
 class RollbackStatus(Enum):
-    """Whether the state before was restored."""
+    """Whether a transaction was rolled back."""
 
     NOT_APPLICABLE = "not_applicable"
     RESTORED = "restored"
 
 
 def decide(before: Rank, after: Rank) -> Decision:
-    """Accept exactly when the candidate ranks strictly higher."""
+    """Accept a candidate exactly if its rank is strictly higher."""
     return Decision.ACCEPTED if after > before else Decision.REJECTED
 
 
 def rank(verdicts: Mapping[CheckId, Verdict], pinned: Mapping[CheckId, Trust]) -> Rank:
-    """Rank a program by its `verdicts` on the `pinned` checks; one that did not run is no pass."""
+    """Return the rank for `verdicts` on the `pinned` checks; a check without one has not passed."""
     external: list[Verdict | None] = []
     internal: list[Verdict | None] = []
     derived: list[Verdict | None] = []
     for check, trust in pinned.items():
-        seen = verdicts.get(check)
-        (external if trust is Trust.GIVEN else internal).append(seen)
+        verdict = verdicts.get(check)
+        (external if trust is Trust.GIVEN else internal).append(verdict)
         if trust is Trust.DERIVED:
-            derived.append(seen)
+            derived.append(verdict)
     decisive = external or derived
     return Rank(
         full=bool(decisive) and decisive.count(Verdict.PASSED) == len(decisive),
@@ -64,29 +64,29 @@ def rank(verdicts: Mapping[CheckId, Verdict], pinned: Mapping[CheckId, Trust]) -
 
 
 class IntegrationException(Value):
-    """Why an edit must cross a boundary. It widens the region before anything is regenerated."""
+    """Why an edit must cross a boundary. It widens the region before code is regenerated."""
 
     parent: NodeId
-    """The responsibility whose work needs the edit."""
+    """The node whose code needs the edit."""
     child: NodeId
-    """The responsibility whose code is affected."""
+    """The node whose code is edited."""
     rationale: str
     region: tuple[NodeId, ...]
-    """What the transaction may change from here on, beside what it could already."""
+    """The nodes that the transaction may change in addition."""
 
 
 class Frozen(Value):
-    """A node outside the region, as it was when the transaction opened."""
+    """A node outside the region, by its digests when the transaction opened."""
 
     node: NodeId
     commitment: Digest
-    """Its goal, contract and place in the graph."""
+    """Digest of its description: goal, contract and place in the graph."""
     code: Digest | None
     evidence: Digest
 
 
 class StateDigest(Value):
-    """Names a whole working state by its parts. A rollback must restore every one."""
+    """The digests of all parts of a working state. A rollback must restore each of them."""
 
     brief: Digest
     graph: Digest
@@ -97,9 +97,9 @@ class StateDigest(Value):
 
 
 class CodeDelta(Value):
-    """One node's code before and after; None where it had or has none.
+    """One node's code before and after; None if it had or has none.
 
-    The same digest twice means that only the names it registers changed.
+    Equal digests mean that only the registered names changed.
     """
 
     node: NodeId
@@ -108,14 +108,14 @@ class CodeDelta(Value):
 
 
 class TransactionKind(Enum):
-    """Bounded repairs freeze their complement; a fallback is graph-wide and counted apart."""
+    """A bounded repair freezes all other nodes; a fallback may change the whole graph."""
 
     BOUNDED = "bounded"
     FALLBACK = "fallback"
 
 
 class Transaction(Value):
-    """h: one repair, from its diagnosis to its end."""
+    """One repair (the paper's h), from its diagnosis to its decision or rollback."""
 
     number: int
     kind: TransactionKind
@@ -123,21 +123,21 @@ class Transaction(Value):
     """Sequence number of the event that opened it."""
     diagnosis: Diagnosis
     selected: tuple[NodeId, ...]
-    """R(z), as the diagnosis gave it."""
+    """R(z): the region that the diagnosis gave."""
     region: tuple[NodeId, ...]
-    """R after integration exceptions and new nodes."""
+    """The region after integration exceptions and new nodes."""
     frozen: tuple[Frozen, ...]
     snapshot: StateDigest
     pinned: tuple[CheckId, ...]
     before: Rank
     nodes_before: int
-    """How many nodes the graph had when it opened."""
+    """Number of nodes in the graph when it opened."""
     verdicts_before: dict[CheckId, Verdict]
-    """What the pinned checks said when it opened."""
+    """The verdicts of the pinned checks when it opened."""
     program_before: Digest
     exceptions: tuple[IntegrationException, ...] = ()
     program_after: Digest | None = None
-    """The candidate's program; None if none was assembled."""
+    """The candidate program; None if none was assembled."""
     graph_delta: GraphDelta | None = None
     code_deltas: tuple[CodeDelta, ...] = ()
     local_evidence: tuple[Evidence, ...] = ()
@@ -145,7 +145,7 @@ class Transaction(Value):
     after: Rank | None = None
     regressions: tuple[CheckId, ...] = ()
     decision: Decision | None = None
-    """None while it is open."""
+    """None while the transaction is open."""
     reason: str = ""
     rollback: RollbackStatus = RollbackStatus.NOT_APPLICABLE
     closed: int | None = None

@@ -1,4 +1,4 @@
-"""What a model is asked, and what it answers."""
+"""Model requests, replies and prices."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -11,7 +11,7 @@ from auditcoder.domain.values import Digest, Value, digest_of
 
 
 class Speaker(Enum):
-    """Who says a message."""
+    """The author of a message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -26,36 +26,34 @@ class Message(Value):
 
 
 class Request(Value):
-    """Everything that decides an answer, but for the model itself.
+    """Everything that determines a reply, except the model.
 
-    What many requests share comes first in its messages: a server that has read it once need
-    not read it again.
+    Text that many requests share comes first in the messages, so that servers can cache it.
     """
 
     messages: tuple[Message, ...]
     max_tokens: Annotated[int, msgspec.Meta(ge=1)]
-    """The longest answer allowed. Small models can go on for ever; keep it tight."""
+    """Maximum length of the reply. Keep it low: small models may not stop by themselves."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)]
-    """Without a default: whether a number that equals one is written is not certain enough for
-    a digest."""
+    """It has no default: the digest would depend on whether a number equal to it is encoded."""
     seed: int | None = None
     stop: tuple[str, ...] = ()
-    """Texts at which the answer ends."""
+    """Texts that end the reply."""
     schema: str = ""
-    """A JSON Schema to hold the answer to, where the model can be held; empty for free text.
+    """A JSON Schema for constrained decoding, if the model supports it; empty for free text.
 
-    The messages ask for it as well: not every model can be held, and one that knows what is
-    wanted answers better than one that is only kept from anything else.
+    The messages contain the schema too: not every model supports constrained decoding, and those
+    that do give better replies if they know the schema.
     """
     prompt: Digest | None = None
-    """Digest of the prompt template that it was made from."""
+    """Digest of the prompt template of the request."""
 
     def __post_init__(self) -> None:
-        """Write equal requests in one way, so that they have one digest: 0 and 0.0, [] and ()."""
+        """Normalise fields so that equal requests have one digest: 0 and 0.0, [] and ()."""
         for field, value in (
             ("messages", tuple(self.messages)),
             ("max_tokens", int(self.max_tokens)),
-            ("temperature", float(self.temperature) + 0.0),  # there is a -0.0
+            ("temperature", float(self.temperature) + 0.0),  # turns -0.0 into 0.0
             ("seed", None if self.seed is None else int(self.seed)),
             ("stop", tuple(self.stop) or ()),
         ):
@@ -63,80 +61,80 @@ class Request(Value):
 
     @property
     def digest(self) -> Digest:
-        """Name the request by what it is."""
+        """The digest of the request."""
         return digest_of(self)
 
     def at_most_tokens(self) -> int:
-        """Return a number of tokens that the prompt cannot exceed: none is less than a byte."""
+        """Return an upper bound of the prompt's tokens: a token has at least one byte."""
         texts = (self.schema, *(message.text for message in self.messages))
         return sum(len(text.encode("utf-8", "replace")) + 16 for text in texts)
 
 
 class FinishReason(Enum):
-    """Why an answer ended."""
+    """Why a reply ended."""
 
     STOP = "stop"
-    """The model had said what it had to say."""
+    """The model ended the reply, or a stop text was reached."""
     LENGTH = "length"
-    """It reached the longest answer allowed."""
+    """The maximum length was reached."""
     REFUSED = "refused"
-    """The model or its provider would not answer."""
+    """The model or its provider refused to reply."""
     REPEATED = "repeated"
-    """It only repeated itself, and was stopped."""
+    """The reply repeated itself and was stopped."""
     FAILED = "failed"
-    """No answer came at all."""
+    """There was no reply."""
 
 
 class Attempt(Value):
-    """One try that brought no answer."""
+    """One failed attempt to get a reply."""
 
     problem: str
     """The error's code."""
     message: str = ""
     waited: float = 0.0
-    """Seconds waited before the next try."""
+    """Seconds waited before the next attempt."""
     billed: bool = False
     """Whether the server may have charged for it."""
 
 
 def charged_for(attempts: Iterable[Attempt]) -> Usage:
-    """Return what failed attempts may have cost: nobody knows how much, and it is not nothing."""
+    """Return the usage of failed attempts that may have been billed, with unknown amounts."""
     count = sum(attempt.billed for attempt in attempts)
     return Usage(calls=count, unmeasured=count, unpriced=count)
 
 
 class Reply(Value):
-    """What a model answered, word for word."""
+    """The unchanged reply of a model."""
 
     text: str
     finish: FinishReason
     usage: Usage
     model: str = ""
-    """Who answered, as the server names it."""
+    """The name of the model, as the server reports it."""
     seconds: float = 0.0
     attempts: tuple[Attempt, ...] = ()
-    """What went wrong before it."""
+    """The failed attempts before this reply."""
 
 
 class Price(Value):
-    """US dollars for a million tokens."""
+    """Prices in US dollars per million tokens."""
 
     prompt: Annotated[float, msgspec.Meta(ge=0)]
     completion: Annotated[float, msgspec.Meta(ge=0)]
     cached: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """For prompt tokens that the server had in its cache; as any other if not given."""
+    """Price of prompt tokens from the server's cache; None means the price of `prompt`."""
 
     def most(self, prompt: int, completion: int) -> float:
-        """Return what so many tokens can cost, cached or not."""
+        """Return the maximum cost of these tokens, whether the prompt is cached or not."""
         return max(self.of(prompt, completion), self.of(prompt, completion, prompt))
 
     def of(self, prompt: int, completion: int, cached: int = 0) -> float:
-        """Return what so many tokens cost."""
+        """Return the cost of these tokens in US dollars."""
         fresh = prompt - cached
         return (fresh * self.prompt + cached * self.for_cached + completion * self.completion) / 1e6
 
     def or_that(self, other: "Price") -> "Price":
-        """Return a price that neither exceeds."""
+        """Return the maximum of two prices, field by field."""
         return Price(
             prompt=max(self.prompt, other.prompt),
             completion=max(self.completion, other.completion),
@@ -145,20 +143,20 @@ class Price(Value):
 
     @property
     def for_cached(self) -> float:
-        """What cached tokens cost, whether that was given or not."""
+        """The price of cached tokens, with the default applied."""
         return self.prompt if self.cached is None else self.cached
 
 
 FREE = Price(prompt=0, completion=0)
-"""For models that run on one's own machine."""
+"""The price of models that run locally."""
 
 
 class Traits(Value):
-    """What can be expected of a model."""
+    """Properties of a model."""
 
     parallel: int = 1
-    """How many requests it can usefully answer at once."""
+    """Number of requests that it can usefully process at once."""
     price: Price | None = None
-    """None if nobody knows."""
+    """None if it is unknown."""
     weights: Digest | None = None
-    """Digest of the weights, where they are ours to see."""
+    """Digest of the weights, if they are available."""

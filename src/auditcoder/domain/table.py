@@ -1,29 +1,29 @@
-"""A table as a value: what reports are made of, however they are shown."""
+"""Tables of a report, independent of the output format."""
 
 from typing import TypeAlias
 
 from auditcoder.domain.values import RunId, Value
 
 Cell: TypeAlias = str | int | float | None
-"""None is what nobody knows, or what there is nothing to count for."""
+"""The content of a cell; None if it is unknown or not applicable."""
 
 
 class Row(Value):
-    """One line of a table, and the runs behind its numbers."""
+    """One row of a table, and the runs that its numbers come from."""
 
     cells: tuple[Cell, ...]
     runs: tuple[RunId, ...] = ()
 
 
 class Table(Value):
-    """A table."""
+    """A table with its title and notes."""
 
     name: str
-    """Short, for files and links: `results-apps`."""
+    """Short identifier for files and links: `results-apps`."""
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     labels: int = 1
-    """How many columns say what a line is about; the next says how much there was to count."""
+    """Number of label columns; the column after them is the sample size."""
     notes: tuple[str, ...] = ()
-    """Denominators, exclusions, and whatever else must be read with it."""
+    """Denominators, exclusions and other remarks."""

@@ -1,4 +1,4 @@
-"""Where in the graph evidence or a diagnosis points."""
+"""The parts of a graph that evidence or a diagnosis can be about."""
 
 from typing import TypeAlias
 
@@ -7,25 +7,25 @@ from auditcoder.domain.values import Value
 
 
 class AtNode(Value, tag="node"):
-    """One responsibility."""
+    """One node."""
 
     node: NodeId
 
 
 class AtNodes(Value, tag="nodes"):
-    """Several responsibilities together."""
+    """Several nodes together."""
 
     nodes: tuple[NodeId, ...]
 
 
 class AtBranch(Value, tag="branch"):
-    """A responsibility and everything below it."""
+    """A node and all its descendants."""
 
     root: NodeId
 
 
 class AtInterface(Value, tag="interface"):
-    """What one responsibility hands to another."""
+    """The interface between two nodes."""
 
     provider: NodeId
     consumer: NodeId
@@ -36,7 +36,7 @@ class AtProgram(Value, tag="program"):
 
 
 Subject: TypeAlias = AtNode | AtBranch | AtProgram
-"""What a check can be about."""
+"""The subject of a check."""
 
 Target: TypeAlias = AtNode | AtNodes | AtBranch | AtInterface
-"""What a diagnosis can name."""
+"""The target of a diagnosis."""

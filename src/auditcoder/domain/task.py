@@ -1,6 +1,6 @@
-"""The task: what is asked, in which of four forms, with which public examples and limits.
+"""The task: its statement, form, public examples and limits.
 
-Hidden tests have no place here: a method receives a `Task`, and so cannot see them.
+A `Task` has no hidden tests, so a method that receives one cannot see them.
 """
 
 from typing import TypeAlias
@@ -18,7 +18,7 @@ class FunctionForm(Value, tag="function"):
     entry: str
     """The function's name."""
     signature: str = ""
-    """Its full header, where the task gives one: `def f(xs: list[int]) -> int`."""
+    """The full header, if the task gives one: `def f(xs: list[int]) -> int`."""
 
 
 class ClassForm(Value, tag="class"):
@@ -29,19 +29,19 @@ class ClassForm(Value, tag="class"):
 
 
 class FilesForm(Value, tag="files"):
-    """A program that reads an input folder and leaves artefacts."""
+    """A program that reads input files and writes output files."""
 
     inputs: tuple[str, ...] = ()
-    """Names of the files it is given."""
+    """Names of the input files."""
     artefacts: tuple[str, ...] = ()
-    """Names of the files it must leave."""
+    """Names of the files that it must write."""
 
 
 Form: TypeAlias = ProgramForm | FunctionForm | ClassForm | FilesForm
 
 
 class StdioExample(Value, tag="stdio"):
-    """What comes in on standard input, and what must come out."""
+    """Standard input and the expected standard output."""
 
     input: str
     output: str
@@ -49,7 +49,7 @@ class StdioExample(Value, tag="stdio"):
 
 
 class CallExample(Value, tag="call"):
-    """Arguments and result, each a Python expression."""
+    """Arguments and the expected result, as Python expressions."""
 
     arguments: str
     result: str
@@ -57,14 +57,14 @@ class CallExample(Value, tag="call"):
 
 
 class CodeExample(Value, tag="code"):
-    """A check that is itself code, such as a unittest class."""
+    """A test as code, such as a unittest class."""
 
     code: str
     explanation: str = ""
 
 
 class FilesExample(Value, tag="files"):
-    """Input files and the artefacts expected of them, by name and text."""
+    """Input files and expected output files, as text by name."""
 
     inputs: dict[str, str]
     artefacts: dict[str, str]
@@ -75,19 +75,19 @@ Example: TypeAlias = StdioExample | CallExample | CodeExample | FilesExample
 
 
 def example_check(number: int) -> CheckId:
-    """Name the check that the task's example `number`, from 1, is."""
+    """Return the id of the check for the task's example `number`, counted from 1."""
     return CheckId(f"example-{number}")
 
 
 class Limits(Value):
-    """What the finished program may use; unset means the task does not say."""
+    """Resource limits of the program; None if the task gives none."""
 
     seconds: float | None = None
     memory_mb: int | None = None
 
 
 class Task(Value):
-    """A programming task in natural language, as a method may see it."""
+    """A programming task in natural language."""
 
     title: str
     statement: str
@@ -96,4 +96,4 @@ class Task(Value):
     """Public examples only."""
     limits: Limits = Limits()
     source: str = ""
-    """Joins the run to a benchmark's record, such as `apps/3103`; empty for a user's own task."""
+    """The id of a benchmark problem, such as `apps/3103`; empty for a user's own task."""

@@ -1,6 +1,6 @@
-"""The trace: everything a record says, folded from its events. `(G, S, E, H)` and what they cost.
+"""The trace: the content of a record, `(G, S, E, H)` and the cost, folded from its events.
 
-Folding judges every event by the laws, so a trace exists only for a legal history.
+Folding applies the laws to every event, so a trace exists only for a legal history.
 """
 
 from collections.abc import Iterable
@@ -41,23 +41,23 @@ from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest
 
 
 class Moment(Value):
-    """A place in the record, and the clock's word on when that was."""
+    """A sequence number in the record and the time of that event."""
 
     seq: int
     at: datetime
 
 
 class RecordedEvidence(Value):
-    """Evidence and when it was taken."""
+    """Evidence and when it was recorded."""
 
     when: Moment
     evidence: Evidence
     transaction: int | None = None
-    """The transaction whose candidate it speaks of."""
+    """The open transaction, whose candidate the evidence is about."""
 
 
 class CodeVersion(Value):
-    """One text that a node's code had."""
+    """One version of a node's code."""
 
     when: Moment
     node: NodeId
@@ -82,13 +82,13 @@ class DiagnosisRecord(Value):
     when: Moment
     diagnosis: Diagnosis
     symptom: Verdict | None = None
-    """How the program failed as the world saw it: its weightiest failing check."""
+    """The verdict of the program's most trusted failing check."""
     locator: str = ""
     transaction: int | None = None
 
 
 class BilledReply(Value):
-    """A model's reply and when it came."""
+    """A model's reply and when it was recorded."""
 
     when: Moment
     reply: ReplyRecorded
@@ -96,7 +96,7 @@ class BilledReply(Value):
 
 
 class ProgramVersion(Value):
-    """A program that was assembled."""
+    """An assembled program and when it was recorded."""
 
     when: Moment
     program: Digest
@@ -104,7 +104,7 @@ class ProgramVersion(Value):
 
 
 class RunEnd(Value):
-    """How a run ended."""
+    """How and when a run ended."""
 
     when: Moment
     outcome: RunOutcome
@@ -112,7 +112,7 @@ class RunEnd(Value):
 
 
 class Trace(Value):
-    """Everything a record says."""
+    """The content of a record."""
 
     run: RunId
     task: Task
@@ -121,18 +121,18 @@ class Trace(Value):
     head: Head
     manifest: Manifest
     working: WorkingState
-    """Graph, code, assembly and evidence as they stand."""
+    """The current graph, code, assembly and evidence."""
     committed: dict[NodeId, Moment]
-    """When each id was given, retired ones included."""
+    """When each id was allocated, including retired ones."""
     nodes: dict[NodeId, Node]
-    """Every responsibility there ever was, as last described."""
+    """All nodes that ever existed, with their last description."""
     retired: dict[NodeId, Moment]
     versions: tuple[CodeVersion, ...]
     evidence: tuple[RecordedEvidence, ...]
-    """E, all of it: what no longer stands, too."""
+    """E: all evidence, including what no longer stands."""
     dropped: dict[CheckId, str]
     history: tuple[Transaction, ...]
-    """H."""
+    """H: the transactions."""
     diagnoses: tuple[DiagnosisRecord, ...]
     exceptions: tuple[RaisedException, ...]
     replies: tuple[BilledReply, ...]
@@ -140,16 +140,16 @@ class Trace(Value):
     resumed: tuple[Moment, ...] = ()
     finish: RunEnd | None = None
     planner: str = ""
-    """Who planned."""
+    """The planner's name."""
     granularity: str = ""
-    """Why the plan has as many responsibilities as it has."""
+    """Why the graph has this number of nodes."""
 
     def versions_of(self, node: NodeId) -> tuple[CodeVersion, ...]:
-        """Every text that `node`'s code had, oldest first."""
+        """Return all versions of `node`'s code, oldest first."""
         return tuple(v for v in self.versions if v.node == node)
 
     def evidence_of(self, node: NodeId) -> tuple[RecordedEvidence, ...]:
-        """The evidence filed under `node` itself, oldest first."""
+        """Return the evidence about `node` or its branch, oldest first."""
         return tuple(
             w
             for w in self.evidence
@@ -157,16 +157,16 @@ class Trace(Value):
         )
 
     def history_of(self, node: NodeId) -> tuple[Transaction, ...]:
-        """The repairs whose region held `node`."""
+        """Return the repairs whose region includes `node`."""
         return tuple(t for t in self.history if node in t.region)
 
     def stands(self, witness: RecordedEvidence) -> bool:
-        """Whether the evidence still speaks about the present code."""
+        """Whether the evidence is the latest of its check and about the current code."""
         standing = self.working.evidence.get(witness.evidence.check)
         return standing is not None and standing.seq == witness.when.seq
 
     def judges(self, witness: RecordedEvidence) -> bool:
-        """Whether it says of the present code if that is right; what a failure showed does not."""
+        """Whether the evidence decides if the current code is correct."""
         return witness.evidence.kind.judges and self.stands(witness)
 
 
@@ -191,7 +191,7 @@ def _symptom(working: WorkingState) -> Verdict | None:
 
 
 def fold(bodies: Iterable[bytes], read: ReadBlob) -> Trace:
-    """Fold a record into its trace; raise RecordUnreadable where it is not a legal history."""
+    """Fold a record into its trace; raise RecordUnreadable if it is not a legal history."""
     reader = EntryReader()
     folding: _Folding | None = None
     head = EMPTY
@@ -201,7 +201,7 @@ def fold(bodies: Iterable[bytes], read: ReadBlob) -> Trace:
             raise RecordUnreadable(
                 "record.broken",
                 f"the chain is broken at entry {head.entries}",
-                "`auditcoder verify` says what does not hold",
+                "run `auditcoder verify` to list all violations",
             )
         folding = folding or _Folding(entry)
         try:
@@ -209,8 +209,8 @@ def fold(bodies: Iterable[bytes], read: ReadBlob) -> Trace:
         except IllegalHistory as illegal:
             raise RecordUnreadable(
                 "record.illegal",
-                f"event {illegal.seq} cannot follow what came before it: {illegal}",
-                "`auditcoder verify` says what does not hold",
+                f"event {illegal.seq} violates a law: {illegal}",
+                "run `auditcoder verify` to list all violations",
             ) from illegal
         head = Head(entries=head.entries + 1, digest=digest(body))
     if folding is None:
@@ -219,7 +219,7 @@ def fold(bodies: Iterable[bytes], read: ReadBlob) -> Trace:
 
 
 class _Folding:
-    """Gathers what the ledger, being bounded, lets go of."""
+    """Collects the history of a run, which the bounded ledger does not keep."""
 
     def __init__(self, first: Entry) -> None:
         self.start = starts(first)
@@ -241,7 +241,7 @@ class _Folding:
         self.finish: RunEnd | None = None
         self.planner = self.granularity = ""
 
-    def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case an event
+    def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case per event
         before, after = self.ledger, advance(self.ledger, entry.event, read)
         self.ledger = after
         self.now = Moment(seq=entry.seq, at=entry.at)
@@ -325,12 +325,12 @@ class _Folding:
             self.committed.setdefault(node.id, self.now)
 
     def _forget_revisions(self) -> None:
-        """A rollback brings back what nodes said before, and nodes that had been retired."""
-        standing = self.ledger.graph.by_id
-        self.nodes |= standing
-        self.retired = {n: when for n, when in self.retired.items() if n not in standing}
+        """Restore the node descriptions and retired nodes from before a rolled-back transaction."""
+        current = self.ledger.graph.by_id
+        self.nodes |= current
+        self.retired = {n: when for n, when in self.retired.items() if n not in current}
         for node in self.nodes:
-            if node not in standing:
+            if node not in current:
                 self.retired.setdefault(node, self.now)
 
     def _open(self, opened: TransactionOpened, before: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""What model calls cost. Unknown is not zero: an unpriced call makes a total `at least`."""
+"""Tokens and cost of model calls. Unknown is not zero: unpriced calls make a sum a lower bound."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -12,14 +12,14 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Scope(Enum):
-    """Whether a call served the first program or a repair."""
+    """Whether a call was made for the first program or for a repair."""
 
     INITIAL = "initial"
     REPAIR = "repair"
 
 
 class Phase(Enum):
-    """The phase family of a call."""
+    """The phase that a call belongs to."""
 
     PLANNING = "planning"
     GENERATION = "generation"
@@ -27,34 +27,34 @@ class Phase(Enum):
 
 
 class Usage(Value):
-    """Tokens of one call, or of many added up."""
+    """Tokens and cost of one call, or the sum of several."""
 
     calls: Count = 0
     prompt_tokens: Count = 0
     completion_tokens: Count = 0
     cached_tokens: Count = 0
-    """Prompt tokens that the server took from its cache; part of `prompt_tokens`."""
+    """Prompt tokens from the server's cache, included in `prompt_tokens`."""
     usd: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    """What the priced calls cost."""
+    """The cost of the calls with a known price."""
     unpriced: Count = 0
-    """Calls whose price is unknown; while there are any, `usd` is a lower bound."""
+    """Number of calls with unknown price; if not 0, `usd` is a lower bound."""
     unmeasured: Count = 0
-    """Calls whose tokens the server did not report; tokens are then a lower bound too."""
+    """Number of calls without reported tokens; if not 0, tokens are a lower bound."""
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion together."""
+        """The sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Add field by field."""
+        """Return the sum, field by field."""
         return Usage(
             **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
         )
 
 
 def total(usages: Iterable[Usage]) -> Usage:
-    """Add up any number of usages."""
+    """Return the sum of usages."""
     result = Usage()
     for usage in usages:
         result += usage

@@ -1,4 +1,4 @@
-"""Reads values that a program returned, from text, without running anything."""
+"""Decodes the encoded values that a program returned, without running any code."""
 
 import json
 from collections import Counter, deque
@@ -8,11 +8,12 @@ from typing import Any
 
 from auditcoder.domain.values import Value
 
-_ALIKE = 500
+_MAX_COLLISIONS = 500
+"""Maximum number of keys with one hash: a program could choose keys that make tables slow."""
 
 
 class Array(Value):
-    """A NumPy array: its items in row order."""
+    """A NumPy array, with its items in row-major order."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -20,14 +21,14 @@ class Array(Value):
 
 
 class Scalar(Value):
-    """A single NumPy number."""
+    """A NumPy scalar."""
 
     dtype: str
     value: Any
 
 
 class Opaque(Value):
-    """An object that has no plain form: it equals nothing but its like."""
+    """An object without a plain representation; it equals only objects with the same fields."""
 
     type: str
     repr: str
@@ -35,14 +36,14 @@ class Opaque(Value):
 
 
 class _Unhashable(list[Any]):
-    """Stands for a set or dictionary key that only the candidate's own types could hash."""
+    """A set or dictionary key whose type is hashable only in the candidate."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return 0
 
 
 def read(text: str) -> Any:
-    """Return the value that `text` describes; raise ValueError if it describes none."""
+    """Return the value that `text` encodes, or raise ValueError."""
     try:
         return _value(json.loads(text))
     except (TypeError, LookupError, ArithmeticError, RecursionError) as error:
@@ -72,9 +73,9 @@ def _key(plain: Any) -> Any:
 
 
 def _keys(plain: list[Any]) -> list[Any]:
-    """Read keys; refuse such as were chosen to make a table of them slow."""
+    """Decode keys; reject them if too many have the same hash."""
     keys = [_key(item) for item in plain]
-    if keys and max(Counter(map(hash, keys)).values()) > _ALIKE:
+    if keys and max(Counter(map(hash, keys)).values()) > _MAX_COLLISIONS:
         raise ValueError("not a value: too many keys have one hash")
     return keys
 

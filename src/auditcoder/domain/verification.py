@@ -1,4 +1,4 @@
-"""Verification: from bytes alone, whether a record is whole and its history legal."""
+"""Verification: checks from the bytes alone that a record is complete and its history legal."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from auditcoder.domain.values import Digest, RunId, Value, digest
 
 
 class Aspect(Enum):
-    """What was looked at."""
+    """The part of a record that a finding is about."""
 
     CHAIN = "chain"
     BLOBS = "blobs"
@@ -21,63 +21,63 @@ class Aspect(Enum):
 
 
 class VerifyFinding(Value):
-    """Something that does not hold."""
+    """One violation that verification found."""
 
     aspect: Aspect
     code: str
-    """Stable: `chain.broken`, `blob.mismatch`, `law.second-owner`, …"""
+    """A stable code: `chain.broken`, `blob.mismatch`, `law.second-owner`, …"""
     seq: int | None
-    """The event it was found at; None if it concerns the record as a whole."""
+    """The number of the event; None if the finding is about the whole record."""
     message: str
 
 
 class Report(Value):
-    """What verification found. No findings means the record proves itself."""
+    """The result of a verification; without findings, the record is intact and legal."""
 
     run: RunId | None
     entries: int
     blobs: int
-    """How many references to blobs were followed."""
+    """Number of blob references that were checked."""
     head: Digest
     finished: bool | None
-    """Whether the run has ended; None if the laws could not be judged to the end."""
+    """Whether the run has ended; None if the laws could not be checked to the end."""
     judged: int
-    """How many entries, from the first, were found to be legal."""
+    """Number of entries, from the first, that were found legal."""
     findings: tuple[VerifyFinding, ...]
     truncated: bool = False
     """Whether there were more findings than are listed."""
     known_head: int | None = None
-    """With an expected head: the number of the event it names."""
+    """If a head was expected: the number of the event with that digest."""
 
     @property
     def holds(self) -> bool:
-        """Whether everything holds."""
+        """Whether there are no findings."""
         return not self.findings
 
 
-_MOST_FINDINGS = 100
-_RECENT_BLOBS = 1024
-_SMALL_BLOB = 16_384
+_MAX_FINDINGS = 100
+_CACHED_BLOBS = 1024
+_MAX_CACHED_BYTES = 16_384
 
 
 class _CheckedBlobs:
-    """Reads blobs and believes none; keeps only the recent ones, so that memory stays flat."""
+    """Reads blobs and checks their digests, with a cache of bounded size."""
 
     def __init__(self, read: ReadBlob) -> None:
         self._read = read
         self._recent: OrderedDict[Digest, bytes] = OrderedDict()
 
     def read(self, name: Digest) -> bytes:
-        """Return a blob that is what its digest says, or raise what is wrong with it."""
+        """Return a blob whose digest matches, or raise an error."""
         if (kept := self._recent.get(name)) is not None:
             self._recent.move_to_end(name)
             return kept
         content = self._read(name)
         if digest(content) != name:
-            raise RecordUnreadable("blob.mismatch", f"blob {name} is not what its digest says")
-        if len(content) <= _SMALL_BLOB:
+            raise RecordUnreadable("blob.mismatch", f"blob {name} does not match its digest")
+        if len(content) <= _MAX_CACHED_BYTES:
             self._recent[name] = content
-            if len(self._recent) > _RECENT_BLOBS:
+            if len(self._recent) > _CACHED_BLOBS:
                 self._recent.popitem(last=False)
         return content
 
@@ -90,12 +90,11 @@ def verify(
     claimed: Head | None = None,
     expected: Digest | None = None,
 ) -> Report:
-    """Check a record: its chain, the blobs it names, every law, and its head.
+    """Check a record: its chain, its blobs, every law, and its head.
 
-    `named` and `claimed` are what whoever keeps the record says its run and its head are;
-    `expected` is a head that the caller kept from earlier, elsewhere. After an event that
-    breaks a law the later laws have nothing to stand on, so they are not judged; chain and
-    blobs are, to the end.
+    `named` and `claimed` are the run id and the head according to the store; `expected` is a head
+    that the caller has from an independent source. After an event that violates a law, the laws
+    cannot be checked any further; chain and blobs are checked to the end.
     """
     return _Verification(read).run(bodies, named, claimed, expected)
 
@@ -128,7 +127,7 @@ class _Verification:
         self._head(head, claimed, expected, known_head)
         if named is not None and self.run_id not in {None, named}:
             self._find(
-                Aspect.HEAD, "head.run", 0, f"it is of run {self.run_id}, but kept as {named}"
+                Aspect.HEAD, "head.run", 0, f"it is of run {self.run_id}, but stored as {named}"
             )
         return Report(
             run=self.run_id,
@@ -153,20 +152,25 @@ class _Verification:
             self.ledger = None
             return
         if entry.seq != seq:
-            self._find(Aspect.CHAIN, "chain.sequence", seq, f"the entry says it is {entry.seq}")
+            self._find(Aspect.CHAIN, "chain.sequence", seq, f"its sequence number is {entry.seq}")
         if entry.prev != head.digest:
-            self._find(Aspect.CHAIN, "chain.broken", seq, "it does not follow the entry before it")
-        whole = True
+            self._find(
+                Aspect.CHAIN,
+                "chain.broken",
+                seq,
+                "it does not match the digest of the entry before it",
+            )
+        complete = True
         for name in entry.event.blobs():
             self.followed += 1
             try:
                 self.blobs.read(name)
             except AuditCoderError as error:
-                whole = False
+                complete = False
                 self._find(Aspect.BLOBS, error.code, seq, str(error))
         if self.ledger is None:
             return
-        if not whole:
+        if not complete:
             self.ledger = None
             return
         try:
@@ -187,7 +191,7 @@ class _Verification:
                 Aspect.HEAD,
                 "head.mismatch",
                 None,
-                f"the record ends at entry {head.entries - 1} with {head.digest}, but its keeper"
+                f"the record ends at entry {head.entries - 1} with {head.digest}, but the store"
                 f" says {claimed.entries - 1} with {claimed.digest}",
             )
         if expected is not None and known is None:
@@ -195,11 +199,11 @@ class _Verification:
                 Aspect.HEAD,
                 "head.unknown",
                 None,
-                f"no entry has the digest {expected}: the history is not the one you knew",
+                f"no entry has the digest {expected}: this is another history",
             )
 
     def _find(self, aspect: Aspect, code: str, seq: int | None, message: str) -> None:
-        if len(self.findings) >= _MOST_FINDINGS:
+        if len(self.findings) >= _MAX_FINDINGS:
             self.truncated = True
         else:
             self.findings.append(VerifyFinding(aspect=aspect, code=code, seq=seq, message=message))

@@ -1,1 +1,1 @@
-"""Projections of a trace into other people's formats. Pure."""
+"""Exports of traces and tables to other formats, as pure functions."""

@@ -1,4 +1,4 @@
-"""Tables of the audit metrics and the cost of a set of runs, as values."""
+"""Tables of the audit metrics and the cost of a set of runs."""
 
 from collections.abc import Iterable
 
@@ -14,33 +14,38 @@ from auditcoder.metrics.cost_metrics import CostSummary
 def with_runs(
     tables: Iterable[Table], alone: Iterable[tuple[RunId, Iterable[Table]]]
 ) -> list[Table]:
-    """Name behind every line the runs that count in it: those in whose own table it counts."""
-    behind: dict[tuple[Cell, ...], list[RunId]] = {}
+    """Add to every row the runs that contribute to it.
+
+    `alone` has the tables of each single run; a run contributes to the rows that are not empty in
+    its own tables.
+    """
+    contributing: dict[tuple[Cell, ...], list[RunId]] = {}
     for run, own in alone:
         for table in own:
             for row in table.rows:
-                if row.cells[table.labels] not in _NOTHING:
-                    behind.setdefault(_line(table, row), []).append(run)
+                if row.cells[table.labels] not in _EMPTY:
+                    contributing.setdefault(_row_key(table, row), []).append(run)
     return [
         replace(
             table,
             rows=tuple(
-                replace(row, runs=tuple(behind.get(_line(table, row), ()))) for row in table.rows
+                replace(row, runs=tuple(contributing.get(_row_key(table, row), ())))
+                for row in table.rows
             ),
         )
         for table in tables
     ]
 
 
-_NOTHING = (0, "0/0")
+_EMPTY = (0, "0/0")
 
 
-def _line(table: Table, row: Row) -> tuple[Cell, ...]:
+def _row_key(table: Table, row: Row) -> tuple[Cell, ...]:
     return (table.name, *row.cells[: table.labels])
 
 
 def audit_tables(audit: Audit) -> list[Table]:
-    """Return the audit of a set of runs: structure, locating, repair, governance."""
+    """Return the tables of the audit metrics, and of the localised runs by rule and level."""
     return [_structure(audit), _located(audit)]
 
 
@@ -86,7 +91,7 @@ def _structure(audit: Audit) -> Table:
         title=f"Audit of {audit.runs} runs, {audit.judged} of them judged",
         columns=("metric", "n", "mean or rate", "median"),
         rows=tuple(rows),
-        notes=tuple(_left_out(audit)),
+        notes=tuple(_exclusions(audit)),
     )
 
 
@@ -94,7 +99,7 @@ def _fraction(rate: Rate) -> str:
     return f"{rate.counted.part}/{rate.counted.whole}"
 
 
-def _left_out(audit: Audit) -> Iterable[str]:
+def _exclusions(audit: Audit) -> Iterable[str]:
     for name in audit.__struct_fields__:
         value = getattr(audit, name)
         if isinstance(value, Rate | Average) and value.excluded:
@@ -105,12 +110,12 @@ def _left_out(audit: Audit) -> Iterable[str]:
 def _located(audit: Audit) -> Table:
     levels = ("high", "medium", "low")
     rows = [
-        Row(cells=(rule, sum(found.values()), *(found.get(level, 0) for level in levels)))
-        for rule, found in sorted(audit.localised.items())
+        Row(cells=(rule, sum(counts.values()), *(counts.get(level, 0) for level in levels)))
+        for rule, counts in sorted(audit.localised.items())
     ]
     return Table(
         name="located",
-        title="What the evidence supported, by rule and level",
+        title="Localised runs by rule and level",
         columns=("rule", "runs", *levels),
         rows=tuple(rows),
         notes=(f"abstentions among all diagnoses: {audit.answers.abstained}",),
@@ -118,7 +123,10 @@ def _located(audit: Audit) -> Table:
 
 
 def cost_tables(cost: CostSummary, most: int | None = 10) -> list[Table]:
-    """Return what a set of runs cost: by scope, path, phase, family and role."""
+    """Return the tables of the cost by scope, path, phase and role.
+
+    `most` is the maximum number of roles; None for all.
+    """
     return [_scopes(cost), _paths(cost), _phases(cost), _families(cost), _roles(cost, most)]
 
 
@@ -134,9 +142,10 @@ def _scopes(cost: CostSummary) -> Table:
     for scope, usage in cost.scopes.items():
         repair = cost.per_repair if scope == "repair" else None
         rows.append(Row(cells=(scope, *_tokens(usage), cost.per_task(usage), repair)))
-    notes = [f"{cost.runs} runs, {cost.repaired} of which came to repair"]
+    notes = [f"{cost.runs} runs, {cost.repaired} of which needed repair"]
     if not cost.exact:
-        notes.append(f"{cost.total.unmeasured} calls were not measured: tokens are at least these")
+        unmeasured = cost.total.unmeasured
+        notes.append(f"tokens are lower bounds: {unmeasured} calls did not report theirs")
     return Table(
         name="cost-scope",
         title="Tokens by scope",
@@ -187,7 +196,7 @@ def _families(cost: CostSummary) -> Table:
 def _roles(cost: CostSummary, most: int | None) -> Table:
     return Table(
         name="cost-role",
-        title="The roles that cost most",
+        title="Tokens by role",
         columns=("role", *_TOKENS, "a call", "share"),
         rows=tuple(
             Row(cells=(m.role, *_tokens(m.usage), m.per_call, m.share)) for m in cost.modules(most)

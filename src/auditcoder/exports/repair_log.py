@@ -1,7 +1,7 @@
-"""Appendix E's per-task repair log: one line a repair case, and the denominators over them.
+"""The repair log of a run (the paper's appendix E): its repair cases and their denominators.
 
-Repair success and regression belong to the judge's hidden tests; without its word they are
-unknown, which is written as null and counted in no denominator.
+Repair success and regression are results of hidden tests. Without a judgement they are unknown,
+which is written as null and counted in no denominator.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The paper's serialised responsibility record: twelve fields a node, all from the trace."""
+"""The paper's serialised responsibility record: twelve fields per node, all from the trace."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ FIELDS = (
 
 
 def responsibility_record(trace: Trace, node_id: NodeId, read: ReadBlob) -> dict[str, Any]:
-    """Return one node's record as plain data."""
+    """Return the responsibility record of one node as plain data."""
     node = trace.nodes[node_id]
     return {
         "id": node.id,
@@ -72,7 +72,7 @@ def responsibility_record(trace: Trace, node_id: NodeId, read: ReadBlob) -> dict
 
 
 def responsibility_records(trace: Trace, read: ReadBlob) -> dict[str, Any]:
-    """Return the whole record: the graph's order, every node, and what ties it to the log."""
+    """Return the responsibility records of a run: present and retired nodes, order and head."""
     graph = trace.working.graph
     return {
         "run": trace.run,

@@ -1,4 +1,4 @@
-"""Tables as text, Markdown, CSV and JSON."""
+"""Formats tables as text, Markdown, CSV and JSON."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ UNKNOWN = "n/a"
 
 
 def shown(cell: Cell) -> str:
-    """Write a cell as a person reads it."""
+    """Format a cell for display."""
     match cell:
         case None:
             return UNKNOWN
@@ -27,7 +27,7 @@ def shown(cell: Cell) -> str:
 
 
 def as_text(tables: Iterable[Table]) -> str:
-    """Write tables in columns, numbers to the right."""
+    """Format tables as plain text in columns, with numbers aligned to the right."""
     return "\n\n".join(map(_text, tables)) + "\n"
 
 
@@ -35,14 +35,14 @@ def _text(table: Table) -> str:
     lines = [table.columns, *(tuple(map(shown, row.cells)) for row in table.rows)]
     widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
     left = [_is_text(table, n) for n in range(len(table.columns))]
-    written = [
+    formatted = [
         "  ".join(
             cell.ljust(width) if is_left else cell.rjust(width)
             for cell, width, is_left in zip(line, widths, left, strict=True)
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([table.title, *written, *(f"  {note}" for note in table.notes)])
+    return "\n".join([table.title, *formatted, *(f"  {note}" for note in table.notes)])
 
 
 def _is_text(table: Table, column: int) -> bool:
@@ -50,7 +50,7 @@ def _is_text(table: Table, column: int) -> bool:
 
 
 def as_markdown(tables: Iterable[Table]) -> str:
-    """Write tables as Markdown."""
+    """Format tables as Markdown."""
     return "\n\n".join(map(_markdown, tables)) + "\n"
 
 
@@ -68,7 +68,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def as_csv(tables: Iterable[Table]) -> str:
-    """Write tables as CSV, one after another, each line with its table's name."""
+    """Format tables as CSV, one after another; the first field of a row is the table's name."""
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     for table in tables:
@@ -79,6 +79,6 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def as_json(tables: Iterable[Table]) -> str:
-    """Write tables as JSON, with the runs behind every line."""
+    """Format tables as JSON, with the contributing runs of every row."""
     text = msgspec.json.encode({"tables": list(tables)})
     return msgspec.json.format(text, indent=1).decode() + "\n"

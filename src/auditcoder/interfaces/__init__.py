@@ -1,1 +1,1 @@
-"""How people and programs reach all this: the only place that constructs adapters."""
+"""The Python interface and the command line: the only code that constructs adapters."""

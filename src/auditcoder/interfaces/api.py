@@ -40,25 +40,25 @@ def solve(
     with every event.
 
     Raises an `AuditCoderError` for an invalid task, a model that cannot be reached, or a sandbox
-    or store that cannot be opened. A program that fails its checks is no error: see `outcome`.
+    or store that cannot be opened. A program that fails its checks is not an error: see `outcome`.
     """
     options = options or Options()
     if not isinstance(task, Task):
         task = read_task_source(task, about or NOTHING_SAID, Path(tests) if tests else None)
-    kept = str(store) if store is not None else None
-    with tools(model, kept, _silent, options.second_opinions_by) as opened:
+    store_address = str(store) if store is not None else None
+    with tools(model, store_address, _silent, options.second_opinions_by) as opened:
         return start(opened, task, options, run_id(run, task), watch)
 
 
 def run_id(named: str | None, task: Task) -> RunId:
-    """Return the run's id: the one that was asked for, if it can be one."""
+    """Return the id `named` if it is valid; a new id if it is None."""
     if named is None:
         return new_run_id(task)
     if not is_run_id(named):
         raise TaskInvalid(
             "task.run-id",
-            f"{named!r} cannot name a run",
-            "use letters, digits, dots, dashes and underscores, at most 128 of them",
+            f"{named!r} is not a valid run id",
+            "use at most 128 letters, digits, dots, dashes and underscores",
         )
     return RunId(named)
 
@@ -67,33 +67,33 @@ def run_id(named: str | None, task: Task) -> RunId:
 def tools(
     model: str | Model | None, store: str | None, say: Say, consulted: str | Model | None = None
 ) -> Iterator[RunResources]:
-    """Open everything that a run is made with, and close what was opened here."""
+    """Open the store, sandbox and models of a run; close all that were opened here."""
     settings = read_settings()
-    with ExitStack() as held:
-        kept = held.enter_context(closing(open_store(store, create=True)))
-        sandbox = held.enter_context(closing(open_sandbox(settings, say)))
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(closing(open_sandbox(settings, say)))
 
         def opened(named: str | Model) -> Model:
             if not isinstance(named, str):
                 return named
-            return held.enter_context(closing(open_model(named, settings, say)))
+            return stack.enter_context(closing(open_model(named, settings, say)))
 
         address = model or settings.model
         retry_policy = (
             retry_policy_for(address, settings) if isinstance(address, str) else RetryPolicy()
         )
-        # The same model twice would only be read twice.
+        # Opening the same model again would only load it twice.
         other = consulted if consulted != address else None
-        yield RunResources(
-            kept, opened(address), sandbox, retry_policy, opened(other) if other else None
-        )
+        models = opened(address), opened(other) if other else None
+        # Last, so that a mistyped model address does not leave an empty store behind.
+        opened_store = stack.enter_context(closing(open_store(store, create=True)))
+        yield RunResources(opened_store, models[0], sandbox, retry_policy, models[1])
 
 
 def retry_policy_for(address: str, settings: Settings) -> RetryPolicy:
-    """Return how long to bear with a model, as its provider is configured."""
+    """Return the retry policy that is configured for a model's provider."""
     provider = address.partition(":")[0]
     return settings.providers.get(provider, ProviderSettings()).patience
 
 
 def _silent(_line: str) -> None:
-    """Say nothing: a library does not print."""
+    """Discard a notice: a library does not print."""

@@ -1,4 +1,4 @@
-"""From what the user names to a model that answers or a sandbox that holds."""
+"""Opens the model and the sandbox that the user names."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def open_model(
 ) -> Model:
     """Open the model that `address` names: `embedded`, `manual:FOLDER` or `provider:name`.
 
-    `at_once` is how many runs will ask the embedded one at the same time.
+    `at_once` is the number of runs that will use the embedded model at the same time.
     """
     provider, _, name = address.partition(":")
     if provider == EMBEDDED:
@@ -33,9 +33,9 @@ def open_model(
     if not name:
         raise ModelMisconfigured(
             "model.unknown",
-            f"{address!r} names no model",
-            "name it as provider:name, such as openai:gpt-4o or ollama:qwen3;"
-            " or `embedded`, or manual:FOLDER",
+            f"{address!r} is not the address of a model",
+            "give provider:name, such as openai:gpt-4o or ollama:qwen3, or `embedded`,"
+            " or manual:FOLDER",
         )
     if provider == "manual":
         from auditcoder.adapters.models.manual import ManualModel
@@ -55,12 +55,12 @@ def _embedded(name: str, say: Say, at_once: int) -> Model:
     if name not in {"", known.name}:
         raise ModelMisconfigured(
             "model.unknown",
-            f"there is no embedded model called {name}",
-            f"there is one, {known.name}: `--model embedded`",
+            f"no embedded model {name!r}",
+            f"the only one is {known.name}: `--model embedded`",
         )
     folder = weights.folder()
     if weights.find(known, folder) is None:
-        say(f"the embedded model's weights are fetched once, {known.size / 1e9:.1f} GB")
+        say(f"downloading the embedded model's weights once, {known.size / 1e9:.1f} GB")
     with show_download(say) as report:
         path = weights.pull(known, folder, report)
     return EmbeddedModel(path, at_once=at_once)
@@ -88,7 +88,7 @@ def _provider(
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
-    """Return every key in sight: a provider's library may find one that we did not name."""
+    """Return every key in the environment: a provider's library may use one we did not name."""
     return [value for name, value in environment.items() if _KEY_NAME.search(name)]
 
 

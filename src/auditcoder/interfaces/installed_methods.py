@@ -14,7 +14,7 @@ def methods_for(reader: TraceReader, run: RunId) -> Mapping[str, Method]:
     """Return the methods to continue a run with; other packages are loaded only if needed."""
     if started(reader, run).manifest.method in BUILT_IN:
         return BUILT_IN
-    found: dict[str, Method] = dict(BUILT_IN)
+    methods: dict[str, Method] = dict(BUILT_IN)
     for entry in entry_points(group=GROUP):
-        found.update(entry.load())
-    return found
+        methods.update(entry.load())
+    return methods

@@ -14,7 +14,7 @@ _LINE_EVERY = 10.0
 
 @contextmanager
 def show_download(say: Callable[[str], None]) -> Iterator[Callable[[Progress], None]]:
-    """Yield the function that a download reports to. A log's lines are given to `say`."""
+    """Yield the function that a download reports to; without a terminal, lines go to `say`."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield _Lines(say).report
         return
@@ -31,7 +31,7 @@ class _Bar:
     def __init__(self) -> None:
         from rich import progress as rich
 
-        self._shown = rich.Progress(
+        self._progress = rich.Progress(
             rich.TaskProgressColumn(),
             rich.BarColumn(30),
             rich.DownloadColumn(),
@@ -40,25 +40,25 @@ class _Bar:
             rich.TextColumn("({task.fields[source]})", markup=False),
             console=console_for(sys.stderr),
         )
-        self._task = self._shown.add_task("", start=False, source="")
+        self._task = self._progress.add_task("", start=False, source="")
         self._started = False
 
     def report(self, progress: Progress) -> None:
         if not self._started:
             self._started = True
-            self._shown.start()
-            self._shown.start_task(self._task)
-        self._shown.update(
+            self._progress.start()
+            self._progress.start_task(self._task)
+        self._progress.update(
             self._task, completed=progress.done, total=progress.total, source=progress.source
         )
 
     def stop(self) -> None:
         if self._started:
-            self._shown.stop()
+            self._progress.stop()
 
 
 class _Lines:
-    """A line at most every ten seconds, and one at the end."""
+    """Writes a line at most every ten seconds, and one at the end."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -71,14 +71,14 @@ class _Lines:
             self._first = (now, progress.done)
         if now - self._last >= _LINE_EVERY or progress.done == progress.total:
             self._last = now
-            began, had = self._first
-            speed = (progress.done - had) / (now - began) if now - began > 0.5 else 0.0
+            start, initial = self._first
+            speed = (progress.done - initial) / (now - start) if now - start > 0.5 else 0.0
             self._say(_summary(progress, speed))
 
 
 def _summary(progress: Progress, speed: float) -> str:
-    share = 100 * progress.done // progress.total
-    text = f"{share:3d} %  {progress.done / 1e6:,.0f} of {progress.total / 1e6:,.0f} MB"
+    percent = 100 * progress.done // progress.total
+    text = f"{percent:3d} %  {progress.done / 1e6:,.0f} of {progress.total / 1e6:,.0f} MB"
     if speed > 0:
         left = (progress.total - progress.done) / speed
         text += f"  {speed / 1e6:.1f} MB/s  {left:.0f} s left"

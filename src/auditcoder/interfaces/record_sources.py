@@ -24,7 +24,7 @@ def default_store() -> str:
     if folder is None:
         raise StoreUnavailable(
             "store.homeless",
-            "there is no home folder for the store of runs",
+            "the user has no home folder for the store",
             "name a store with --store or AUDITCODER_STORE",
         )
     return str(folder / "runs.db")
@@ -46,21 +46,21 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
     if "://" in where or "password=" in where or where == ":memory:":
         raise StoreUnavailable(
             "store.unknown-kind",
-            "that is not where runs can be kept",
+            "the store is neither a file nor a PostgreSQL address",
             "give the path of a file, or postgresql://USER@HOST/DATABASE",
         )
-    if not create and not _holds_something(where):
+    if not create and not _may_hold_a_store(where):
         raise NotFound(
             "store.missing",
             f"there is no store at {where} yet",
-            "import a bundle, or name another with --store or AUDITCODER_STORE",
+            "`auditcoder solve` creates it; or name another with --store or AUDITCODER_STORE",
         )
     return SqliteStore(where)
 
 
 @contextmanager
 def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, RunId]]:
-    """Open a bundle, or find the run that `named` is the id of or the beginning of."""
+    """Open the bundle at the path `named`, or the store and its run with that id or prefix."""
     path = Path(named)
     if path.suffix == SUFFIX or len(path.parts) > 1 or _exists(path):
         with closing(BundleFile(path)) as bundle:
@@ -73,23 +73,23 @@ def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, Run
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # too long a name, or one that no file can have
+    except (OSError, ValueError):  # the name is too long or invalid
         return False
 
 
-def _holds_something(where: str) -> bool:
-    """Whether a store may be there. One that may not be looked at is left to say so itself."""
+def _may_hold_a_store(where: str) -> bool:
+    """Whether the file exists and is not empty; if that is unknown, opening it reports why."""
     try:
-        found = Path(where).stat()
+        status = Path(where).stat()
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return found.st_size > 0
+    return status.st_size > 0
 
 
 def resolve(named: str, store: SqlStore) -> RunId:
-    """Return the run that `named` is the id of or the beginning of."""
+    """Return the run whose id is `named`, or the only one whose id begins with it."""
     runs = store.runs()
     if named in runs:
         return RunId(named)
@@ -99,12 +99,12 @@ def resolve(named: str, store: SqlStore) -> RunId:
     if matching:
         raise NotFound(
             "run.ambiguous",
-            f"{named} could be {', '.join(matching[:5])}{' …' if matching[5:] else ''}",
-            "give more of the id",
+            f"{named!r} is ambiguous: {', '.join(matching[:5])}{' …' if matching[5:] else ''}",
+            "give more characters of the id",
         )
     advice = "`auditcoder runs` lists them"
     if named.endswith(SUFFIX):
-        advice = "a bundle has to be in the store for this: `auditcoder import` takes it there"
+        advice = "this command needs the run in a store: `auditcoder import` copies a bundle there"
     close = get_close_matches(named[:200], runs, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise NotFound("run.unknown", f"no run {named!r}{hint}", advice)

@@ -1,4 +1,4 @@
-"""From stored runs to tables and pages."""
+"""Makes tables and HTML pages about stored runs."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -19,17 +19,17 @@ from auditcoder.viewer.report_page import page
 
 
 class AuditReport(NamedTuple):
-    """What a set of runs shows."""
+    """The audit metrics and the cost of a set of runs."""
 
     runs: int
     audit: Audit
     cost: CostSummary
     tables: list[Table]
-    """The audit and the cost, each line with the runs behind it."""
+    """Audit and cost tables; each row names the runs that count in it."""
 
 
 def summarise_runs(
-    ledger: JudgedStore,
+    store: JudgedStore,
     runs: Iterable[RunId],
     on_judged: Callable[[Trace, Judgement], None] = lambda _trace, _judgement: None,
 ) -> AuditReport:
@@ -38,40 +38,41 @@ def summarise_runs(
     `on_judged` is called with every run that has a judgement.
     """
     tally, spent = Tally(), CostTally()
-    alone: list[tuple[RunId, list[Table]]] = []
+    per_run: list[tuple[RunId, list[Table]]] = []
     for run in runs:
-        trace = fold(ledger.read(run), ledger.blob)
-        judgement = word_on(ledger, run, trace.head.digest)
-        intact = verify_run(ledger, run).holds
-        counted = collect_facts(trace, ledger.blob, intact=intact, judgement=judgement)
+        trace = fold(store.read(run), store.blob)
+        judgement = word_on(store, run, trace.head.digest)
+        intact = verify_run(store, run).holds
+        facts = collect_facts(trace, store.blob, intact=intact, judgement=judgement)
         billed = bill(trace)
-        tally.add(counted)
+        tally.add(facts)
         spent.add(billed)
-        alone.append((run, _tables(summarise([counted]), add_up([billed]), most=None)))
+        per_run.append((run, _tables(summarise([facts]), add_up([billed]), most=None)))
         if judgement is not None:
             on_judged(trace, judgement)
     audit, cost = tally.audit(), spent.cost()
-    return AuditReport(len(alone), audit, cost, with_runs(_tables(audit, cost), alone))
+    return AuditReport(len(per_run), audit, cost, with_runs(_tables(audit, cost), per_run))
 
 
 def _tables(audit: Audit, cost: CostSummary, most: int | None = 10) -> list[Table]:
     return [*audit_tables(audit), *cost_tables(cost, most)]
 
 
-def word_on(ledger: JudgedStore, run: RunId, head: str) -> Judgement | None:
-    """Return what the judge said of a run as it is now, if there was one."""
-    return next((j for j in ledger.judgements(run) if j.head == head), None)
+def word_on(store: JudgedStore, run: RunId, head: str) -> Judgement | None:
+    """Return the judgement of a run whose record ends at `head`, None if there is none."""
+    return next((j for j in store.judgements(run) if j.head == head), None)
 
 
-def audit_report(ledger: JudgedStore, runs: Iterable[RunId], form: str) -> str:
-    """Write the audit and the cost of some runs."""
-    found = summarise_runs(ledger, runs)
-    drawn = [*repair_charts("", found), *cost_charts("", found)]
-    return write_report(form, "Audit", f"{found.runs} runs", found.tables, drawn)
+def audit_report(store: JudgedStore, runs: Iterable[RunId], form: str) -> str:
+    """Return a report of the audit metrics and the cost of some runs."""
+    report = summarise_runs(store, runs)
+    drawn = [*repair_charts("", report), *cost_charts("", report)]
+    return write_report(form, "Audit", f"{report.runs} runs", report.tables, drawn)
 
 
-def repair_charts(suite: str, found: AuditReport) -> list[tuple[str, str]]:
-    audit = found.audit
+def repair_charts(suite: str, report: AuditReport) -> list[tuple[str, str]]:
+    """Return the chart of located and repaired failures, with its title."""
+    audit = report.audit
     failed = audit.localisation_coverage.counted
     repaired = audit.localised_repair_success.counted
     lines = [
@@ -90,10 +91,11 @@ def repair_charts(suite: str, found: AuditReport) -> list[tuple[str, str]]:
     return [(_titled("Locating and repair", suite), charts.bars("Locating and repair", lines))]
 
 
-def cost_charts(suite: str, found: AuditReport) -> list[tuple[str, str]]:
+def cost_charts(suite: str, report: AuditReport) -> list[tuple[str, str]]:
+    """Return the chart of tokens by phase, with its title."""
     lines = [
         charts.Bar(scope, tuple((name, float(u.tokens)) for name, u in phases.items()))
-        for scope, phases in found.cost.phases.items()
+        for scope, phases in report.cost.phases.items()
     ]
     return [(_titled("Tokens by phase", suite), charts.bars("Tokens by phase", lines))]
 
@@ -105,6 +107,7 @@ def _titled(title: str, suite: str) -> str:
 def write_report(
     form: str, title: str, about: str, tables: list[Table], drawn: list[tuple[str, str]]
 ) -> str:
+    """Return tables in a format; the charts `drawn` are part of an HTML page only."""
     if form == "html":
         return page(title, about, tables, drawn)
     return FORMS[form](tables)
@@ -116,4 +119,4 @@ FORMS: dict[str, Callable[[Iterable[Table]], str]] = {
     "csv": written.as_csv,
     "json": written.as_json,
 }
-"""How tables can be written, beside a page."""
+"""The text formats of tables; `html` is a page instead."""

@@ -1,4 +1,4 @@
-"""Reads the configuration: user file, project file and environment, the later ones first."""
+"""Reads the configuration: user file, project file, environment; each overrides the former."""
 
 import os
 import stat
@@ -21,26 +21,26 @@ _LARGEST = 1 << 16
 
 
 class ProviderSettings(Value):
-    """One provider, named as `--model NAME:model` will name it."""
+    """The settings of one provider; its NAME is used in `--model NAME:model`."""
 
     base_url: str = ""
-    """Of a server that speaks OpenAI's protocol; empty for the provider's own address."""
+    """Address of a server with an OpenAI-compatible API; empty for the provider's own address."""
     key_env: str = ""
-    """The environment variable that holds its key; by default NAME_API_KEY."""
+    """The environment variable that holds the key; by default NAME_API_KEY."""
     key: str = ""
-    """The key itself, where there is no better place."""
+    """The key itself; an environment variable is safer."""
     seconds: Annotated[float, msgspec.Meta(gt=0, le=86_400)] = 300.0
     parallel: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 4
     per_minute: Annotated[float, msgspec.Meta(gt=0, le=1e6)] | None = None
     attempts: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
     constrains: bool = True
-    """Whether it can be held to a JSON Schema."""
+    """Whether the server can constrain replies to a JSON Schema."""
     price: Price | None = None
-    """US dollars for a million tokens; by default the published price, if there is one."""
+    """US dollars per million tokens; by default the published price, if there is one."""
 
     @property
     def patience(self) -> RetryPolicy:
-        """The retry policy for its calls."""
+        """The retry policy for calls of this provider."""
         return RetryPolicy(attempts=self.attempts)
 
     def __repr__(self) -> str:
@@ -57,9 +57,9 @@ class Settings(Value):
     """Packages that generated programs may import."""
     providers: dict[str, ProviderSettings] = {}
     store: str | None = None
-    """Where runs are kept; None for the data folder."""
+    """The store of runs: a path or an address; None for a file in the data folder."""
     options: dict[str, Any] = {}
-    """The options of a run that are set, by name."""
+    """The configured options of a run, by name."""
 
 
 def config_path(environment: Mapping[str, str] = os.environ) -> Path:
@@ -90,8 +90,8 @@ def read_settings(
                 path,
                 "'providers' is not allowed in a project's file, since it says where keys are sent",
             )
-        found = _settings_of(path, table)
-        values = {**values, **found, "options": {**values["options"], **found["options"]}}
+        own = _settings_of(path, table)
+        values = {**values, **own, "options": {**values["options"], **own["options"]}}
     values["options"] = {**values["options"], **_from_environment(environment)}
     for key in ("model", "store"):
         if chosen := environment.get(f"AUDITCODER_{key.upper()}"):
@@ -118,7 +118,7 @@ def _user_table(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _project_table(folder: Path | None) -> tuple[Path, dict[str, Any]] | None:
-    """Return the project's configuration: of the nearest folder upward that has one."""
+    """Return the project's configuration, from the nearest folder upward that has one."""
     try:
         start = (folder or Path.cwd()).resolve()
     except OSError:  # the current folder was removed
@@ -128,7 +128,7 @@ def _project_table(folder: Path | None) -> tuple[Path, dict[str, Any]] | None:
         table = _table(own)
         section = _section(shared)
         if table is not None and section is not None:
-            raise _invalid(own, f"{shared} has [tool.auditcoder], too; keep one of them")
+            raise _invalid(own, f"{shared} also has [tool.auditcoder]; keep only one of them")
         if table is not None:
             return own, table
         if section is not None:
@@ -178,32 +178,32 @@ def _settings_of(path: Path, table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the options that variables set; an empty variable counts as unset."""
-    found = {}
+    """Read the options that environment variables set; an empty one counts as unset."""
+    options = {}
     for spec in option_specs():
         if text := environment.get(spec.variable):
             try:
-                found[spec.name] = spec.convert(text)
+                options[spec.name] = spec.convert(text)
             except ValueError as error:
                 raise SettingsInvalid(
                     "config.invalid",
                     f"the environment variable {spec.variable} {error}",
                     "correct it or unset it; see docs/reference/configuration.md",
                 ) from error
-    return found
+    return options
 
 
 def _text(path: Path) -> str:
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(f"{path} is not an ordinary file")
+        raise OSError("it is not a regular file")
     if status.st_size > _LARGEST:
-        raise OSError("it is far too large")
+        raise OSError(f"it is larger than {_LARGEST:,} bytes")
     return path.read_text("utf-8")
 
 
 def exposed_keys(settings: Settings, path: Path) -> bool:
-    """Whether a key lies in a file that others can read."""
+    """Whether the configuration holds a key and other users can read its file."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -220,5 +220,5 @@ def _invalid(path: Path, why: str) -> SettingsInvalid:
     return SettingsInvalid(
         "config.invalid",
         f"the configuration {path} cannot be used: {why}",
-        "correct it, or name another with AUDITCODER_CONFIG; see docs/reference/configuration.md",
+        "correct it, or set AUDITCODER_CONFIG to another file; see docs/reference/configuration.md",
     )

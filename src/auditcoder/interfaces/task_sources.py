@@ -1,4 +1,4 @@
-"""From what the user names, a file, standard input or the text itself, to a task."""
+"""Reads a task from a file, from standard input or from the text itself."""
 
 import os
 import re
@@ -29,7 +29,7 @@ from auditcoder.lifecycle.intake.front_matter import LONGEST, is_file_name, spli
 _STDIN = "-"
 _SUFFIXES = (".md", ".txt", ".py", ".toml", ".markdown")
 _LARGEST_TASK = 4 * LONGEST
-"""No character takes more bytes, so that what is larger need not be read."""
+"""Bytes. A character takes at most four, so a larger file is too long in any case."""
 _LARGEST_FILE = 1_000_000
 _LARGEST_TESTS = 10_000_000
 _MOST_FILES = 50
@@ -41,13 +41,13 @@ def read_task_source(
     options: TaskOptions = NOTHING_SAID,
     tests: Path | None = None,
 ) -> Task:
-    """Read the task that `source` names or is, with the public examples in `tests` if there are."""
+    """Read a task from `source`, a path or the text, with the public examples at `tests`."""
     text, beside = _text_of(source)
     matter, _ = split_front_matter(text)
     inputs: dict[str, str] | None = None
     given: tuple[Example, ...] = ()
-    overruled = options.form not in {None, "files"} or options.entry or options.signature
-    if beside is not None and isinstance(matter.inputs, str) and not overruled:
+    overridden = options.form not in {None, "files"} or options.entry or options.signature
+    if beside is not None and isinstance(matter.inputs, str) and not overridden:
         inputs = _folder(beside, matter.inputs)
         expected = {} if matter.expected is None else _folder(beside, matter.expected)
         given = (FilesExample(inputs=inputs, artefacts=expected),)
@@ -58,32 +58,35 @@ def read_task_source(
 
 
 def read_tests(path: Path, form: Form) -> tuple[Example, ...]:
-    """Read public examples from a file of test code or of tables, or from a folder."""
-    if _status(path) is not None and path.is_dir():
+    """Read public examples from a file of test code, from a data file or from a folder."""
+    status = _status(path)
+    if status is None:
+        raise _unreadable(str(path), "there is no such file or folder")
+    if stat.S_ISDIR(status.st_mode):
         match form:
             case ProgramForm():
                 return tuple(_pairs(path))
             case FilesForm():
                 return tuple(_cases(path))
             case FunctionForm() | ClassForm():
-                raise _misplaced(path, "a folder of examples is for a program or files task")
+                raise _bad_examples(path, "a folder of examples is for a program or files task")
     read = _READERS.get(path.suffix.lower())
     if read is None:
-        raise _misplaced(path, "examples are read from .py, .json, .jsonl and .toml files")
+        raise _bad_examples(path, "examples are read from .py, .json, .jsonl and .toml files")
     text = _decoded(_bytes(path, _LARGEST_TESTS), str(path))
     try:
         tables = read(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _misplaced(path, f"it cannot be read: {error}") from error
+        raise _bad_examples(path, str(error)) from error
     return examples_of(tables, form, str(path))
 
 
 def _tables(value: object) -> list[object]:
-    """Take a list of tables, or a table that holds nothing but one."""
+    """Return the list of examples: `value`, or its only member `examples`."""
     if isinstance(value, dict) and set(value) == {"examples"}:
         value = value["examples"]
     if not isinstance(value, list):
-        raise TypeError("it holds neither a list of examples nor `examples` alone")
+        raise TypeError("it is neither a list of examples nor a table with `examples` only")
     return value
 
 
@@ -100,23 +103,23 @@ _READERS: dict[str, Callable[[str], Iterable[object]]] = {
 
 
 def _pairs(folder: Path) -> Iterable[StdioExample]:
-    """Read `NAME.in` with `NAME.out` or `NAME.ans`, in the order that a person would give."""
+    """Read `NAME.in` with `NAME.out` or `NAME.ans`, in natural order of their names."""
     inputs = [path for path in _entries(folder) if path.suffix == ".in"]
     if not inputs:
-        raise _misplaced(folder, "it holds no file NAME.in")
+        raise _bad_examples(folder, "it has no file NAME.in")
     for path in inputs:
         answers = [path.with_suffix(suffix) for suffix in (".out", ".ans")]
         answer = next((answer for answer in answers if _status(answer) is not None), None)
         if answer is None:
-            raise _misplaced(folder, f"{path.name} has no {answers[0].name} beside it")
+            raise _bad_examples(folder, f"{path.name} has no {answers[0].name} beside it")
         yield StdioExample(input=_file(path, folder), output=_file(answer, folder))
 
 
 def _cases(folder: Path) -> Iterable[FilesExample]:
-    """Read the sub-folders that hold `inputs`, and `expected` where artefacts are compared."""
+    """Read the subfolders with `inputs` and, if artefacts are compared, `expected`."""
     cases = [path for path in _entries(folder) if path.is_dir()]
     if not cases:
-        raise _misplaced(folder, "it holds no folder NAME with a folder `inputs` in it")
+        raise _bad_examples(folder, "it has no folder NAME/inputs")
     for case in cases:
         expected = _status(case / "expected") is not None
         yield FilesExample(
@@ -136,7 +139,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Order names by the numbers in them: 2 before 10."""
+    """Return a sort key that orders names by the numbers in them: 2 before 10."""
     return [
         (int(part), "") if part.isdecimal() and len(part) < 20 else (0, part)
         for part in re.split(r"(\d+)", name)
@@ -144,10 +147,10 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _text_of(source: str | Path) -> tuple[str, Path | None]:
-    """Return the task's text and the folder that it lies in, if it is a file."""
+    """Return the task's text and, if it was read from a file, the file's folder."""
     if source == _STDIN:
         content = b"" if sys.stdin is None else sys.stdin.buffer.read(_LARGEST_TASK + 1)
-        return _decoded(_fitting(content, _LARGEST_TASK, "the task"), "standard input"), None
+        return _decoded(_within_limit(content, _LARGEST_TASK, "the task"), "standard input"), None
     if isinstance(source, Path) or _is_path(source):
         path = Path(source)
         return _decoded(_bytes(path, _LARGEST_TASK), str(path)), path.parent
@@ -155,7 +158,7 @@ def _text_of(source: str | Path) -> tuple[str, Path | None]:
 
 
 def _is_path(source: str) -> bool:
-    """Whether a word names a file rather than being the task."""
+    """Whether `source` names a file rather than being the task itself."""
     if _status(Path(source)) is not None:
         return bool(source.strip())
     if not source or re.search(r"\s", source):
@@ -166,22 +169,22 @@ def _is_path(source: str) -> bool:
 def _status(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
-    except (OSError, ValueError):  # it is not there, or no file can be called so
+    except (OSError, ValueError):  # no such file, or an invalid name
         return None
 
 
 def _bytes(path: Path, most: int) -> bytes:
-    """Read an ordinary file: nothing that could make us wait, or never ends."""
+    """Read a regular file; a device or pipe could block or never end."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise _unreadable(str(path), "it is a folder or a device")
+            raise _unreadable(str(path), "it is not a regular file")
         with path.open("rb") as file:
-            return _fitting(file.read(most + 1), most, str(path))
+            return _within_limit(file.read(most + 1), most, str(path))
     except (OSError, ValueError) as error:
         raise _unreadable(str(path), getattr(error, "strerror", None) or str(error)) from error
 
 
-def _fitting(content: bytes, most: int, where: str) -> bytes:
+def _within_limit(content: bytes, most: int, where: str) -> bytes:
     if len(content) > most:
         raise _too_large(where, f"{most:,} bytes")
     return content
@@ -193,22 +196,22 @@ def _decoded(content: bytes, where: str) -> str:
     except UnicodeDecodeError as error:
         raise _not_text(where, f"byte {error.start} is not UTF-8") from error
     if "\0" in text:
-        raise _not_text(where, "it holds a NUL character")
+        raise _not_text(where, "it contains a NUL character")
     return text
 
 
 def _folder(base: Path, name: str) -> dict[str, str]:
-    """Read the texts of a folder inside `base`, by their names in it."""
+    """Read the text files of a folder inside `base`, by their paths relative to it."""
     folder = base / name
     if not is_file_name(name.removesuffix("/")):
-        raise _unreadable(name, f"it is no folder inside {base}")
+        raise _unreadable(name, f"it is not a folder inside {base}")
     if not folder.is_dir():
         raise _unreadable(str(folder), "there is no such folder")
     texts: dict[str, str] = {}
     for path in _walk(folder):
         inside = path.relative_to(folder).as_posix()
         if not is_file_name(inside):
-            raise _unreadable(ascii(inside), "it has too odd a name")
+            raise _unreadable(ascii(inside), "its name is not allowed")
         if len(texts) == _MOST_FILES:
             raise _too_large(str(folder), f"{_MOST_FILES} files")
         texts[inside] = _file(path, base)
@@ -216,7 +219,7 @@ def _folder(base: Path, name: str) -> dict[str, str]:
 
 
 def _walk(folder: Path) -> Iterable[Path]:
-    """Give the files of a folder; a link to another folder counts as one, and is refused."""
+    """Yield the files of a folder; a link to a folder counts as a file, so it is refused."""
 
     def refuse(error: OSError) -> None:
         raise _unreadable(str(error.filename), error.strerror or "")
@@ -228,9 +231,9 @@ def _walk(folder: Path) -> Iterable[Path]:
 
 
 def _file(path: Path, base: Path) -> str:
-    """Read a text that lies inside `base`, links followed."""
+    """Read a text file that is inside `base` after links are followed."""
     if not path.resolve().is_relative_to(base.resolve()):
-        raise _unreadable(str(path), f"it leads out of {base}")
+        raise _unreadable(str(path), f"it points outside {base}")
     content = _bytes(path, _LARGEST_FILE)
     try:
         return content.decode()
@@ -242,15 +245,15 @@ def _unreadable(where: str, why: str) -> TaskInvalid:
     return TaskInvalid(
         "task.unreadable",
         f"{where} cannot be read: {why}",
-        "name a file that is there, - for standard input, or give the task in words;"
-        " what a task file names lies in its own folder",
+        "name an existing file, give - for standard input, or give the text of the task;"
+        " files that a task file names must be inside its folder",
     )
 
 
 def _too_large(where: str, most: str) -> TaskInvalid:
     return TaskInvalid(
         "task.too-large",
-        f"{where} has more than {most}, which is the most that is read",
+        f"{where} exceeds the limit of {most}",
         "shorten the statement, or give fewer or smaller examples",
     )
 
@@ -261,10 +264,10 @@ def _not_text(where: str, why: str) -> TaskInvalid:
     )
 
 
-def _misplaced(path: Path, why: str) -> TaskInvalid:
+def _bad_examples(path: Path, why: str) -> TaskInvalid:
     return TaskInvalid(
         "task.example",
-        f"there are no examples to be had from {path}: {why}",
+        f"no examples can be read from {path}: {why}",
         "give test code in a .py file; tables of examples in .json, .jsonl or .toml;"
         " or a folder with NAME.in and NAME.out, or with NAME/inputs and NAME/expected",
     )

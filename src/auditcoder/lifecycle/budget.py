@@ -1,4 +1,4 @@
-"""What may be spent. A call that could exceed it is not made."""
+"""Token and cost budgets of a run. A call that could exceed the budget is not made."""
 
 import threading
 
@@ -9,21 +9,24 @@ from auditcoder.domain.values import Value
 
 
 class Budget(Value):
-    """The most that a run may use; None for no limit."""
+    """The maximum tokens and cost of a run; None means no limit."""
 
     tokens: int | None = None
     usd: float | None = None
 
 
 class Reservation(Value):
-    """The most that one call can cost."""
+    """The maximum tokens and cost of one call."""
 
     tokens: int
     usd: float
 
 
 class BudgetLedger:
-    """Keeps a budget. Safe to share between threads: what is asked for is set aside first."""
+    """Tracks the spent and reserved part of a budget. Safe to share between threads.
+
+    The maximum cost of a call is reserved before the call is made.
+    """
 
     def __init__(self, budget: Budget, price: Price | None) -> None:
         if budget.usd is not None and price is None:
@@ -39,18 +42,18 @@ class BudgetLedger:
         self._usd = 0.0
 
     def reserve(self, prompt_tokens: int, completion_tokens: int) -> Reservation:
-        """Set aside what a call can cost at most, or raise BudgetExceeded."""
-        most = self._most(prompt_tokens, completion_tokens)
+        """Reserve the maximum cost of a call, or raise BudgetExceeded."""
+        most = self._maximum(prompt_tokens, completion_tokens)
         with self._lock:
-            self._refuse("tokens", self._budget.tokens, self._tokens, most.tokens)
-            self._refuse("usd", self._budget.usd, self._usd, most.usd)
+            self._check("tokens", self._budget.tokens, self._tokens, most.tokens)
+            self._check("usd", self._budget.usd, self._usd, most.usd)
             self._tokens += most.tokens
             self._usd += most.usd
         return most
 
     @staticmethod
-    def _refuse(unit: str, budget: float | None, spent: float, most: float) -> None:
-        if budget is not None and not spent + most <= budget:  # nor with what is no number
+    def _check(unit: str, budget: float | None, spent: float, most: float) -> None:
+        if budget is not None and not spent + most <= budget:  # also rejects NaN
             raise BudgetExceeded(
                 f"budget.{unit}",
                 f"the budget is {budget:g} {unit}; {spent:g} are spent or set aside,"
@@ -59,20 +62,20 @@ class BudgetLedger:
             )
 
     def charge(self, request: Request, usage: Usage) -> None:
-        """Count what a call cost for which nothing was set aside, such as before a resumption."""
-        most = self._most(request.at_most_tokens(), request.max_tokens)
+        """Add the cost of a call without a reservation, such as one made before a resumption."""
+        most = self._maximum(request.at_most_tokens(), request.max_tokens)
         self._count(most, usage, Reservation(tokens=0, usd=0.0))
 
     def settle(self, most: Reservation, usage: Usage) -> None:
-        """Put back what a call did not cost."""
+        """Replace a call's reservation by its actual cost."""
         self._count(most, usage, most)
 
-    def _most(self, prompt_tokens: int, completion_tokens: int) -> Reservation:
+    def _maximum(self, prompt_tokens: int, completion_tokens: int) -> Reservation:
         usd = self._price.most(prompt_tokens, completion_tokens) if self._price else 0.0
         return Reservation(tokens=prompt_tokens + completion_tokens, usd=usd)
 
-    def _count(self, most: Reservation, usage: Usage, set_aside: Reservation) -> None:
-        """Count a call. What nobody measured counts at its most."""
+    def _count(self, most: Reservation, usage: Usage, reserved: Reservation) -> None:
+        """Add the cost of a call; an unmeasured or unpriced call counts with its maximum."""
         with self._lock:
-            self._tokens += usage.tokens + usage.unmeasured * most.tokens - set_aside.tokens
-            self._usd += usage.usd + usage.unpriced * most.usd - set_aside.usd
+            self._tokens += usage.tokens + usage.unmeasured * most.tokens - reserved.tokens
+            self._usd += usage.usd + usage.unpriced * most.usd - reserved.usd

@@ -1,4 +1,4 @@
-"""Building: code for every node, one owner each. Asked for jointly, or node by node."""
+"""Requests the code of every node, in one joint call or in one call per node, and records it."""
 
 from collections.abc import Iterable, Mapping, Sized
 from contextlib import suppress
@@ -21,21 +21,21 @@ from auditcoder.lifecycle.task_forms import root_of
 from auditcoder.prompts import advice
 
 DEGRADED = "degraded"
-"""The agent of code that stands in for an answer that never came."""
-_FIRST = 300
-_EACH = 200
-_MOST = 1600
+"""The agent recorded for a stub that replaces missing or unusable code."""
+_BASE_TOKENS = 300
+_TOKENS_PER_NODE = 200
+_MAX_TOKENS = 1600
 
 
 def build(context: RunContext, given: Mapping[NodeId, GivenCode]) -> None:
-    """Write down what is given, then ask for the rest."""
+    """Record the code that the plan gives, then request the rest."""
     for node, known in given.items():
         write_given(context, node, known)
     ask_for(context, _unwritten(context))
 
 
 def write_given(context: RunContext, node: NodeId, known: GivenCode) -> None:
-    """Write what is given; a plan's own code that the laws refuse is asked for instead."""
+    """Record given code. A rejection is ignored if the node has a contract: `build` requests it."""
     try:
         context.recorder.write_code(
             node, known.source, agent=known.agent, scope=known.scope, reply=known.reply
@@ -46,22 +46,23 @@ def write_given(context: RunContext, node: NodeId, known: GivenCode) -> None:
 
 
 def _unwritten(context: RunContext) -> list[NodeId]:
-    """Return the nodes that promise code and have none, leaves first, the root last."""
+    """Return the nodes with a contract and no code yet, leaves first and the root last."""
     graph, code = context.recorder.ledger.graph, context.recorder.ledger.working.code
     return [n for n in (*graph.order, *graph.inner) if graph.by_id[n].contract and n not in code]
 
 
 def ask_for(context: RunContext, nodes: list[NodeId], lesson: str = "") -> None:
-    """Ask for the code of `nodes` as the options say, and write it down.
+    """Request the code of `nodes`, jointly or one by one as the options say, and record it.
 
-    `lesson` is what went wrong before, where something did.
+    `lesson` describes an earlier failure for the prompt; empty if there was none.
     """
     if not nodes:
         return
     if context.options.build is Build.JOINT:
         write(context, nodes, joint(context, nodes, lesson), "joint")
         return
-    # Within a budget one after another: what others have set aside must not decide who is refused.
+    # Sequential under a budget: with parallel calls, the reservations of other threads would
+    # decide which call exceeds it, so the run would not be reproducible.
     budget = context.options.budget
     if context.parallel > 1 and budget.tokens is budget.usd is None:
         drafts = context.recorder.run_in_threads(
@@ -79,17 +80,17 @@ def ask_for(context: RunContext, nodes: list[NodeId], lesson: str = "") -> None:
 
 
 def specialist(context: RunContext, node: Node) -> str:
-    """Name the agent that a node's kind routes to."""
+    """Return the name of the agent for a node's kind."""
     return f"agent_{(node.kind if context.options.specialists else NodeKind.GENERAL).value}"
 
 
 def joint(
     context: RunContext, nodes: list[NodeId], lesson: str = ""
 ) -> ModelAnswer[SplitReply] | None:
-    """Ask for all of `nodes` in one call; None if no usable answer came."""
+    """Request the code of all `nodes` in one call; return None if no answer is usable."""
     graph = context.recorder.ledger.graph
     hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
-    prompt, told = _whole(context, nodes)
+    prompt, values = _joint_prompt(context, nodes)
     try:
         return context.ask(
             prompt,
@@ -100,24 +101,24 @@ def joint(
             node=None,
             statement=context.statement,
             advice=(f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
-            **told,
+            **values,
         )
     except ReplyUnusable:
         return None
 
 
 def room_for(nodes: Sized) -> int:
-    """Return how many tokens the code of so many nodes may take."""
-    return min(_FIRST + _EACH * len(nodes), _MOST)
+    """Return the maximum number of tokens for the code of these nodes."""
+    return min(_BASE_TOKENS + _TOKENS_PER_NODE * len(nodes), _MAX_TOKENS)
 
 
-def _whole(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
-    """Return the prompt that asks for all of `nodes`, with what it shows of them."""
+def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
+    """Return the name of the prompt that requests all `nodes`, and its variables."""
     wanted = contracts(context.recorder.ledger.graph, nodes).values()
     if isinstance(context.task.form, ClassForm):
         prompt = "methods"
     elif len(context.recorder.ledger.graph.promises) == 1:
-        # A sketch of one function has nothing to say to who writes it.
+        # A sketch of a single function adds nothing to its header.
         return "sole", {"header": next(iter(wanted)).header()}
     else:
         prompt = "joint"
@@ -126,7 +127,7 @@ def _whole(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str
 
 
 def alone(context: RunContext, node: NodeId, lesson: str = "") -> ModelAnswer[SplitReply] | None:
-    """Ask the specialist of a node's kind for its code; None if no usable answer came."""
+    """Request a node's code from its specialist; return None if no answer is usable."""
     chosen = context.recorder.ledger.graph.by_id[node]
     assert chosen.contract is not None
     hints = (*chosen.hints, *([lesson] if lesson else ()))
@@ -135,7 +136,7 @@ def alone(context: RunContext, node: NodeId, lesson: str = "") -> ModelAnswer[Sp
             "method" if isinstance(context.task.form, ClassForm) else "node",
             draft_shape(context, [node]),
             Phase.GENERATION,
-            _FIRST + _EACH,
+            _BASE_TOKENS + _TOKENS_PER_NODE,
             role=specialist(context, chosen),
             node=node,
             statement=context.statement,
@@ -149,7 +150,10 @@ def alone(context: RunContext, node: NodeId, lesson: str = "") -> ModelAnswer[Sp
 
 
 def around(context: RunContext, nodes: list[NodeId]) -> dict[str, str]:
-    """Return what a prompt shows around the code: a sketch; a class is in the statement."""
+    """Return the prompt variables for the surrounding program.
+
+    These are the sketch, or only the class name, since a class is part of the statement.
+    """
     form = context.task.form
     if isinstance(form, ClassForm):
         return {"name": form.name}
@@ -160,7 +164,7 @@ def around(context: RunContext, nodes: list[NodeId]) -> dict[str, str]:
 def draft_shape(
     context: RunContext, nodes: list[NodeId], *, strict: bool = True
 ) -> SplitReplyFormat:
-    """Ask for the code of `nodes`, beside what is there already."""
+    """Return the format of a reply with the code of `nodes`, given the present code."""
     graph = context.recorder.ledger.graph
     return SplitReplyFormat(
         contracts(graph, nodes),
@@ -172,23 +176,23 @@ def draft_shape(
 
 
 def advice_for(context: RunContext, node: Node) -> str:
-    """Return what the specialist of a node's kind knows."""
+    """Return the advice text of a node's specialist."""
     plain = node.id == ROOT or not context.options.specialists
     return advice("general" if plain else node.kind.value)
 
 
 def contracts(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[NodeId, Contract]:
-    """Return what `nodes` promise."""
+    """Return the contracts of those `nodes` that have one."""
     return {n: c for n in nodes if (c := graph.by_id[n].contract)}
 
 
 def _others(graph: TaskGraph, nodes: Iterable[NodeId]) -> dict[str, NodeId]:
-    asked = set(nodes)
-    return {name: node for name, node in graph.promises.items() if node not in asked}
+    requested = set(nodes)
+    return {name: node for name, node in graph.promises.items() if node not in requested}
 
 
 def _present(context: RunContext) -> dict[NodeId, str]:
-    """Return all code that is there already: to write it once more changes nothing."""
+    """Return all present code, so that a reply that merely repeats it is not taken as an edit."""
     code = context.recorder.ledger.working.code
     return {node: context.recorder.text(known.digest) for node, known in code.items()}
 
@@ -199,7 +203,10 @@ def _scope(context: RunContext) -> str:
 
 
 def root_code(context: RunContext, nodes: Iterable[NodeId] = ()) -> str:
-    """Return the root's code, for a reader, unless it is what is asked for."""
+    """Return the root's code without its main block; empty if the root is one of `nodes`.
+
+    It is also empty for a root without code or without a contract.
+    """
     code = context.recorder.ledger.working.code.get(ROOT)
     promises = context.recorder.ledger.graph.by_id[ROOT].contract is not None
     if code is None or ROOT in nodes or not promises:
@@ -211,28 +218,30 @@ def root_code(context: RunContext, nodes: Iterable[NodeId] = ()) -> str:
 def write(
     context: RunContext, nodes: list[NodeId], answer: ModelAnswer[SplitReply] | None, agent: str
 ) -> None:
-    """Write down what an answer holds for `nodes`; where it holds nothing, that it did not."""
+    """Record an answer's code for `nodes`; a node without usable code gets a stub."""
     draft = answer.value if answer else SplitReply({})
     seq = answer.seq if answer else None
     if draft.shared:
-        _share(context, nodes[0], draft.shared, seq, agent)
-    # What replaces old code comes first: it lets go of names that new nodes are promised.
+        _write_shared(context, nodes[0], draft.shared, seq, agent)
+    # Nodes with old code come first: replacing it can free names that new nodes need.
     code = context.recorder.ledger.working.code
     for node in sorted(nodes, key=lambda n: n not in code):
         piece = draft.pieces.get(node)
         reason = draft.missing.get(node, "no usable answer came")
         if piece is None or not write_piece(context, node, piece, seq, agent):
             degrade(context, node, reason)
-    # An edit may cross a boundary that the model insists on and gives a reason for.
+    # The model may edit another node if it gives a reason.
     if draft.rationale and len(nodes) == 1:
         for other, piece in draft.crossing.items():
             _cross(context, nodes[0], other, draft.rationale, piece, seq, agent)
 
 
-def _share(context: RunContext, node: NodeId, shared: str, seq: int | None, agent: str) -> None:
-    """Put module-level helpers of a class before its statement, which is the root's.
+def _write_shared(
+    context: RunContext, node: NodeId, shared: str, seq: int | None, agent: str
+) -> None:
+    """Write module-level helpers of a class into the root, before the class statement.
 
-    In a repair the root may be frozen; then that edit crosses a boundary, and says so first.
+    If a repair has frozen the root, an integration exception is recorded first.
     """
     recorder = context.recorder
     transaction = recorder.ledger.transaction
@@ -246,7 +255,7 @@ def _share(context: RunContext, node: NodeId, shared: str, seq: int | None, agen
 def write_piece(
     context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
 ) -> bool:
-    """Write one node's code; False if the laws refuse it, such as for a name that is taken."""
+    """Record one node's code; return False if the laws reject it, as for a name already in use."""
     try:
         _write(context, node, piece, seq, agent)
     except RecordRefused:
@@ -264,7 +273,7 @@ def _write(
 ) -> None:
     context.recorder.write_code(
         node,
-        _dressed(context, node, piece.source),
+        _with_main(context, node, piece.source),
         agent=agent,
         scope=_scope(context) if node != ROOT else "",
         cause=cause,
@@ -273,8 +282,8 @@ def _write(
     )
 
 
-def _dressed(context: RunContext, node: NodeId, source: str) -> str:
-    """Return the root's function with what its form puts around it; other code as it is."""
+def _with_main(context: RunContext, node: NodeId, source: str) -> str:
+    """Return the root's code with the given code and main block of its form; others unchanged."""
     if node != ROOT or isinstance(context.task.form, ClassForm):
         return source
     root = root_of(context.task)
@@ -283,10 +292,10 @@ def _dressed(context: RunContext, node: NodeId, source: str) -> str:
 
 
 def degrade(context: RunContext, node: NodeId, reason: str) -> None:
-    """Stand in for an answer that never came; in a repair, what is there is better.
+    """Record a stub for a node without usable code; code that exists already is kept.
 
-    Even that can be refused in a repair, where old code still owns the name: then the candidate
-    has no code for the node, and is rejected.
+    In a repair the laws reject the stub if old code still owns the name. Then the candidate has
+    no code for the node, and is rejected.
     """
     if node not in context.recorder.ledger.working.code:
         with suppress(RecordRefused):
@@ -294,7 +303,7 @@ def degrade(context: RunContext, node: NodeId, reason: str) -> None:
 
 
 def replace(context: RunContext, node: NodeId, reason: str) -> None:
-    """Let a node say, when it is called, that it was never written."""
+    """Replace a node's code by a stub that raises NotImplementedError with the reason."""
     contract = context.recorder.ledger.graph.by_id[node].contract
     assert contract is not None
     names = ", ".join(p.name for p in contract.params)
@@ -318,4 +327,4 @@ def _cross(
             context.recorder.record(ExceptionRaised(exception=exception))
         _write(context, other, piece, seq, agent, cause=node)
     except RecordRefused:
-        return  # nothing was written; the boundary holds
+        return  # the crossing edit is optional, so a rejection leaves the other node unchanged

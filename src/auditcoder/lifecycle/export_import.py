@@ -1,4 +1,4 @@
-"""Verifying a run where it is kept, and taking it elsewhere, unchanged or not at all."""
+"""Verifies stored runs and copies them between stores, unchanged or not at all."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -12,16 +12,16 @@ from auditcoder.lifecycle.ports import TraceReader, TraceStore
 
 
 class ImportResult(Enum):
-    """What came of it."""
+    """How a copy ended."""
 
     COPIED = "copied"
     EXTENDED = "extended"
-    """The target had an earlier part of this very run."""
+    """The target had an earlier part of the same run."""
     ALREADY_THERE = "already there"
 
 
 def verify_run(source: TraceReader, run: RunId, expected: Digest | None = None) -> Report:
-    """Verify a run where it is kept."""
+    """Verify a stored run; `expected` is the digest that its head must have."""
     head = source.head(run)
     if head == EMPTY:
         raise NotFound("run.unknown", f"there is no run {run} here")
@@ -30,29 +30,30 @@ def verify_run(source: TraceReader, run: RunId, expected: Digest | None = None) 
 
 
 def _up_to(source: TraceReader, run: RunId, head: Head) -> Iterator[bytes]:
-    """Yield the entries up to `head`, and what stands behind it unless the run has grown since."""
+    """Yield the entries up to `head`, and one surplus entry if the head does not cover it."""
     yield from islice(source.read(run), head.entries)
-    behind = list(islice(source.read(run, head.entries), 1))
-    # Entries and head move together, so a live run that shows more has moved its head by now.
-    if behind and source.head(run) == head:
-        yield from behind
+    surplus = list(islice(source.read(run, head.entries), 1))
+    # Entries and head are written together: more entries under the same head are an error, while
+    # a run that is still being written has moved its head by now.
+    if surplus and source.head(run) == head:
+        yield from surplus
 
 
 def verified_head(source: TraceReader, run: RunId) -> Head:
-    """Return where the run's chain ends, as found by verifying it; refuse one that does not."""
+    """Verify a run and return its head; raise RecordUnreadable if it does not verify."""
     report = verify_run(source, run)
     if not report.holds:
         first = report.findings[0]
         raise RecordUnreadable(
             "record.unverified",
             f"run {run} does not verify: {first.code}: {first.message}",
-            "`auditcoder verify` lists everything that does not hold",
+            "`auditcoder verify` lists all findings",
         )
     return Head(entries=report.entries, digest=report.head)
 
 
 def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> ImportResult:
-    """Copy a run that verifies; one that does not is refused, and nothing is written."""
+    """Verify a run and copy it; if it does not verify, raise and write nothing."""
     new = verified_head(source, run)
     have = target.head(run)
     if have == new:
@@ -60,8 +61,8 @@ def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> ImportResul
     if have != _head_at(source, run, have.entries):
         raise StoreConflict(
             "store.conflict",
-            f"another run {run} is here already, with another history",
-            "keep them in different stores",
+            f"the target has a different run {run}",
+            "keep the two in different stores",
         )
     missing = islice(source.read(run, have.entries), new.entries - have.entries)
     target.append(run, have, missing, new, _blobs(source, run, have.entries, new.entries))

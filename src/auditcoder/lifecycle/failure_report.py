@@ -1,14 +1,15 @@
-"""Says what went wrong, in words that a model can work with."""
+"""Describes a failing check in text for prompts."""
 
 from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.values import Digest
 from auditcoder.lifecycle.run_context import RunContext
 
-_SHOWN = 600
+_MAX_CHARS = 600
+"""Maximum length of each quoted input, output and message."""
 
 
 def failure_text(context: RunContext, evidence: Evidence) -> str:
-    """Describe a failing check: what went in, what was expected, what came out."""
+    """Describe a failing check: its input, the expected and the observed output, the error."""
     lines = [_HEADLINES[evidence.verdict]]
     if evidence.kind is CheckKind.TEST:
         lines.append(f"The test code was:\n{_shown(context, evidence.input)}")
@@ -17,7 +18,7 @@ def failure_text(context: RunContext, evidence: Evidence) -> str:
         lines += _part(context, "Expected", evidence.expected)
         lines += _part(context, "Got", evidence.observed)
     if evidence.message:
-        lines.append(evidence.message[:_SHOWN])
+        lines.append(evidence.message[:_MAX_CHARS])
     if evidence.verdict is Verdict.CRASH and evidence.frames:
         where = evidence.frames[-1]
         lines.append(f"It was raised in {where.function}, line {where.line}.")
@@ -25,7 +26,7 @@ def failure_text(context: RunContext, evidence: Evidence) -> str:
 
 
 def lesson(context: RunContext, evidence: Evidence) -> str:
-    """Tell a builder how the code failed that its own will replace."""
+    """Describe for a builder how the code failed that it replaces."""
     return f"It was written before, and failed. {failure_text(context, evidence)}"
 
 
@@ -36,7 +37,7 @@ def _part(context: RunContext, name: str, blob: Digest | None) -> list[str]:
 
 def _shown(context: RunContext, blob: Digest | None) -> str:
     text = context.recorder.text(blob) if blob else ""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\n[...]"
+    return text if len(text) <= _MAX_CHARS else f"{text[:_MAX_CHARS]}\n[...]"
 
 
 _HEADLINES = {

@@ -1,4 +1,4 @@
-"""Falling back: where nothing points to one part, the whole is planned and written again."""
+"""The fallback: plans and writes the whole program again when no node can be located."""
 
 import msgspec
 
@@ -23,7 +23,10 @@ _MAX_TOKENS = 500
 
 
 def fall_back(context: RunContext, failing: Evidence) -> Decision:
-    """Plan and write the whole again, in a transaction that is counted apart."""
+    """Plan and write the whole program again, in a transaction of its own kind.
+
+    It does not count towards `max_repairs`. A class keeps its plan; its methods are written again.
+    """
     recorder, task = context.recorder, context.task
     recorder.open_transaction(TransactionKind.FALLBACK)
     ledger = recorder.ledger
@@ -73,7 +76,7 @@ def _rewrite(context: RunContext, given: dict[NodeId, GivenCode]) -> None:
 
 
 def _replacing(root: Node, old: frozenset[NodeId], plan: Plan) -> GraphDelta:
-    """Return the delta that puts a new plan in the place of everything under the root."""
+    """Return the delta that replaces every node below the root by those of a new plan."""
     top = msgspec.structs.replace(plan.graph.by_id[ROOT], goal=root.goal)
     return GraphDelta(
         added=tuple(n for n in plan.graph.nodes if n.id != ROOT),

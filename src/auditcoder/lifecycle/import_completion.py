@@ -1,4 +1,4 @@
-"""Imports: those that a piece of code uses and forgot, and those that do not say what they bind."""
+"""Completes generated code: adds missing standard-library imports and expands star imports."""
 
 import ast
 from importlib import import_module
@@ -59,7 +59,10 @@ _FROM = {
 
 
 def completing(source: str, bound: set[str]) -> list[str]:
-    """Return the imports of the standard library that a piece of code uses and forgot."""
+    """Return the standard-library imports that a piece of code needs and lacks.
+
+    `bound` holds the names that the surrounding code defines.
+    """
     try:
         module = on_a_fresh_stack(lambda: parse(source))
     except PARSE_ERRORS:
@@ -71,23 +74,23 @@ def completing(source: str, bound: set[str]) -> list[str]:
     } | {a.arg for a in ast.walk(module) if isinstance(a, ast.arg)}
     defined = {n.name for n in ast.walk(module) if isinstance(n, Function | ast.ClassDef)}
     known = stored | defined | imported_by(module) | bound | BUILTINS
-    wanted = []
+    missing = []
     for node in ast.walk(module):
         match node:
             case ast.Attribute(value=ast.Name(id=name)) if name in _MODULES - known:
-                wanted.append(f"import {name}")
+                missing.append(f"import {name}")
             case ast.Name(id=name) if name in _FROM and name not in known:
-                wanted.append(f"from {_FROM[name]} import {name}")
+                missing.append(f"from {_FROM[name]} import {name}")
             case _:
                 pass
-    return sorted(set(wanted))
+    return sorted(set(missing))
 
 
 def without_stars(source: str) -> tuple[str, str]:
-    """Write out what `from math import *` binds, as far as it is used; say what was changed.
+    """Replace star imports by imports of the used names; return the source and a note.
 
-    Nobody could tell the owner of a name that a star binds. Only modules of the standard library
-    are looked into; another star stays, and the law refuses it.
+    Names bound by a star import have no known owner. Only the standard-library modules listed
+    above are expanded; any other star import stays and is rejected by a law.
     """
     try:
         module = on_a_fresh_stack(lambda: parse(source))
@@ -101,8 +104,8 @@ def without_stars(source: str) -> tuple[str, str]:
                 name in _MODULES | set(_FROM.values())
             ):
                 public = _public(name) & used
-                instead = f"from {name} import {', '.join(sorted(public))}" if public else "pass"
-                _put(lines, node, instead)
+                expanded = f"from {name} import {', '.join(sorted(public))}" if public else "pass"
+                _replace_statement(lines, node, expanded)
                 changed.append(f"`from {name} import *` is written out")
             case _:
                 pass
@@ -114,7 +117,7 @@ def _public(name: str) -> set[str]:
     return set(getattr(module, "__all__", [n for n in dir(module) if not n.startswith("_")]))
 
 
-def _put(lines: list[bytes], node: ast.stmt, text: str) -> None:
+def _replace_statement(lines: list[bytes], node: ast.stmt, text: str) -> None:
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     first, last = node.lineno - 1, node.end_lineno - 1

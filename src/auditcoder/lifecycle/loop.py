@@ -35,13 +35,13 @@ Strategy: TypeAlias = Callable[[RunContext], tuple[RunOutcome, str]]
 
 
 def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
-    """Run a strategy and record its outcome. A spent budget ends it; the program so far is kept."""
+    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program."""
     try:
         outcome, reason = strategy(context)
-    except BudgetExceeded as spent:
+    except BudgetExceeded as exceeded:
         if context.recorder.ledger.transaction is not None:
             context.recorder.decide("the budget was spent before the candidate was complete")
-        outcome, reason = RunOutcome.STOPPED, str(spent)
+        outcome, reason = RunOutcome.STOPPED, str(exceeded)
     assembly = context.recorder.ledger.working.assembly
     program = assembly.program if assembly else None
     context.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))
@@ -49,7 +49,7 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
 
 
 def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
-    """Commit responsibilities first, then write code, then repair within bounds."""
+    """Plan, build, validate and repair: the lifecycle of AuditCoder itself."""
     plan = make_plan(context)
     context.recorder.record(BriefCommitted(brief=plan.brief))
     context.recorder.record(
@@ -65,7 +65,7 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
 
 
 def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome, str]:
-    """Repair until the program passes, no target is supported, or the maximum is reached."""
+    """Repair until the program passes, the locator abstains, or `max_repairs` is reached."""
     state = DiagnosisState()
     repairs, most = 0, context.options.max_repairs
     may_fall_back = context.options.fallback
@@ -115,6 +115,6 @@ def assemble(context: RunContext) -> None:
 
 
 def passes(context: RunContext) -> bool:
-    """Whether every check that decides has passed."""
+    """Whether the program passes every check that counts for its rank."""
     ledger = context.recorder.ledger
     return ledger.working.rank(ledger.program_checks()).full

@@ -1,4 +1,7 @@
-"""Asking a model: within the budget, on record, again if none came, once more if it is unfit."""
+"""Sends requests to a model: reserves their cost, retries, and records every attempt.
+
+A temporary failure is retried; an unusable reply is requested once more, with the reason.
+"""
 
 from typing import Generic, NamedTuple, TypeVar
 
@@ -33,14 +36,15 @@ from auditcoder.lifecycle.retry_policy import Backoff, RetryPolicy
 T = TypeVar("T")
 
 SECOND_OPINION = "second opinion"
-"""The role that another model can have."""
-_QUOTED = 2000
-"""How much of an unusable answer is shown to the model again."""
-_NAME = 200
+"""The only role that a different model can be configured for."""
+_MAX_QUOTED = 2000
+"""Maximum number of characters of an unusable reply that are quoted back to the model."""
+_MAX_NAME = 200
+"""Maximum number of characters of a model's name that are recorded."""
 
 
 class ModelQuestion(NamedTuple, Generic[T]):
-    """What is asked, on whose behalf, and in which shape the answer must come."""
+    """A question for a model: messages, expected format, the acting role and its node."""
 
     messages: tuple[Message, ...]
     shape: ResponseFormat[T]
@@ -56,7 +60,7 @@ class ModelQuestion(NamedTuple, Generic[T]):
 
 
 class ModelAnswer(NamedTuple, Generic[T]):
-    """What was answered, and where it stands in the record."""
+    """A parsed reply with the number of the event that records it."""
 
     value: T
     reply: Reply
@@ -64,38 +68,38 @@ class ModelAnswer(NamedTuple, Generic[T]):
 
 
 def why(unusable: ReplyUnusable) -> str:
-    """Say what was wrong with an answer, and not whose it was: a replay asks nobody."""
+    """Return why a reply was unusable, without the model's name, which a replay does not know."""
     return str(unusable.__cause__ or unusable)
 
 
 class ModelClient:
-    """Asks models on behalf of one run. Safe to share between threads."""
+    """Sends the requests of one run. Safe to share between threads."""
 
     def __init__(
         self,
         model: Model,
         recorder: Recorder,
-        purse: BudgetLedger,
+        budget: BudgetLedger,
         retry_policy: RetryPolicy | None = None,
-        waiting: Backoff | None = None,
+        backoff: Backoff | None = None,
         consulted: Model | None = None,
     ) -> None:
         self._model = model
         self._consulted = consulted or model
         self._recorder = recorder
-        self._purse = purse
+        self._budget = budget
         self._retry_policy = retry_policy or RetryPolicy()
-        self._waiting = waiting or Backoff()
+        self._backoff = backoff or Backoff()
 
     def ask(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
-        """Return a usable answer, or raise; either way everything said is on record."""
+        """Return a usable answer, or raise; every request and reply is recorded either way."""
         request = _request(question)
         reply = self._complete(question, request)
         try:
             value = question.shape.read(reply)
-        except FormatMismatch as unfit:
-            self._record(question, request, reply, rejected=str(unfit))
-            request = _again(request, reply, unfit)
+        except FormatMismatch as mismatch:
+            self._record(question, request, reply, rejected=str(mismatch))
+            request = _with_objection(request, reply, mismatch)
             reply = self._complete(question, request)
             try:
                 value = question.shape.read(reply)
@@ -103,54 +107,54 @@ class ModelClient:
                 self._record(question, request, reply, rejected=str(still))
                 raise ReplyUnusable(
                     "reply.unusable",
-                    f"{self._of(question).name} gave {question.role} no usable answer, twice:"
-                    f" {still}",
-                    "both answers are on record; try a stronger model, or a smaller task",
+                    f"{self._model_for(question).name} gave {question.role} no usable answer,"
+                    f" twice: {still}",
+                    "both answers are recorded; try a stronger model or a smaller task",
                 ) from still
         seq = self._record(question, request, reply)
         return ModelAnswer(value, reply, seq)
 
-    def _of(self, question: ModelQuestion[T]) -> Model:
+    def _model_for(self, question: ModelQuestion[T]) -> Model:
         return self._consulted if question.role == SECOND_OPINION else self._model
 
     def _complete(self, question: ModelQuestion[T], request: Request) -> Reply:
-        """Ask until an answer comes or the retry policy gives up; every attempt is recorded."""
+        """Call the model until it replies or the retry policy gives up; record failed attempts."""
         failed: list[Attempt] = []
         while True:
             try:
-                return _told(self._once(self._of(question), request), failed)
+                return _normalised(self._call(self._model_for(question), request), failed)
             except ModelUnavailable as error:
-                wait = self._retry_policy.wait_after(error, len(failed) + 1, self._waiting.chance)
+                wait = self._retry_policy.wait_after(error, len(failed) + 1, self._backoff.chance)
                 failed += error.attempts or (_attempt(error, wait),)
                 if wait is None:
                     self._record_failure(question, request, error, failed)
                     raise
             except BudgetExceeded as error:
-                if failed:  # a call that was never made is nothing to record
+                if failed:  # otherwise no call was made and there is nothing to record
                     self._record_failure(question, request, error, failed)
                 raise
             except ReplayDiverged:
-                raise  # nothing was asked: the past does not answer
+                raise  # no call was made
             except AuditCoderError as error:
                 self._record_failure(question, request, error, failed)
                 raise
-            except BaseException as error:  # an interrupt, or a fault of ours: it may have cost
+            except BaseException as error:  # an interrupt or a bug: the call may be billed
                 if self._recorder.replaying:
-                    raise  # nothing was asked: the past answers
+                    raise  # no call was made
                 code = "interrupted" if isinstance(error, KeyboardInterrupt) else "internal"
                 failed.append(Attempt(problem=code, message=type(error).__name__, billed=True))
                 self._record_failure(question, request, error, failed)
                 raise
-            self._waiting.sleep(wait)
+            self._backoff.sleep(wait)
 
-    def _once(self, model: Model, request: Request) -> Reply:
-        """Make one call, with its most set aside until it is known what it cost.
+    def _call(self, model: Model, request: Request) -> Reply:
+        """Make one call, with its maximum cost reserved until the actual cost is known.
 
-        An answer that is on record already is taken from there, and charged as it was then: the
-        budget must end a run where it ended it before.
+        A recorded reply is taken from the record and charged as it was then, so that a replayed
+        run exceeds its budget at the same call.
         """
         self._recorder.skip_failed_calls()
-        most = self._purse.reserve(request.at_most_tokens(), request.max_tokens)
+        most = self._budget.reserve(request.at_most_tokens(), request.max_tokens)
         usage = charged_for([Attempt(problem="", billed=True)])
         try:
             reply = self._recorder.recall_reply(request.digest) or model.complete(request)
@@ -159,7 +163,7 @@ class ModelClient:
             usage = charged_for([_attempt(error, None)])
             raise
         finally:
-            self._purse.settle(most, usage)
+            self._budget.settle(most, usage)
         return reply
 
     def _record_failure(
@@ -186,7 +190,7 @@ class ModelClient:
                 request=self._recorder.put(encode(request)),
                 reply=self._recorder.put(reply.text),
                 prompt=question.prompt,
-                model=reply.model or self._of(question).name,
+                model=reply.model or self._model_for(question).name,
                 node=question.node,
                 nodes=question.nodes,
                 usage=reply.usage,
@@ -204,8 +208,8 @@ def _request(question: ModelQuestion[T]) -> Request:
     )
     if instruction := question.shape.instruction():
         last = messages[-1]
-        told = Message(speaker=last.speaker, text=f"{last.text}\n\n{instruction}")
-        messages = (*messages[:-1], told)
+        instructed = Message(speaker=last.speaker, text=f"{last.text}\n\n{instruction}")
+        messages = (*messages[:-1], instructed)
     return Request(
         messages=messages,
         max_tokens=question.max_tokens,
@@ -225,26 +229,26 @@ def _attempt(error: AuditCoderError, wait: float | None) -> Attempt:
     )
 
 
-def _told(reply: Reply, failed: list[Attempt]) -> Reply:
-    """Return the reply as the record will have it: whole characters, and what came before it."""
+def _normalised(reply: Reply, failed: list[Attempt]) -> Reply:
+    """Return the reply as it is recorded: valid Unicode, and the failed attempts added."""
     return msgspec.structs.replace(
         reply,
         text=whole(reply.text),
-        model=whole(reply.model)[:_NAME],
+        model=whole(reply.model)[:_MAX_NAME],
         usage=reply.usage + charged_for(failed),
         attempts=(*failed, *reply.attempts),
     )
 
 
-def _again(request: Request, reply: Reply, unfit: FormatMismatch) -> Request:
-    """Ask once more, with what was said and what is wrong with it."""
-    said = reply.text if len(reply.text) <= _QUOTED else f"{reply.text[:_QUOTED]}\n[...]"
-    objection = f"That cannot be used: {unfit}\nAnswer the request above again, as it asks."
+def _with_objection(request: Request, reply: Reply, mismatch: FormatMismatch) -> Request:
+    """Return the request with the unusable reply and the objection to it added."""
+    quoted = reply.text if len(reply.text) <= _MAX_QUOTED else f"{reply.text[:_MAX_QUOTED]}\n[...]"
+    objection = f"That cannot be used: {mismatch}\nAnswer the request above again, as it asks."
     return msgspec.structs.replace(
         request,
         messages=(
             *request.messages,
-            Message(speaker=Speaker.ASSISTANT, text=said or "(nothing)"),
+            Message(speaker=Speaker.ASSISTANT, text=quoted or "(nothing)"),
             Message(speaker=Speaker.USER, text=whole(objection)),
         ),
     )

@@ -39,9 +39,9 @@ class LocatorName(Enum):
     """Which locator maps a failure to the nodes at fault."""
 
     WEIGHED = "weighed"
-    """Weighs all evidence, and collects more while the answer is open."""
+    """Combines all evidence with fitted weights, and collects more while it is inconclusive."""
     PAPER_RULES = "paper-rules"
-    """R1 to R4."""
+    """The paper's rules R1 to R4."""
     TRACEBACK = "traceback"
     OCHIAI = "ochiai"
     TARANTULA = "tarantula"
@@ -49,26 +49,24 @@ class LocatorName(Enum):
 
 
 class Option(NamedTuple):
-    """What an option's declaration says beside its type and default."""
+    """The part of an option's declaration beside its type and default."""
 
     help: str
     metavar: str = ""
     recorded: bool = True
-    """Whether the manifest's settings hold it; the others stand elsewhere in the manifest."""
+    """Whether the manifest's `settings` hold it; other options have their own manifest field."""
     before: str | None = None
-    """The recorded text assumed for records that are older than the option.
-
-    None where every record has it."""
+    """The value assumed for records older than the option; None if every record has it."""
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Amount = Annotated[float, msgspec.Meta(gt=0)]
-_Temperature = Annotated[str, msgspec.Meta(pattern=r"^(?:[01](?:\.\d+)?|2(?:\.0+)?)$")]
+_Temperature = Annotated[float, msgspec.Meta(ge=0, le=2)]
 
 
 class Options(Value):
-    """How a run works. The manifest records all of it; with the task it determines the run."""
+    """The options of a run. The manifest records all of them."""
 
     planner: Annotated[
         Planner,
@@ -83,7 +81,7 @@ class Options(Value):
         bool, Option("after an abstention, plan and write the whole program again, once")
     ] = False
     differential: Annotated[
-        bool, Option("have a slow reference written for every function, and compare with it")
+        bool, Option("compare every function with a slow reference that the model writes")
     ] = False
     review: Annotated[
         bool, Option("with the paper-rules locator: let a model name the faulty function")
@@ -98,17 +96,17 @@ class Options(Value):
     second_opinions: Annotated[
         bool,
         Option(
-            "request another implementation where it is open which node is at fault",
+            "if the evidence does not identify the faulty node, request another implementation",
             before="false",
         ),
     ] = True
     second_opinions_by: Annotated[
         str | None,
-        Option("the model that writes second opinions (default: the same)", "MODEL", False),
+        Option("the model that writes second opinions (default: the run's model)", "MODEL", False),
     ] = None
     specialists: Annotated[
         bool,
-        Option("with --build node: address each node's specialist prompt", before="true"),
+        Option("with --build node: use the specialist prompt of each node's kind", before="true"),
     ] = True
     budget_tokens: Annotated[
         _Positive | None, Option("maximum number of tokens for the run", "N", False)
@@ -116,15 +114,16 @@ class Options(Value):
     budget_usd: Annotated[
         _Amount | None, Option("maximum cost of the run in US dollars", "USD", False)
     ] = None
-    seed: Annotated[int | None, Option("the seed, for models that take one", "N", False)] = None
+    seed: Annotated[
+        int | None, Option("the random seed, for models that support one", "N", False)
+    ] = None
     temperature: Annotated[
         _Temperature, Option("sampling temperature of first answers", "T", False)
-    ] = "0"
-    """As text, since a request's digest depends on it."""
+    ] = 0.0
     repair_temperature: Annotated[
         _Temperature, Option("sampling temperature of regenerated code", "T", False)
-    ] = "0.5"
-    """Above the first one: a rejected answer must not simply be repeated."""
+    ] = 0.5
+    """Higher than `temperature`, so that a rejected answer is not simply repeated."""
 
     def __post_init__(self) -> None:
         """Raise ValueError if an option has a value that its declaration does not allow."""
@@ -133,7 +132,7 @@ class Options(Value):
 
     @property
     def budget(self) -> Budget:
-        """The budget that both limits make."""
+        """The token and cost limits as a budget."""
         return Budget(tokens=self.budget_tokens, usd=self.budget_usd)
 
 
@@ -157,7 +156,7 @@ class OptionSpec(NamedTuple):
 
     @property
     def is_switch(self) -> bool:
-        """Whether it is on or off."""
+        """Whether the option is a boolean."""
         return _bare(self.type) is bool
 
     @property
@@ -170,22 +169,20 @@ class OptionSpec(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a value must be, for messages and the reference."""
+        """A description of the allowed values, for messages and the reference."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         return _EXPECTED.get(_declared(self.type), "text")
 
     def convert(self, value: object) -> Any:
-        """Return a configured value as its type, or raise ValueError with what it must be."""
-        if _bare(self.type) is str and isinstance(value, int | float) and value is not True:
-            value = format(value, "g")  # a configuration file has a number where a record has text
+        """Convert a configured value to the option's type, or raise ValueError."""
         try:
             return msgspec.convert(value, self.type, strict=not isinstance(value, str))
         except (msgspec.ValidationError, OverflowError) as error:
             raise ValueError(f"must be {self.expected}, not {value!r}") from error
 
     def check(self, value: object) -> None:
-        """Raise ValueError, naming the option, unless a value is of its type and in its range."""
+        """Raise ValueError, naming the option, if a value has the wrong type or range."""
         bare = _bare(self.type)
         try:
             converted = msgspec.convert(value, self.type)
@@ -197,11 +194,18 @@ class OptionSpec(NamedTuple):
                 f"option {self.name} must be {self.expected}{kind}, not {value!r}"
             ) from error
 
-    def write(self, value: Any) -> str:
-        """Write a value as the manifest and the reference show it."""
-        if isinstance(value, bool):
+
+def write_value(value: Any) -> str:
+    """Write an option's value as the manifest and the reference show it."""
+    match value:
+        case bool():
             return str(value).lower()
-        return str(value.value if isinstance(value, Enum) else value)
+        case float():
+            return str(value).removesuffix(".0")
+        case Enum():
+            return str(value.value)
+        case _:
+            return str(value)
 
 
 _EXPECTED: dict[Any, str] = {
@@ -215,7 +219,7 @@ _EXPECTED: dict[Any, str] = {
 
 
 def _declared(hint: Any) -> Any:
-    """Return a type without the None that makes it optional."""
+    """Return the type of an optional type, without None."""
     if get_origin(hint) in (Union, types.UnionType):
         return next(part for part in get_args(hint) if part is not type(None))
     return hint
@@ -243,9 +247,9 @@ def option_specs(declaration: type[Options] = Options) -> tuple[OptionSpec, ...]
 
 
 def to_settings(options: Options) -> dict[str, str]:
-    """Write the options that a manifest's settings hold."""
+    """Return the options that a manifest's `settings` hold, as text."""
     return {
-        spec.name: spec.write(getattr(options, spec.name))
+        spec.name: write_value(getattr(options, spec.name))
         for spec in option_specs(type(options))
         if spec.option.recorded
     }
@@ -254,9 +258,9 @@ def to_settings(options: Options) -> dict[str, str]:
 def from_settings(
     settings: Mapping[str, str], declaration: type[Options] = Options, **others: Any
 ) -> Options:
-    """Read back recorded options; raise KeyError or ValueError where a record has none.
+    """Parse recorded options; raise KeyError or ValueError if one is missing or invalid.
 
-    `others` are those that stand elsewhere in the manifest.
+    `others` are the options that have their own manifest field.
     """
     values = {}
     for spec in option_specs(declaration):

@@ -1,4 +1,4 @@
-"""What the lifecycle needs of the outside, as small as it can be said."""
+"""The interfaces of the lifecycle to stores, sandboxes and models."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
@@ -11,14 +11,14 @@ from auditcoder.domain.values import Digest, RunId
 
 
 class TraceReader(Protocol):
-    """Somewhere records can be read. It is not trusted: what it gives is verified by digest."""
+    """Reads stored records. It is not trusted: callers verify its data by digest."""
 
     def runs(self) -> list[RunId]:
-        """Return every run kept here, oldest first."""
+        """Return every stored run, oldest first."""
         ...
 
     def head(self, run: RunId) -> Head:
-        """Return where the run's chain ends; `EMPTY` for a run that is not here."""
+        """Return the head of the run's chain; `EMPTY` for an unknown run."""
         ...
 
     def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
@@ -31,7 +31,7 @@ class TraceReader(Protocol):
 
 
 class TraceStore(TraceReader, Protocol):
-    """Somewhere records can be kept. Entries and blobs are only ever added."""
+    """Stores records. Entries and blobs are only ever added."""
 
     def append(
         self,
@@ -41,74 +41,74 @@ class TraceStore(TraceReader, Protocol):
         head: Head,
         blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]] = (),
     ) -> None:
-        """Add `entries` behind `after`, all or none, and return once they would survive a crash.
+        """Append `entries` after `after` atomically, and return once they are durable.
 
-        `head` is the chain's head afterwards. Raises StoreConflict if the run does not end at
-        `after`: then someone else has written, and nothing is added.
+        `head` is the chain's head afterwards. Raises StoreConflict and adds nothing if the run
+        does not end at `after`, because another writer has appended to it.
         """
         ...
 
     def close(self) -> None:
-        """Let go of whatever is held."""
+        """Release all resources."""
         ...
 
 
 class Sandbox(Protocol):
-    """Somewhere untrusted code can run and do no harm."""
+    """Runs untrusted code in isolation."""
 
     @property
     def kind(self) -> str:
-        """Name the walls that stand; it goes into the record."""
+        """The name of the isolation in force; it is recorded."""
         ...
 
     def run(self, execution: Execution) -> ExecutionOutcome:
-        """Run untrusted code and say how it ended.
+        """Run untrusted code and return its outcome.
 
-        The code's own fault is in the outcome. SandboxError is ours, and blames nobody.
+        Failures of the code are part of the outcome; SandboxError is a failure of the sandbox.
         """
         ...
 
     def close(self) -> None:
-        """End everything that runs."""
+        """End all sandbox processes."""
         ...
 
 
 class Model(Protocol):
-    """Something that answers requests. Safe to share between threads."""
+    """A language model. Safe to share between threads."""
 
     @property
     def name(self) -> str:
-        """Name it as `--model` does; it goes into the record."""
+        """The name that selects it with `--model`; it is recorded."""
         ...
 
     @property
     def traits(self) -> Traits:
-        """Say what can be expected of it."""
+        """Its capabilities, limits and price."""
         ...
 
     def complete(self, request: Request) -> Reply:
-        """Answer, or raise a ModelError.
+        """Return the model's reply, or raise a ModelError.
 
-        An answer that is empty, refused or cut short is still an answer: it was paid for.
+        A reply that is empty, refused or cut short is returned, not raised: it was paid for.
         """
         ...
 
     def close(self) -> None:
-        """Let go of whatever is held."""
+        """Release all resources."""
         ...
 
 
 class Judgements(Protocol):
-    """Where judges' words are kept, apart from the records."""
+    """Stores the results of hidden tests, separately from the records."""
 
     def keep_judgement(self, judgement: Judgement) -> None:
-        """Keep what a judge found, once for each suite and head of a record."""
+        """Store a judgement, once for each suite and head of a record."""
         ...
 
     def judgements(self, run: RunId) -> list[Judgement]:
-        """Return what judges found about a run."""
+        """Return all judgements of a run."""
         ...
 
 
 class JudgedStore(TraceStore, Judgements, Protocol):
-    """A store that keeps both."""
+    """A store of records and judgements."""

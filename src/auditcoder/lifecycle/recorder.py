@@ -1,4 +1,4 @@
-"""The writer of a record. It rejects events that the laws forbid before anything is written."""
+"""Writes the record of a run. An event that the laws forbid is rejected before it is written."""
 
 import threading
 from collections import OrderedDict
@@ -52,11 +52,12 @@ Watch: TypeAlias = Callable[[int, Event], None]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_KEPT = 4096
+_MAX_REMEMBERED = 4096
+"""Maximum number of stored blobs whose digests are remembered."""
 
 
 class RunHistory:
-    """What the events of a run say about its past, whatever was rolled back since."""
+    """All code, evidence and references that a run recorded, including rolled-back ones."""
 
     def __init__(self) -> None:
         self._evidence: dict[int, Evidence] = {}
@@ -68,7 +69,7 @@ class RunHistory:
         return self._evidence[seq]
 
     def versions(self, node: NodeId) -> tuple[CodeWritten, ...]:
-        """Return every code that was written for a node, the oldest first."""
+        """Return every version of a node's code, oldest first."""
         return tuple(self._versions.get(node, ()))
 
     def reference(self, node: NodeId, contract: Contract | None) -> Digest | None:
@@ -76,7 +77,7 @@ class RunHistory:
         return self._references.get((node, contract))
 
     def add(self, seq: int, event: Event, ledger: Ledger) -> None:
-        """Take in one event; `ledger` is the state that it led to."""
+        """Add one event; `ledger` is the state after it."""
         match event:
             case CodeWritten(node=node):
                 self._versions.setdefault(node, []).append(event)
@@ -92,10 +93,10 @@ class RunHistory:
 
 
 class Recorder:
-    """Appends events to one run. What `record` has returned from is durable.
+    """Appends events to one run. An event is durable once `record` has returned.
 
-    Safe to share between threads: events are put in one order, and each is judged
-    against the state that it really follows.
+    Safe to share between threads: events are serialised, and the laws judge each of them against
+    the state that it follows.
     """
 
     def __init__(self, store: TraceStore, run: RunId, clock: Clock) -> None:
@@ -120,7 +121,7 @@ class Recorder:
         clock: Clock,
         manifest: Manifest | None = None,
     ) -> Self:
-        """Begin a new run."""
+        """Start a new run and record its first event."""
         recorder = cls(store, run, clock)
         recorder.record(
             RunStarted(format=FORMAT, run=run, task=task, manifest=manifest or Manifest())
@@ -129,7 +130,7 @@ class Recorder:
 
     @classmethod
     def resume(cls, store: TraceStore, run: RunId, clock: Clock) -> Self:
-        """Go on with a run where its record ends."""
+        """Continue a run at the end of its record."""
         recorder = cls(store, run, clock)
         recorder._catch_up()
         if recorder._head == EMPTY:
@@ -141,7 +142,7 @@ class Recorder:
             self._advance(entry)
 
     def _chained(self) -> Iterator[Entry]:
-        """Yield the record's entries as long as each follows from the one before."""
+        """Yield the record's entries; raise RecordUnreadable where the chain is broken."""
         head = EMPTY
         for body in self._store.read(self._run):
             entry = self._reader.read(body)
@@ -149,7 +150,7 @@ class Recorder:
                 raise RecordUnreadable(
                     "record.broken",
                     f"the chain of run {self._run} is broken at entry {head.entries}",
-                    "`auditcoder verify` says what does not hold; nothing was written",
+                    "`auditcoder verify` lists all findings; nothing was written",
                 )
             head = Head(entries=head.entries + 1, digest=digest(body))
             yield entry
@@ -157,7 +158,7 @@ class Recorder:
     def _advance(self, entry: Entry) -> int:
         """Move the state past a recorded entry and return the entry's number."""
         self._ledger = self._judge(entry.event)
-        # The bytes are encoded again, not copied: a reader that changes an entry is noticed.
+        # Encoding the entry again, instead of copying its bytes, detects a reader that alters it.
         _, _, head = seal(self._head, entry.event, entry.at)
         seq, self._head = self._head.entries, head
         self.history.add(seq, entry.event, self._ledger)
@@ -165,22 +166,22 @@ class Recorder:
 
     @property
     def run(self) -> RunId:
-        """The run that is written."""
+        """The id of the run."""
         return self._run
 
     @property
     def ledger(self) -> Ledger:
-        """Where the run stands."""
+        """The present state of the run."""
         return self._ledger
 
     @property
     def head(self) -> Head:
-        """Where the chain ends."""
+        """The head of the chain."""
         return self._head
 
     def put(self, content: str | bytes) -> Digest:
-        """Keep some content; it is written together with the event that names it."""
-        # What a model says can hold halves of characters, which no text can; they are marked.
+        """Stage content as a blob; it is stored together with the event that names it."""
+        # Model output can hold unpaired surrogates, which UTF-8 cannot encode.
         raw = content.encode("utf-8", "replace") if isinstance(content, str) else content
         name = digest(raw)
         with self._lock:
@@ -189,20 +190,19 @@ class Recorder:
         return name
 
     def read(self, name: Digest) -> bytes:
-        """Return content that was put or recorded."""
+        """Return the content of a staged or stored blob."""
         staged = self._staged.get(name)
         return self._store.blob(name) if staged is None else staged
 
     def text(self, name: Digest) -> str:
-        """Return content as text."""
+        """Return the content of a blob as text."""
         return self.read(name).decode("utf-8", "replace")
 
     def record(self, event: Event) -> int:
-        """Append `event` and return its number; raise RecordRefused if it may not follow."""
+        """Append `event` and return its number; raise RecordRefused if a law forbids it."""
         return self._append(event)
 
-    # What a run that is replayed takes from its record. A run that is written for the first time
-    # has nothing to take.
+    # The Replayer overrides these methods to take results from an existing record.
 
     def run_in_threads(
         self, work: Callable[[Item], Result], items: Sequence[Item], threads: int
@@ -216,18 +216,18 @@ class Recorder:
                 raise
 
     def _give_up_waiting(self) -> None:
-        """Wake the threads that wait for one another; a writer's never do."""
+        """Wake the threads that wait for one another; only a Replayer's threads do."""
 
     @property
     def replaying(self) -> bool:
-        """Whether recorded events are left to go through."""
+        """Whether recorded events are left to replay."""
         return False
 
     def skip_failed_calls(self) -> None:
-        """Step over recorded calls that brought no reply, before the next call is made."""
+        """Skip recorded calls without a reply, before the next call is made."""
 
     def recall_reply(self, request: Digest) -> Reply | None:  # noqa: ARG002
-        """Return the recorded reply to a request; None if the model must be asked."""
+        """Return the recorded reply to a request; None if the model must be called."""
         return None
 
     def recall_evidence(self, check: CheckId, against: Digest) -> Evidence | None:  # noqa: ARG002
@@ -253,20 +253,20 @@ class Recorder:
     def _sealed(self, event: Event) -> Sealed:
         try:
             return seal(self._head, event, self._clock())
-        # half characters, endless numbers, numbers out of range
+        # unpaired surrogates, recursive values, numbers out of range
         except (ValueError, RecursionError) as error:
             raise RecordRefused(
                 "record.unwritable",
                 f"event {self._head.entries} of run {self._run} cannot be written: {error}",
-                "nothing was written; the record stands as it was",
+                "nothing was written; the record is unchanged",
             ) from error
 
     def _settle(self, blobs: Iterable[Digest]) -> None:
-        """Remember what the store has, lest the same example be written with every check."""
+        """Remember stored blobs, so that they are not sent to the store again."""
         for name in blobs:
             del self._staged[name]
             self._kept[name] = None
-        while len(self._kept) > _KEPT:
+        while len(self._kept) > _MAX_REMEMBERED:
             self._kept.popitem(last=False)
 
     def _judge(self, event: Event) -> Ledger:
@@ -284,11 +284,11 @@ class Recorder:
             raise RecordRefused(
                 f"law.{illegal.law.value}",
                 f"event {illegal.seq} of run {self._run} is refused: {illegal}",
-                "nothing was written; the record stands as it was",
+                "nothing was written; the record is unchanged",
             ) from illegal
 
-    # The acts whose content follows from the state: stated here once, so that no caller
-    # can get them wrong.
+    # Events whose content follows from the state are made here, so that callers cannot get them
+    # wrong.
 
     def write_code(
         self,
@@ -301,10 +301,10 @@ class Recorder:
         reply: int | None = None,
         note: str = "",
     ) -> int:
-        """Record `source` as the whole of `node`'s code, with the units that it registers.
+        """Record `source` as the complete code of `node`, with the units that it registers.
 
-        Line ends become line feeds: what else a text may end its lines in, the parser counts
-        differently. The reply that it came from keeps them.
+        Line ends become line feeds, because the parser counts other line ends differently. The
+        recorded reply keeps the original ones.
         """
         source = "\n".join(source.replace("\r\n", "\n").split("\r"))
         source = whole(source)
@@ -335,7 +335,7 @@ class Recorder:
             return program
 
     def open_transaction(self, kind: TransactionKind = TransactionKind.BOUNDED) -> int:
-        """Open a repair on the newest diagnosis: freeze its complement, pin its checks."""
+        """Open a repair for the newest diagnosis: freeze its complement and pin its checks."""
         with self._lock:
             with self._refusing():
                 event = opening(self._ledger, kind)
@@ -351,7 +351,7 @@ class Recorder:
                 self.record(event)
                 if event.decision is Decision.ACCEPTED:
                     return event.decision
-            self._roll_back()  # also where a writer was cut off between decision and rollback
+            self._roll_back()  # also after an interruption between decision and rollback
             return Decision.REJECTED
 
     def _roll_back(self) -> None:

@@ -23,10 +23,10 @@ from auditcoder.lifecycle.run_context import RunContext
 def choose(
     context: RunContext, locator: Locator, state: DiagnosisState
 ) -> tuple[PlannedRepair | Abstained, DiagnosisState]:
-    """Diagnose, ask for the cause, and decide what will be repaired, or that nothing will.
+    """Diagnose the failure, ask the model for its cause, and plan a repair or abstain.
 
-    The cause is asked once for the same evidence: a rejected repair restores the program, and
-    with it the question. It is not asked where a second opinion was seen to pass already.
+    The cause is asked once per evidence: after a rejected repair the evidence, and so the answer,
+    is the same. It is not asked if the program passed with a second opinion.
     """
     diagnosis, state = diagnose(context, locator, state)
     if isinstance(diagnosis, Abstained):
@@ -40,8 +40,8 @@ def choose(
     match finding.cause, diagnosis.target:
         case RootCause.DECOMPOSITION, AtNode(node=node):
             branch = AtBranch(root=graph.branch_root(node))
-            given = isinstance(context.task.form, ClassForm)
-            if node != graph.root and branch not in state.rejected and not given:
+            fixed_plan = isinstance(context.task.form, ClassForm)
+            if node != graph.root and branch not in state.rejected and not fixed_plan:
                 why = "the task was cut in the wrong places"
                 lifted = retargeted(
                     diagnosis_input_of(context, state.rejected), diagnosis, branch, why
@@ -63,22 +63,22 @@ def choose(
 def _passing_opinion(
     context: RunContext, state: DiagnosisState, target: Target
 ) -> SecondOpinion | None:
-    """Return the second opinion on a target with which every check was seen to pass."""
+    """Return the second opinion on a target with which every check passed; None if none did."""
     node = top_of(target)
     contract = context.recorder.ledger.graph.by_id[node].contract
     opinion = state.opinions.get((node, contract), SecondOpinion())
     _, clue = diagnosis_input_of(context).swapped.get(node, (0, None))
     if clue is None or not opinion.source or isinstance(target, AtBranch):
         return None
-    # The code that passed may also be a slow reference, and that is no candidate.
-    healed = digest(with_code(context, node, opinion.source).encode()) in clue.healers
-    return opinion if healed else None
+    # The substitute that passed may also be a slow reference, which is no candidate.
+    passed = digest(with_code(context, node, opinion.source).encode()) in clue.healers
+    return opinion if passed else None
 
 
 def diagnose(
     context: RunContext, locator: Locator, state: DiagnosisState
 ) -> tuple[Diagnosis, DiagnosisState]:
-    """Collect evidence, the cheapest first, while the locator wants more; then locate."""
+    """Collect evidence, cheapest first, until the locator needs no more; then locate."""
     for collect in locator.collectors:
         wanted = locator.unsettled(diagnosis_input_of(context, state.rejected))
         if not wanted:
@@ -94,5 +94,5 @@ def _record(context: RunContext, locator: Locator, diagnosis: Diagnosis) -> None
 
 
 def local_evidence(context: RunContext) -> list[Evidence]:
-    """Return the present evidence about single nodes."""
+    """Return the standing evidence about single nodes."""
     return [s.evidence for s in diagnosis_input_of(context).local]

@@ -1,11 +1,14 @@
-"""Repairing: the region is written again inside a transaction, and the ranks decide.
+"""Repairs a region inside a transaction; the candidate is accepted if its rank is higher.
 
-The responses to the paper's six failure modes (appendix G): an implementation or an algorithm is
-written again in its node (`_revise`), unless what passes in its place is known already (`_take`);
-an interface widens the region to its callers first (`_widen`); a wrong cut lifts the repair to the
-branch, and what is global is not repaired within bounds (`repair_choice.choose`); ambiguous
-evidence was an abstention already; and whether a repair made something worse is decided by rank,
-when the candidate has been measured (`measure`).
+The responses to the paper's six failure modes (appendix G):
+
+- implementation or algorithm: the node is written again (`_revise`), or replaced by a second
+  opinion that is known to pass (`_write_second_opinion`);
+- interface: the region is first widened to the callers (`_widen`);
+- decomposition: the branch is repaired instead, and a global cause leads to an abstention
+  (`repair_choice.choose`);
+- ambiguous evidence: the locator has abstained before;
+- regression: the rank of the measured candidate decides (`measure`).
 """
 
 import ast
@@ -42,27 +45,27 @@ _SKETCH_TOKENS = 500
 
 
 class PlannedRepair(NamedTuple):
-    """One bounded repair, about to happen."""
+    """One bounded repair: its target, the failing check and the cause."""
 
     target: Target
     failing: Evidence
     finding: CauseAnalysis
     known: SecondOpinion | None = None
-    """What passes every check in the first node's place, if that was seen already."""
+    """A second opinion on the first node with which every check is known to pass."""
 
 
 def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
-    """Regenerate the region inside a transaction, measure the candidate, accept or restore."""
+    """Regenerate the region in a transaction; accept the candidate or roll back."""
     context.recorder.open_transaction(TransactionKind.BOUNDED)
     if isinstance(chosen.target, AtBranch) and not isinstance(context.task.form, ClassForm):
-        _branch(context, chosen)
+        _repair_branch(context, chosen)
     else:
-        _nodes(context, chosen)
+        _repair_nodes(context, chosen)
     return measure(context, chosen.finding.explanation)
 
 
 def measure(context: RunContext, reason: str) -> Decision:
-    """Check the candidate as its predecessor was checked, and let the ranks decide."""
+    """Run the same checks on the candidate as on its predecessor, and decide by rank."""
     recorder = context.recorder
     transaction = recorder.ledger.transaction
     assert transaction is not None
@@ -80,10 +83,10 @@ def measure(context: RunContext, reason: str) -> Decision:
     return recorder.decide(reason)
 
 
-def _nodes(context: RunContext, chosen: PlannedRepair) -> None:
-    """Revise what the first node is told, widen where its interface is at stake, ask again."""
+def _repair_nodes(context: RunContext, chosen: PlannedRepair) -> None:
+    """Revise the first node's description, widen the region if needed, request the code again."""
     nodes = named_in(chosen.target)
-    if chosen.known and _take(context, nodes[0], chosen.known):
+    if chosen.known and _write_second_opinion(context, nodes[0], chosen.known):
         return
     callers = _widen(context, nodes[0], chosen.finding)
     _revise(context, nodes[0], chosen.finding, may_change_interface=bool(callers))
@@ -91,8 +94,8 @@ def _nodes(context: RunContext, chosen: PlannedRepair) -> None:
         _write_again(context, node, chosen)
 
 
-def _take(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
-    """Write what was seen to pass in a node's place; False if the laws refuse it."""
+def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
+    """Record a second opinion as the node's code; return False if the laws reject it."""
     note = "written to see which part is at fault, and everything passed with it"
     return code_builder.write_piece(
         context, node, CodePiece(known.source, note), known.seq, SECOND_OPINION
@@ -100,7 +103,7 @@ def _take(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
 
 
 def _widen(context: RunContext, node: NodeId, finding: CauseAnalysis) -> list[NodeId]:
-    """Announce that callers must change too, where the interface between them is wrong."""
+    """If the interface is wrong, record exceptions that widen the region; return the callers."""
     if finding.cause is not RootCause.INTERFACE:
         return []
     ledger = context.recorder.ledger
@@ -127,7 +130,7 @@ def _widen(context: RunContext, node: NodeId, finding: CauseAnalysis) -> list[No
 def _revise(
     context: RunContext, node: NodeId, finding: CauseAnalysis, *, may_change_interface: bool
 ) -> None:
-    """Put what was learned into the node's hints, context, cost and, if allowed, interface."""
+    """Update the node's hints, context, cost and, if allowed, interface from the analysis."""
     graph = context.recorder.ledger.graph
     before = graph.by_id[node]
     contract = before.contract
@@ -136,7 +139,7 @@ def _revise(
             contract, cost=CostBudget(time=finding.cost.strip(), space=contract.cost.space)
         )
     if contract is not None and may_change_interface:
-        contract = _reheaded(contract, finding.signature)
+        contract = _with_header(contract, finding.signature)
     hints = tuple(h.strip() for h in finding.hints if h.strip())[:3]
     if finding.cause is RootCause.ALGORITHM:
         hints = (*hints, "the idea so far cannot work; use another one")
@@ -152,11 +155,11 @@ def _revise(
     try:
         context.recorder.record(GraphRevised(delta=delta, reason=finding.cause.value))
     except RecordRefused:
-        return  # the interface is relied on outside; the node is written again as it was promised
+        return  # nodes outside the region rely on the interface, so the contract stays
 
 
-def _reheaded(contract: Contract, header: str) -> Contract:
-    """Return the contract with another header, if that is one of the same function."""
+def _with_header(contract: Contract, header: str) -> Contract:
+    """Return the contract with another header, unless it is invalid or of another function."""
     try:
         text = header.strip().removeprefix("def ").removesuffix(":").strip("` ")
         function = parse(f"def {text}:\n    ...").body[0]
@@ -195,12 +198,12 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> No
             **code_builder.around(context, [node]),
         )
     except ReplyUnusable:
-        return  # both answers are on record; without a candidate the state is restored
+        return  # both answers are recorded; an unchanged candidate is rejected
     code_builder.write(context, [node], answer, code_builder.specialist(context, described_node))
 
 
-def _branch(context: RunContext, chosen: PlannedRepair) -> None:
-    """Replan inside the branch's frozen interface, then ask for the code of what is new."""
+def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
+    """Replan a branch behind its unchanged interface, then request its code."""
     recorder = context.recorder
     top = top_of(chosen.target)
     graph = recorder.ledger.graph
@@ -229,7 +232,7 @@ def _branch(context: RunContext, chosen: PlannedRepair) -> None:
         _write_again(context, top, chosen)
         return
     delta, sketch = answer.value
-    if diff(graph, apply(graph, delta)) is not None and not _grafted(context, delta):
+    if diff(graph, apply(graph, delta)) is not None and not _record_delta(context, delta):
         _write_again(context, top, chosen)
         return
     after = recorder.ledger.graph
@@ -245,7 +248,7 @@ def _branch(context: RunContext, chosen: PlannedRepair) -> None:
     code_builder.ask_for(context, promising, lesson(context, chosen.failing))
 
 
-def _grafted(context: RunContext, delta: GraphDelta) -> bool:
+def _record_delta(context: RunContext, delta: GraphDelta) -> bool:
     try:
         context.recorder.record(GraphRevised(delta=delta, reason="the branch was planned again"))
     except RecordRefused:

@@ -1,9 +1,9 @@
-"""The replayer of a record: a run is executed again and every event is compared with its record.
+"""Replays a record: the run is executed again and every event is compared with the record.
 
 A run depends only on its task, its settings, the model's replies and the evidence. All of these
-are recorded, so the same code, given them again, produces the same events. An interrupted run is
-resumed by replaying its record and then writing on; a finished run is replayed to show that it is
-reproducible. No model is called and nothing is paid twice.
+are recorded, so the same code produces the same events from them. An interrupted run is resumed
+by replaying its record and then appending to it; a finished run is replayed to show that it is
+reproducible. Recorded calls are neither made nor paid again.
 """
 
 import threading
@@ -31,11 +31,11 @@ from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Clock, Item, Recorder, Result
 
 Charge: TypeAlias = Callable[[Request, Usage], None]
-"""Receives calls that brought no reply; they may have cost something nevertheless."""
+"""Receives calls without a reply, which may have been billed nevertheless."""
 
 
 class ReplayLog:
-    """The recorded entries that are still to be replayed. Not safe for threads by itself."""
+    """The recorded entries that are still to be replayed. Not thread-safe."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = deque(entries)
@@ -61,30 +61,30 @@ class ReplayLog:
         return bool(self._entries) and encode(self._entries[0].event) == encode(event)
 
     def reply_to(self, request: Digest) -> ReplyRecorded | None:
-        """Return the next recorded reply to a request; each is returned once."""
+        """Return the next recorded reply to a request, each reply once; None if none is left."""
         waiting = self._replies.get(request)
         return waiting.popleft() if waiting else None
 
     def evidence(self, check: CheckId, against: Digest) -> Evidence | None:
         """Return the evidence of a check if that event comes next."""
         if self._entries and isinstance(event := self._entries[0].event, CheckRan):
-            found = event.evidence
-            if (found.check, found.against) == (check, against):
-                return found
+            evidence = event.evidence
+            if (evidence.check, evidence.against) == (check, against):
+                return evidence
         return None
 
 
 def is_no_step(event: Event) -> bool:
-    """Whether an event is no step of the strategy: a resumption, or a call without a reply."""
+    """Whether the strategy does not produce an event: a resumption, or a call without a reply."""
     if isinstance(event, ReplyRecorded):
         return event.finish == FinishReason.FAILED.value
     return isinstance(event, RunResumed)
 
 
 class Replayer(Recorder):
-    """Goes through an existing record, then hands over to writing or ends.
+    """Compares a run's events with an existing record, then appends to it or ends.
 
-    Every event that is recorded again must equal the next one on record.
+    Every event must equal the next recorded one until the record ends.
     """
 
     def __init__(self, store: TraceStore, run: RunId, clock: Clock) -> None:
@@ -108,9 +108,9 @@ class Replayer(Recorder):
     ) -> Self:
         """Return a replayer at the beginning of a run's record.
 
-        At the end of the record, `resume_with` is recorded and the run goes on. Without it the
-        run is only replayed: an event beyond the record raises EndOfRecord, and nothing is ever
-        written. `charge` receives every recorded call that brought no reply, in its order.
+        At the end of the record, `resume_with` is recorded and the run continues. Without it the
+        run is only replayed: an event beyond the record raises EndOfRecord, and nothing is
+        written. `charge` receives every recorded call without a reply, in order.
         """
         replayer = cls(store, run, clock)
         replayer._charge = charge
@@ -125,11 +125,11 @@ class Replayer(Recorder):
 
     @property
     def replaying(self) -> bool:
-        """Whether recorded events are left to go through."""
+        """Whether recorded events are left to replay."""
         return bool(self._log)
 
     def record(self, event: Event) -> int:
-        """Step past `event` if it is on record, else append it; return its number."""
+        """Advance past `event` if it is recorded, else append it; return its number."""
         with self._turn:
             if self._log and self._is_recorded(event):
                 return self._step()
@@ -141,22 +141,22 @@ class Replayer(Recorder):
             return self._append(event)
 
     def _is_recorded(self, event: Event) -> bool:
-        """Wait until it is this event's turn; return whether it is on record."""
-        event = self._sealed(event).entry.event  # as a reader will read it
+        """Wait until it is this event's turn; return whether it is recorded."""
+        event = self._sealed(event).entry.event  # as decoded from the record
         while self._log:
             self._skip()
             if self._log.is_next(event):
                 return True
             if self._log:
-                self._judge(event)  # an event that the laws reject was rejected then, too
-            # Replies arrive in any order from several threads: each waits for those before it.
+                self._judge(event)  # an event that the laws reject was not recorded either
+            # Threads produce replies in any order: each waits for those recorded before it.
             may_wait = isinstance(event, ReplyRecorded)
             if self._log and not (may_wait and self._wait_for_others()):
                 raise self._diverged(event)
         return False
 
     def _skip(self) -> None:
-        """Step over resumptions and calls that brought no reply."""
+        """Advance past resumptions and calls without a reply."""
         while (entry := self._log.next()) is not None and is_no_step(entry.event):
             if isinstance(entry.event, ReplyRecorded):
                 request = msgspec.json.decode(self.read(entry.event.request), type=Request)
@@ -177,8 +177,8 @@ class Replayer(Recorder):
     ) -> list[Result]:
         """Apply `work` to each item, several at a time; return the results in order.
 
-        A failure releases the threads that wait for their turn. They diverge then; what is
-        raised is the failure that came first.
+        A failure wakes the threads that wait for their turn, which then diverge; the first
+        failure is raised.
         """
         failures: list[BaseException] = []
 
@@ -205,7 +205,7 @@ class Replayer(Recorder):
                 self._unfinished = self._threads = 1
 
     def _wait_for_others(self) -> bool:
-        """Wait until another thread has taken a step; return False if none can take one."""
+        """Wait until another thread advances; return False if none can."""
         if self._waiting + 1 >= min(self._unfinished, self._threads):
             return False
         self._waiting += 1
@@ -213,7 +213,7 @@ class Replayer(Recorder):
         return True
 
     def _wake_others(self) -> None:
-        self._waiting = 0  # counts those who wait since the last step
+        self._waiting = 0  # the number of threads waiting since the last step
         self._turn.notify_all()
 
     def _give_up_waiting(self) -> None:
@@ -222,23 +222,23 @@ class Replayer(Recorder):
             self._wake_others()
 
     def _diverged(self, event: Event) -> AuditCoderError:
-        was = self._log.next()
-        recorded = type(was.event).__name__ if was else "the end of the record"
+        entry = self._log.next()
+        recorded = type(entry.event).__name__ if entry else "the end of the record"
         return ReplayDiverged(
             "replay.diverged",
-            f"run {self._run} goes another way than its record at event {self._head.entries}:"
-            f" {recorded} is recorded, {type(event).__name__} would follow now",
-            "it was made by another version or with other settings; its record still verifies,"
-            " and nothing was written",
+            f"the replay of run {self._run} differs from its record at event"
+            f" {self._head.entries}: {recorded} is recorded, the replay produces"
+            f" {type(event).__name__}",
+            "the run was made by another version or with other settings; nothing was written",
         )
 
     def skip_failed_calls(self) -> None:
-        """Step over recorded calls that brought no reply, before the next call is made."""
+        """Skip recorded calls without a reply, before the next call is made."""
         with self._turn:
             self._skip()
 
     def recall_reply(self, request: Digest) -> Reply | None:
-        """Return the recorded reply to a request; None once the record is used up."""
+        """Return the recorded reply to a request; None if the record has ended."""
         with self._turn:
             self._skip()
             event = self._log.reply_to(request)
@@ -250,9 +250,8 @@ class Replayer(Recorder):
                 if self._log:
                     raise ReplayDiverged(
                         "replay.miss",
-                        f"run {self._run} holds no answer to request {request[:16]}",
-                        "it was made by another version or with other settings; its record still"
-                        " verifies, and shows what was asked",
+                        f"the record of run {self._run} has no reply to request {request[:16]}",
+                        "the run was made by another version or with other settings",
                     )
                 return None
         return event.answer(self.text(event.reply))

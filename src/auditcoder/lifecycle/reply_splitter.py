@@ -1,7 +1,7 @@
-"""Splits what a model wrote by who owns it. What nobody owns is left out, and said.
+"""Splits the code of a reply by owning node; statements without an owner are left out and noted.
 
-A reply may hold functions that were asked for, helpers and imports that these use, functions
-that belong to other nodes, and things that belong to nobody: calls, prints, a main block.
+A reply may hold functions that were requested, helpers and imports that these use, functions
+that belong to other nodes, and statements without an owner: calls, prints, a main block.
 """
 
 import ast
@@ -26,6 +26,7 @@ from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.task_forms import is_stub
 
 INTEGRATION = "# integration:"
+"""Starts the comment in which a reply gives its reason for editing another node's function."""
 
 
 class CodePiece(NamedTuple):
@@ -33,28 +34,28 @@ class CodePiece(NamedTuple):
 
     source: str
     note: str = ""
-    """What was left out, and which imports were added."""
+    """Which statements were left out and which imports were added."""
 
 
 class SplitReply(NamedTuple):
-    """A reply, split."""
+    """The code of a reply, split by node."""
 
     pieces: dict[NodeId, CodePiece]
     missing: dict[NodeId, str] = {}
-    """What was asked for and is not usable, with the reason."""
+    """The requested nodes without usable code, with the reason."""
     crossing: dict[NodeId, CodePiece] = {}
-    """Other nodes' code that the reply insists on changing."""
+    """Changed code of nodes that were not requested."""
     rationale: str = ""
-    """The reason given for that."""
+    """The reason that the reply gives for `crossing`."""
     shared: str = ""
     """For a class: module-level helpers that its methods use."""
 
 
 class SplitReplyFormat:
-    """A block of code in which every function asked for is found.
+    """The format of a reply with one block of code that holds every requested function.
 
-    The first reading is strict unless part of an answer will do, so that the model is told what
-    is wrong; the second takes what can be used. A run is never lost to a reply's format.
+    The first reply is read strictly unless `strict` is false, so that the model is told what is
+    wrong; from the second reply every usable function is taken.
     """
 
     schema = ""
@@ -76,11 +77,11 @@ class SplitReplyFormat:
         self._code = ParsedPython(self._split)
 
     def instruction(self) -> str:
-        """Ask for a block."""
+        """Request one fenced block."""
         return self._code.instruction()
 
     def read(self, reply: Reply) -> SplitReply:
-        """Split the reply, or say what is wrong with it."""
+        """Split the reply, or raise FormatMismatch with the reason."""
         strict, self._strict = self._strict, False
         draft = self._code.read(reply)
         if not draft.pieces or (strict and draft.missing):
@@ -104,7 +105,7 @@ class SplitReplyFormat:
 
 
 def _repeats(source: str, present: str) -> bool:
-    """Whether every function in `source` stands in `present` already, comments aside."""
+    """Whether `present` has every function in `source` already, comments aside."""
     try:
         tree = parse(present)
     except PARSE_ERRORS:
@@ -117,12 +118,12 @@ def _repeats(source: str, present: str) -> bool:
 def split(
     text: str, wanted: Mapping[NodeId, Contract], others: Mapping[str, NodeId], scope: str = ""
 ) -> SplitReply:
-    """Split a module by owner; raise Unfit if it cannot be read at all."""
+    """Split a module by owner; raise FormatMismatch if it cannot be parsed."""
     text, module = _parsed(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff"))
-    sorted_out = _Sorted(text, module, {c.name: n for n, c in wanted.items()}, others, scope)
+    statements = _Statements(text, module, {c.name: n for n, c in wanted.items()}, others, scope)
     pieces, missing, shared = {}, {}, ""
     for node, contract in wanted.items():
-        source, note = sorted_out.bundle(node)
+        source, note = statements.bundle(node)
         if not source:
             missing[node] = f"there is no function {contract.name} in it"
         elif faults := signature_faults(contract, source):
@@ -132,17 +133,20 @@ def split(
         else:
             pieces[node] = CodePiece(source, note)
     if scope:
-        shared = sorted_out.shared()
+        shared = statements.shared()
     crossing = {
         node: CodePiece(source)
-        for node in sorted_out.crossing
-        if (source := sorted_out.bundle(node)[0])
+        for node in statements.crossing
+        if (source := statements.bundle(node)[0])
     }
-    return SplitReply(pieces, missing, crossing, sorted_out.rationale, shared)
+    return SplitReply(pieces, missing, crossing, statements.rationale, shared)
 
 
 def _parsed(text: str) -> tuple[str, ast.Module]:
-    """Read the code, at the margin and with spaces: a method alone often comes indented."""
+    """Dedent the code, replace leading tabs by spaces and parse it.
+
+    Models often indent a method that they write without its class.
+    """
     try:
         text = textwrap.dedent(text.strip("\n"))
         inside = read_bundle(text).inside_string
@@ -154,19 +158,19 @@ def _parsed(text: str) -> tuple[str, ast.Module]:
 
 
 def _spaced(line: str) -> str:
-    """Return a line that is indented with spaces."""
+    """Replace the leading tabs of a line by spaces."""
     bare = line.lstrip(" \t")
     return line[: len(line) - len(bare)].expandtabs(4) + bare
 
 
 def stubbed(source: str, name: str) -> bool:
-    """Whether a function is there in name only."""
-    found = [n for n in ast.walk(parse(source)) if isinstance(n, Function) and n.name == name]
-    return bool(found) and is_stub(found[0])
+    """Whether the function `name` has no body beyond a docstring or a placeholder."""
+    functions = [n for n in ast.walk(parse(source)) if isinstance(n, Function) and n.name == name]
+    return bool(functions) and is_stub(functions[0])
 
 
-class _Sorted:
-    """The statements of a reply, by what they are."""
+class _Statements:
+    """The statements of a reply, sorted into functions, helpers, imports and ownerless code."""
 
     def __init__(
         self,
@@ -180,14 +184,14 @@ class _Sorted:
         self._scope = scope
         self._owned: dict[NodeId, list[str]] = {}
         self._helpers: dict[str, str] = {}
-        """Names that belong to whoever uses them."""
+        """Module-level helpers by name; each belongs to the nodes that use it."""
         self._members: dict[str, str] = {}
-        """The same in a class: methods and attributes that the skeleton does not have."""
-        self._given_out: set[str] = set()
+        """Extra methods and attributes of a class that the skeleton does not have."""
+        self._assigned_members: set[str] = set()
         self._imports: dict[str, str] = {}
         self._wanted = wanted
         self._others = others
-        self._left: list[str] = []
+        self._left_out: list[str] = []
         self.crossing: dict[NodeId, None] = {}
         self.rationale = _rationale(text)
         body = module.body
@@ -214,12 +218,12 @@ class _Sorted:
                 case ast.Expr(value=ast.Constant()):
                     pass
                 case _:
-                    self._left.append(ast.unparse(statement).split("\n")[0][:60])
+                    self._left_out.append(ast.unparse(statement).split("\n")[0][:60])
 
     def _import(self, statement: ast.Import | ast.ImportFrom) -> None:
         for imported in imports_of(statement):
             if imported.name == "*":
-                self._left.append(ast.unparse(statement))
+                self._left_out.append(ast.unparse(statement))
             else:
                 self._imports[imported.name] = imported.statement
 
@@ -244,7 +248,7 @@ class _Sorted:
         return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
     def bundle(self, node: NodeId) -> tuple[str, str]:
-        """Return everything that `node` owns of the reply, and what there is to say about it."""
+        """Return the code that `node` owns, with its helpers and imports, and a note on it."""
         own = self._owned.get(node, [])
         if not own:
             return "", ""
@@ -254,9 +258,9 @@ class _Sorted:
             while new := [
                 n
                 for n in self._members
-                if n not in self._given_out and _mentions(body + "".join(members), n)
+                if n not in self._assigned_members and _mentions(body + "".join(members), n)
             ]:
-                self._given_out.update(new)
+                self._assigned_members.update(new)
                 members += dict.fromkeys(self._members[n] for n in new)
         helpers = [] if self._scope else self._needed(body)
         used = body + "".join(members) + "".join(helpers)
@@ -265,25 +269,25 @@ class _Sorted:
         bound = {*self._imports, *self._helpers, *self._members, *self._wanted, *self._others}
         added = completing(used, bound)
         note = f"added: {', '.join(added)}" if added else ""
-        if self._left:
-            gone = f"left out, because nobody owns it: {'; '.join(self._left[:5])}"
-            note = f"{note}; {gone}" if note else gone
+        if self._left_out:
+            left_out = f"left out, because nobody owns it: {'; '.join(self._left_out[:5])}"
+            note = f"{note}; {left_out}" if note else left_out
         head = "\n".join(dict.fromkeys([*imports, *added]))
         parts = [p.strip("\n") for p in (head, *helpers, body, *members) if p.strip()]
         return "\n\n".join(parts) + "\n", note
 
     def _needed(self, body: str) -> list[str]:
-        """Return the helpers that `body` leads to, in the order in which they were written."""
-        found: set[str] = set()
+        """Return the helpers that `body` uses, directly or indirectly, in source order."""
+        used: set[str] = set()
         text = body
-        while new := {n for n in self._helpers if n not in found and n in _words(text)}:
-            found |= new
+        while new := {n for n in self._helpers if n not in used and n in _words(text)}:
+            used |= new
             text = "\n".join(self._helpers[n] for n in new)
-        # Two names bound by one statement have one source.
-        return list(dict.fromkeys(s for n, s in self._helpers.items() if n in found))
+        # Two names bound by one statement have the same source, which is taken once.
+        return list(dict.fromkeys(s for n, s in self._helpers.items() if n in used))
 
     def shared(self) -> str:
-        """For a class: module-level helpers that its methods mention."""
+        """Return the module-level helpers that the methods of a class use."""
         body = "\n".join(s for sources in self._owned.values() for s in sources)
         needed = self._needed(body + "\n".join(self._members.values()))
         words = _words("\n".join(needed))

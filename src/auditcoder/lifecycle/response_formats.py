@@ -1,4 +1,4 @@
-"""The shapes in which an answer may be asked for, and how each is read out of what came."""
+"""The formats in which a reply can be requested, and their parsers."""
 
 import ast
 import re
@@ -18,27 +18,27 @@ _FENCE = re.compile(
     r"(.*?)(?:^[ \t]*+\1[`~]*+[ \t\r]*+$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-"""Possessive throughout: a hostile text must not make it look twice."""
+"""Matches a fenced block. Possessive quantifiers limit backtracking on hostile text."""
 
 
 class FormatMismatch(Exception):
-    """A reply cannot be used. The text says why, to the model as much as to a reader."""
+    """A reply does not have the requested format. The message is also quoted to the model."""
 
 
 class ResponseFormat(Protocol[Read]):
-    """What an answer should look like."""
+    """The format of a reply and its parser."""
 
     @property
     def schema(self) -> str:
-        """The JSON Schema to hold a model to; empty if there is none."""
+        """The JSON Schema for constrained output; empty if there is none."""
         ...
 
     def instruction(self) -> str:
-        """Say how to answer; empty where nothing needs saying."""
+        """Return the format instruction for the prompt; empty if none is needed."""
         ...
 
     def read(self, reply: Reply) -> Read:
-        """Return what was answered, or raise Unfit."""
+        """Parse a reply, or raise FormatMismatch."""
         ...
 
 
@@ -50,11 +50,11 @@ def blocks(text: str) -> list[tuple[str, str]]:
 _PYTHON = {"python", "python3", "py"}
 
 
-def _fitting(text: str, languages: set[str]) -> list[str]:
-    """Return the blocks that say they are what was asked for; else those that do not say."""
-    found = blocks(text)
-    named = [code for language, code in found if language in languages]
-    return named or [code for language, code in found if not language]
+def _blocks_in(text: str, languages: set[str]) -> list[str]:
+    """Return the blocks in one of `languages`; if there are none, those without a language."""
+    fenced = blocks(text)
+    named = [code for language, code in fenced if language in languages]
+    return named or [code for language, code in fenced if not language]
 
 
 class FreeText:
@@ -63,11 +63,11 @@ class FreeText:
     schema = ""
 
     def instruction(self) -> str:
-        """Say nothing."""
+        """Return no instruction."""
         return ""
 
     def read(self, reply: Reply) -> str:
-        """Take any text but none."""
+        """Return the text; raise FormatMismatch if it is empty or incomplete."""
         _refuse_unfinished(reply)
         return reply.text
 
@@ -78,22 +78,22 @@ class PythonBlock:
     schema = ""
 
     def instruction(self) -> str:
-        """Ask for a fenced block."""
+        """Request one fenced block."""
         return "Answer with one ```python block and nothing else."
 
     def read(self, reply: Reply) -> str:
-        """Take the longest block of Python, or of no language."""
+        """Return the longest block of Python, or of no language."""
         _refuse_unfinished(reply)
-        found = _fitting(reply.text, _PYTHON)
-        if not found and _is_python(reply.text):
+        candidates = _blocks_in(reply.text, _PYTHON)
+        if not candidates and _is_python(reply.text):
             return reply.text
-        if not found:
+        if not candidates:
             raise FormatMismatch("there is no ```python block in it")
-        return max(found, key=len)
+        return max(candidates, key=len)
 
 
 class ParsedPython(Generic[T]):
-    """One block of Python, out of which something is read; `read` raises Unfit or PARSE_ERRORS."""
+    """One block of Python with a parser, which may raise FormatMismatch or PARSE_ERRORS."""
 
     schema = ""
 
@@ -103,14 +103,14 @@ class ParsedPython(Generic[T]):
         self._what = what
 
     def instruction(self) -> str:
-        """Ask for a fenced block."""
+        """Request one fenced block."""
         return self._block.instruction()
 
     def read(self, reply: Reply) -> T:
-        """Read the block, or say why that cannot be done."""
+        """Parse the block, or raise FormatMismatch with the reason."""
         text = self._block.read(reply)
         try:
-            # Always the same answer, however deep the caller stands and the code is nested.
+            # On a fresh stack, the recursion limit does not depend on the caller's depth.
             return on_a_fresh_stack(lambda: self._read(text))
         except PARSE_ERRORS as error:
             raise FormatMismatch(
@@ -119,7 +119,7 @@ class ParsedPython(Generic[T]):
 
 
 def _is_python(text: str) -> bool:
-    """Whether a text without any block is itself the code: it parses, and defines something."""
+    """Whether a text without a block is Python that defines a function or class."""
     try:
         body = parse(text).body
     except PARSE_ERRORS:
@@ -128,29 +128,29 @@ def _is_python(text: str) -> bool:
 
 
 class JsonValue(Generic[T]):
-    """A value of a type, as JSON."""
+    """A JSON value of a given type."""
 
     def __init__(self, kind: type[T], schema: str = "") -> None:
-        """Ask for a value of `kind`, in the words of `schema`.
+        """Request a value of `kind`; without `schema`, the type's own schema is used.
 
-        A schema is text that a model reads: the names and the descriptions in it belong to the
-        prompts and stay when a class is renamed. Without one, the type's own is used.
+        The model reads the schema, so its names and descriptions are part of the prompt and must
+        not change when a class is renamed.
         """
         self._kind = kind
         self.schema = schema or closed_schema(kind)
 
     def instruction(self) -> str:
-        """Show the schema: not every model can be held to it."""
+        """Return the schema as text, because not every model supports constrained output."""
         asked = "Answer with one ```json block and nothing else. It obeys this JSON Schema:"
         return f"{asked}\n{self.schema}"
 
     def read(self, reply: Reply) -> T:
-        """Take the JSON, fenced or bare, and check it against the type."""
+        """Decode the JSON, fenced or bare, as the type."""
         _refuse_unfinished(reply)
-        found = _fitting(reply.text, {"json"})
-        bare = reply.text.lstrip("\ufeff")
+        candidates = _blocks_in(reply.text, {"json"})
+        text = max(candidates, key=len) if candidates else reply.text.lstrip("\ufeff")
         try:
-            return msgspec.json.decode(max(found, key=len) if found else bare, type=self._kind)
+            return msgspec.json.decode(text, type=self._kind)
         except msgspec.ValidationError as error:
             raise FormatMismatch(f"the JSON is not as asked for: {error}") from error
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -158,9 +158,9 @@ class JsonValue(Generic[T]):
 
 
 def closed_schema(kind: Any) -> str:
-    """Return the JSON Schema of a type in which every property is required and none is added.
+    """Return the JSON Schema of a type with all properties required and no others allowed.
 
-    A model that is held to it leaves no field out.
+    Under constrained output, a model then leaves no field out.
     """
     schema = msgspec.json.schema(kind)
     for definition in schema.get("$defs", {}).values():

@@ -1,4 +1,4 @@
-"""Considering: what was wrong is asked before anything is written again."""
+"""Asks a model for the cause of a failure before code is written again."""
 
 from enum import Enum
 
@@ -21,7 +21,7 @@ _MAX_TOKENS = 250
 
 
 class RootCause(Enum):
-    """What was wrong."""
+    """The kind of a failure's cause; the paper's failure modes."""
 
     IMPLEMENTATION = "implementation"
     ALGORITHM = "algorithm"
@@ -31,15 +31,15 @@ class RootCause(Enum):
 
 
 class CauseAnalysis(Value):
-    """What a role that looked at the failure says before anything is written again."""
+    """A model's analysis of a failure."""
 
     cause: RootCause
     explanation: str
     hints: tuple[str, ...]
     cost: str
-    """The cost that the node should have; empty to leave it."""
+    """The time cost that the node should have; empty if it stays."""
     signature: str
-    """The header that the function should have; empty to leave it."""
+    """The header that the function should have; empty if it stays."""
 
 
 NOTHING_SAID = CauseAnalysis(
@@ -51,7 +51,7 @@ HEALED = msgspec.structs.replace(
 
 
 def consider(context: RunContext, target: Target, failing: Evidence) -> CauseAnalysis:
-    """Ask what was wrong with the part that the evidence points to."""
+    """Ask the model for the cause of a failure at a target; NOTHING_SAID if no reply is usable."""
     node = top_of(target)
     ledger = context.recorder.ledger
     code = ledger.working.code.get(node)
@@ -73,5 +73,5 @@ def consider(context: RunContext, target: Target, failing: Evidence) -> CauseAna
 
 
 def top_of(target: Target) -> NodeId:
-    """Return the node that a target is about first."""
+    """Return the first node that a target names."""
     return named_in(target)[0]

@@ -17,7 +17,7 @@ from auditcoder.prompts import Prompt, load
 
 @dataclass(frozen=True)
 class RunContext:
-    """Everything that is fixed for a run. What changes is in its record."""
+    """Everything that is fixed for a run; its changing state is in the recorder's ledger."""
 
     task: Task
     options: Options
@@ -34,17 +34,17 @@ class RunContext:
 
     @property
     def statement(self) -> str:
-        """The task as a model reads it: with what its text does not show.
+        """The task as prompts show it.
 
-        These are examples, and how the root is called.
+        Examples that its text lacks and the calling convention of the root are added.
         """
-        called = "" if isinstance(self.task.form, ClassForm) else root_of(self.task).about
-        told = (self.task.statement, shown_examples(self.task), called)
-        return "\n\n".join(text for text in told if text)
+        about_root = "" if isinstance(self.task.form, ClassForm) else root_of(self.task).about
+        parts = (self.task.statement, shown_examples(self.task), about_root)
+        return "\n\n".join(text for text in parts if text)
 
     @property
     def program(self) -> str:
-        """The program as it was last put together."""
+        """The source of the last assembled program."""
         assembly = self.recorder.ledger.working.assembly
         assert assembly is not None
         return self.recorder.text(assembly.program)
@@ -58,17 +58,17 @@ class RunContext:
         *,
         role: str,
         node: NodeId | tuple[NodeId, ...] | None = None,
-        temperature: str = "",
+        temperature: float | None = None,
         **values: str,
     ) -> ModelAnswer[T]:
-        """Ask what a role's prompt asks, on behalf of a node, in the scope that the run is in.
+        """Fill a prompt with `values`, send it on behalf of a role, and return the parsed answer.
 
-        Several nodes can be asked about at once, to verify them.
+        `node` is the node, or the tuple of nodes, that the question is about.
         """
         chosen = load(prompt) if isinstance(prompt, str) else prompt
         repairing = self.recorder.ledger.assembled
-        again = repairing and phase is Phase.GENERATION
-        usual = self.options.repair_temperature if again else self.options.temperature
+        regenerating = repairing and phase is Phase.GENERATION
+        usual = self.options.repair_temperature if regenerating else self.options.temperature
         return self.client.ask(
             ModelQuestion(
                 messages=chosen.fill(**values),
@@ -80,7 +80,7 @@ class RunContext:
                 node=None if isinstance(node, tuple) else node,
                 nodes=node if isinstance(node, tuple) else (),
                 prompt=chosen.digest,
-                temperature=float(temperature or usual),
+                temperature=usual if temperature is None else temperature,
                 seed=self.options.seed,
             )
         )

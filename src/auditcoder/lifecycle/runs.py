@@ -1,4 +1,4 @@
-"""Start, resume and replay runs, whatever their method."""
+"""Starts, resumes and replays runs of any method."""
 
 import platform
 import re
@@ -30,7 +30,13 @@ from auditcoder.lifecycle.budget import Budget, BudgetLedger
 from auditcoder.lifecycle.locating.evidence_model import weights_digest
 from auditcoder.lifecycle.loop import Strategy, auditcoder_strategy, run_strategy
 from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import LocatorName, Options, from_settings, to_settings
+from auditcoder.lifecycle.options import (
+    LocatorName,
+    Options,
+    from_settings,
+    to_settings,
+    write_value,
+)
 from auditcoder.lifecycle.ports import Model, Sandbox, TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Recorder, Watch
 from auditcoder.lifecycle.replayer import Replayer
@@ -43,7 +49,7 @@ def _unchanged(options: Options) -> Options:
 
 
 class Method(NamedTuple):
-    """A way from a task to a program, and which of a run's options it fixes itself."""
+    """A named strategy for solving tasks; `settle` sets the options that it fixes."""
 
     name: str
     strategy: Strategy
@@ -53,13 +59,13 @@ class Method(NamedTuple):
 
 
 AUDITCODER = Method("auditcoder", auditcoder_strategy)
-"""The method of the lifecycle itself, and the default."""
+"""The default method: the lifecycle of this package."""
 
 BUILT_IN: Mapping[str, Method] = {AUDITCODER.name: AUDITCODER}
 
 
 def method_of(manifest: Manifest, methods: Mapping[str, Method]) -> Method:
-    """Return the method that made a run, or say what to install."""
+    """Return the method that made a run, or raise NotFound with what to install."""
     try:
         return methods[manifest.method]
     except KeyError:
@@ -71,62 +77,62 @@ def method_of(manifest: Manifest, methods: Mapping[str, Method]) -> Method:
 
 
 CONSULTED = "second_opinions_by"
-"""The setting under which a manifest names who is asked for second opinions."""
+"""The manifest setting that names the model for second opinions."""
 
 
 class RunResources(NamedTuple):
-    """What a run is made with."""
+    """The store, models, sandbox and retry policy of a run."""
 
     store: TraceStore
     model: Model
     sandbox: Sandbox
     retry_policy: RetryPolicy = RetryPolicy()
     consulted: Model | None = None
-    """Who is asked for second opinions, if that is another model."""
+    """The model for second opinions; None if it is `model`."""
 
     @property
     def price(self) -> Price | None:
-        """What tokens cost at most, whoever is asked; None if that is not known."""
+        """The higher price of both models; None if one of them is unknown."""
         first = self.model.traits.price
         second = self.consulted.traits.price if self.consulted else first
         return first.or_that(second) if first and second else None
 
 
 class Solution(NamedTuple):
-    """What solving a task yields: a program, and the record of how it was built."""
+    """The result of a run: the program and the trace of its construction."""
 
     run: RunId
     outcome: RunOutcome
     program: str | None
-    """The program; None if none was ever put together."""
+    """The program; None if none was assembled."""
     trace: Trace
-    """Everything the record says."""
+    """The whole record, folded from its events."""
 
     @property
     def passed(self) -> bool:
-        """Whether every check that decides has passed."""
+        """Whether the program passes every check that counts for its rank."""
         return self.outcome is RunOutcome.PASSED
 
 
 class ReplayReport(Value):
-    """What going through a record again showed."""
+    """The result of a replay."""
 
     run: RunId
     events: int
-    """How many events came out again, byte for byte."""
+    """Number of events that the replay reproduced byte for byte."""
     head: Head
     finished: bool
     differences: tuple[str, ...] = ()
-    """Checks that saw something else when they ran again."""
+    """Checks whose result differed when they ran again."""
 
     @property
     def same(self) -> bool:
-        """Whether everything came out as it is on record."""
+        """Whether every repeated check had its recorded result."""
         return not self.differences
 
 
 def new_run_id(task: Task) -> RunId:
-    """Name a run so that a person can tell it from others."""
+    """Return a readable and unique id for a run, from the task's title and random digits."""
     words = re.findall(r"[a-z0-9]+", task.title.lower().encode("ascii", "ignore").decode())
     return RunId("-".join([*words[:4], secrets.token_hex(3)])[:100])
 
@@ -136,7 +142,7 @@ def _now() -> datetime:
 
 
 def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCODER) -> Manifest:
-    """Say what a run is made with: what would have to be the same again."""
+    """Return the manifest of a run: everything that a reproduction would have to keep the same."""
     model = tools.model
     versions = {"auditcoder": __version__, "python": platform.python_version()}
     for package in ("msgspec", "xllamacpp", "pydantic-ai-slim"):
@@ -157,8 +163,8 @@ def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCO
         model=model.name,
         weights=model.traits.weights,
         decoding={
-            "temperature": options.temperature,
-            "repair_temperature": options.repair_temperature,
+            "temperature": write_value(options.temperature),
+            "repair_temperature": write_value(options.repair_temperature),
         },
         prompts={**prompts.digests(), **method.prompts()},
         sandbox=tools.sandbox.kind,
@@ -176,7 +182,7 @@ def _second_opinion_settings(consulted: Model | None) -> dict[str, str]:
 
 
 def options_of(manifest: Manifest) -> Options:
-    """Read back how a run was asked to work."""
+    """Return the options that a manifest records."""
     settings = manifest.settings
     try:
         budget = msgspec.json.decode(settings["budget"], type=Budget)
@@ -185,13 +191,13 @@ def options_of(manifest: Manifest) -> Options:
             budget_tokens=budget.tokens,
             budget_usd=budget.usd,
             seed=manifest.seed,
-            temperature=manifest.decoding["temperature"],
-            repair_temperature=manifest.decoding["repair_temperature"],
+            temperature=float(manifest.decoding["temperature"]),
+            repair_temperature=float(manifest.decoding["repair_temperature"]),
         )
     except (KeyError, ValueError) as error:
         raise RecordUnreadable(
             "record.not-solved",
-            "this run was not made by `solve`, so it cannot be gone through again",
+            "this run was not made by `solve`, so it cannot be replayed or resumed",
             "`auditcoder show` and `verify` work with any record",
         ) from error
 
@@ -208,23 +214,23 @@ def start(
     watch: Watch | None = None,
     method: Method = AUDITCODER,
 ) -> Solution:
-    """Solve a task by a method; the record is durable at every step."""
+    """Solve a task with a method; every event is durable before the next step."""
     run = run or new_run_id(task)
     options = method.settle(options)
     if tools.store.head(run) != EMPTY:
         raise RecordRefused(
             "run.exists",
-            f"there is a run {run} already",
-            f"choose another id, or go on with it: `auditcoder resume {run}`",
+            f"run {run} exists already",
+            f"choose another id, or continue it: `auditcoder resume {run}`",
         )
-    purse = BudgetLedger(options.budget, tools.price)
+    budget = BudgetLedger(options.budget, tools.price)
     manifest = manifest_for(tools, options, method)
     recorder = Recorder.start(tools.store, run, task, _now, manifest)
     if watch is not None:
         watch(0, started(tools.store, run))
         recorder.watch = watch
     client = ModelClient(
-        tools.model, recorder, purse, tools.retry_policy, consulted=tools.consulted
+        tools.model, recorder, budget, tools.retry_policy, consulted=tools.consulted
     )
     parallel = tools.model.traits.parallel
     run_strategy(
@@ -239,20 +245,20 @@ def resume(
     watch: Watch | None = None,
     methods: Mapping[str, Method] = BUILT_IN,
 ) -> Solution:
-    """Go on with a run that was cut off; what it knows already is neither asked nor run again."""
+    """Continue an interrupted run; recorded requests and checks are not repeated."""
     begun = started(tools.store, run)
     if finished(tools.store, run):
         return solution(tools.store, run)
     method = method_of(begun.manifest, methods)
     options = options_of(begun.manifest)
     manifest = manifest_for(tools, options, method)
-    purse = BudgetLedger(options.budget, _price_of(begun.manifest))
-    recorder = Replayer.open(tools.store, run, _now, manifest, purse.charge)
+    budget = BudgetLedger(options.budget, _price_of(begun.manifest))
+    recorder = Replayer.open(tools.store, run, _now, manifest, budget.charge)
     if watch is not None:
         watch(0, begun)
         recorder.watch = watch
     client = ModelClient(
-        tools.model, recorder, purse, tools.retry_policy, consulted=tools.consulted
+        tools.model, recorder, budget, tools.retry_policy, consulted=tools.consulted
     )
     run_strategy(_context(begun, options, recorder, client, tools.sandbox), method.strategy)
     return solution(tools.store, run)
@@ -276,17 +282,17 @@ def replay(
     sandbox: Sandbox | None,
     methods: Mapping[str, Method] = BUILT_IN,
 ) -> ReplayReport:
-    """Go through a run again without a model, and compare every event with the record.
+    """Replay a run without a model and compare every event with the record.
 
-    With a sandbox, every check runs again too; without one, what it saw is believed.
+    With a sandbox, every check runs again too; without one, the recorded evidence is used.
     """
     begun = started(reader, run)
     options = options_of(begun.manifest)
-    # It only reads: a recorder that may not go beyond its record never appends.
-    purse = BudgetLedger(options.budget, _price_of(begun.manifest))
-    recorder = Replayer.open(cast("TraceStore", reader), run, _now, None, purse.charge)
+    # The cast is safe: without a manifest to resume with, the replayer never appends.
+    budget = BudgetLedger(options.budget, _price_of(begun.manifest))
+    recorder = Replayer.open(cast("TraceStore", reader), run, _now, None, budget.charge)
     differences: list[str] = []
-    client = ModelClient(_NoModel(), recorder, purse)
+    client = ModelClient(_NoModel(), recorder, budget)
     context = _context(
         begun,
         options,
@@ -319,7 +325,7 @@ def started(reader: TraceReader, run: RunId) -> RunStarted:
 
 
 def finished(reader: TraceReader, run: RunId) -> bool:
-    """Whether a run has come to its end."""
+    """Whether the last event of a run is RunFinished."""
     entries = EntryReader()
     head = reader.head(run)
     entries.read(next(iter(reader.read(run))))
@@ -328,7 +334,7 @@ def finished(reader: TraceReader, run: RunId) -> bool:
 
 
 def solution(reader: TraceReader, run: RunId) -> Solution:
-    """Return what a finished run came to."""
+    """Return the result of a finished run."""
     trace = fold(reader.read(run), reader.blob)
     assembly = trace.working.assembly
     program = reader.blob(assembly.program).decode() if assembly else None
@@ -337,21 +343,23 @@ def solution(reader: TraceReader, run: RunId) -> Solution:
 
 
 class _NoModel:
-    """Stands where a model would: a replay asks nobody."""
+    """The model of a replay: every call raises, since replies come from the record."""
 
     name = "none"
     traits = Traits()
 
     def complete(self, request: Request) -> Reply:
         """Refuse."""
-        raise ModelMisconfigured("replay.miss", f"nobody answers request {request.digest[:16]}")
+        raise ModelMisconfigured(
+            "replay.miss", f"a replay has no model for request {request.digest[:16]}"
+        )
 
     def close(self) -> None:
         """Do nothing."""
 
 
 class _NoSandbox:
-    """Stands where a sandbox would: what checks saw is taken from the record."""
+    """The sandbox of a replay without one: every execution raises EndOfRecord."""
 
     kind = "none"
 

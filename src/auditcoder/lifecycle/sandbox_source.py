@@ -1,8 +1,8 @@
 """Loads code that is sent to the sandbox as text: a module and the sandboxed modules it imports.
 
-A program in the sandbox cannot import this package, so a module of a `sandboxed` folder that uses
-others of such a folder is joined with them into one text. Each is still a file of its own, which
-is linted, type-checked and tested like any other.
+A program in the sandbox cannot import this package, so a module of a `sandboxed` folder is joined
+with those that it imports into one text. Each stays an ordinary file that is linted, type-checked
+and tested.
 """
 
 import re
@@ -29,12 +29,12 @@ def joined_source(module: str) -> str:
 
 
 def _collect(module: str, parts: dict[str, str]) -> None:
-    """Add a module's source to the parts, after the parts that it needs."""
+    """Add a module's source to the parts, after those of the modules that it imports."""
     package, _, name = module.rpartition(".")
     text = resources.files(package).joinpath(f"{name}.py").read_text("utf-8")
-    for found in _OWN_IMPORT.finditer(text):
-        home = f"{package}." if found["package"] == "." else found["package"]
-        needed = f"{home}{found['module']}"
-        if needed not in parts:
-            _collect(needed, parts)
+    for match in _OWN_IMPORT.finditer(text):
+        prefix = f"{package}." if match["package"] == "." else match["package"]
+        imported = f"{prefix}{match['module']}"
+        if imported not in parts:
+            _collect(imported, parts)
     parts[module] = _OWN_IMPORT.sub("", text)

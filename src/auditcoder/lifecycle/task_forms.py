@@ -1,4 +1,4 @@
-"""What each form of a task asks of the root: its function, its main block, what is given."""
+"""The requirements of each task form for the root: its function, main block and given code."""
 
 import ast
 import textwrap
@@ -32,26 +32,26 @@ if __name__ == "__main__":
 
 
 class RootFunction(NamedTuple):
-    """The function by which a program is entered, and what stands around it."""
+    """The entry function of a program and the code around it."""
 
     contract: Contract
     about: str = ""
-    """What whoever plans or writes must know about it, where the task does not say it."""
+    """Its calling convention, for prompts; empty if the task states it."""
     main: str = ""
-    """The main block; empty where others call the function."""
+    """The main block; empty if only tests call the function."""
     given: str = ""
-    """Code that came with the task: imports, finished helpers."""
+    """Code that the task provides: imports and finished helpers."""
     fixed: bool = True
-    """Whether its parameters are settled; else the planner settles them."""
+    """Whether the task fixes its parameters; otherwise the planner does."""
 
     @property
     def asked(self) -> str:
-        """What a planner is told to begin with: the header, or the name alone."""
+        """The root as planning prompts name it: the header, or the name if it is not fixed."""
         return self.contract.header() if self.fixed else self.contract.name
 
 
 def root_of(task: Task) -> RootFunction:
-    """Return what the task's form asks of the root. A class has no root function."""
+    """Return the root function that the task's form requires; a class has none."""
     match task.form:
         case ProgramForm():
             return RootFunction(
@@ -63,10 +63,10 @@ def root_of(task: Task) -> RootFunction:
             )
         case FilesForm(inputs=inputs, artefacts=artefacts):
             read = ", ".join(inputs) or "the input files"
-            left = ", ".join(artefacts) or "its results"
+            written = ", ".join(artefacts) or "its results"
             return RootFunction(
                 Contract(name="solve", returns="None"),
-                f"`solve` reads {read} from the current folder and writes {left} there.",
+                f"`solve` reads {read} from the current folder and writes {written} there.",
                 _FILES_MAIN,
             )
         case FunctionForm(entry=entry, signature=signature):
@@ -85,7 +85,7 @@ def _contract(signature: str) -> Contract:
 
 
 def contract_of(function: Function) -> Contract:
-    """Read a function's interface: its name, positional parameters and result."""
+    """Return a function's interface: its name, positional parameters and result."""
     arguments = function.args
     return Contract(
         name=function.name,
@@ -98,7 +98,7 @@ def contract_of(function: Function) -> Contract:
 
 
 def given_code(statement: str, entry: str) -> str:
-    """Return what stands before the function to be written, where the statement is itself code."""
+    """Return the code before the entry function if the statement is itself Python."""
     try:
         body = parse(statement).body
     except PARSE_ERRORS:
@@ -108,18 +108,18 @@ def given_code(statement: str, entry: str) -> str:
         if isinstance(node, Function) and node.name == entry:
             break
         star = isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
-        if not isinstance(node, ast.Expr) and not star:  # nobody can say what a star binds
+        if not isinstance(node, ast.Expr) and not star:  # a star import binds unknown names
             kept.append(ast.unparse(node))
     return "\n".join(kept) + "\n" if kept else ""
 
 
 def is_stub(function: Function) -> bool:
-    """Whether a function says nothing but what it is for."""
+    """Whether a function has no body beyond a docstring or a placeholder."""
     return all(map(says_nothing, function.body))
 
 
 def says_nothing(statement: ast.stmt) -> bool:
-    """Whether a statement only stands where code will."""
+    """Whether a statement is a placeholder: a constant, `pass` or NotImplementedError."""
     match statement:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
@@ -132,7 +132,7 @@ def says_nothing(statement: ast.stmt) -> bool:
 
 
 def stub_text(contract: Contract, docstring: str) -> str:
-    """Write a function as a sketch shows it."""
+    """Return a function stub as a sketch shows it."""
     lines = textwrap.indent(
         f'"""{docstring}\n"""' if "\n" in docstring else f'"""{docstring}"""', "    "
     )
@@ -144,16 +144,16 @@ _SHOWN_LENGTH = 800
 
 
 def shown_examples(task: Task) -> str:
-    """Write the examples that the statement itself does not show, for a model to read."""
+    """Return the examples that the statement does not contain, as text for prompts."""
     texts = [text for e in task.examples if (text := _as_text(task, e))]
     return "\n\n".join(texts[:_SHOWN_EXAMPLES])
 
 
 def _as_text(task: Task, example: Example) -> str:
     match example:
-        case StdioExample(input=given, output=made):
-            text = f"Example input:\n{given.rstrip()}\nExample output:\n{made.rstrip()}"
-            known = given.strip() in task.statement and made.strip() in task.statement
+        case StdioExample(input=stdin, output=stdout):
+            text = f"Example input:\n{stdin.rstrip()}\nExample output:\n{stdout.rstrip()}"
+            known = stdin.strip() in task.statement and stdout.strip() in task.statement
         case CallExample(arguments=arguments, result=result):
             entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
             text = f"Example: {entry}({arguments}) == {result}"

@@ -1,1 +1,1 @@
-"""Numbers about traces. Pure."""
+"""Metrics of one or many traces, as pure functions."""

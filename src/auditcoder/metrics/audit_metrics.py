@@ -1,6 +1,6 @@
-"""Audit metrics: what many records together show of structure, repair and governance.
+"""Audit metrics of a set of runs: structure, localisation, repair and governance.
 
-`summarise` goes through the facts of any number of runs once and keeps only counts. The
+`summarise` makes one pass over the facts of any number of runs and keeps only counts. The
 definitions are those of the paper's appendix D, with the choices in docs/reference/metrics.md.
 A metric with nothing to count is None, and everything left out of a denominator is counted by
 its reason.
@@ -25,25 +25,25 @@ class Reason(Enum):
 
     NO_GRAPH = "the run has no graph"
     NO_LEAVES = "the graph has no leaves"
-    FUNCTIONLESS_ROOT = "the root promises no function"
-    NO_PROGRAM = "whether the first program passes is unknown: there is none, or not all was run"
+    FUNCTIONLESS_ROOT = "the root has no contract"
+    NO_PROGRAM = "the result of the first program is unknown: none was made, or checks did not run"
     PASSED_AT_FIRST = "the first program passes"
-    NOT_DIAGNOSED = "the first program fails, and no locator was asked"
-    NO_REPAIR = "localised, and the record ends before a repair"
-    NOT_JUDGED = "no judge ran hidden tests on it"
+    NOT_DIAGNOSED = "the first program fails, and the record has no diagnosis"
+    NO_REPAIR = "localised, but the record ends before a repair"
+    NOT_JUDGED = "no hidden tests were run on it"
     UNDECIDED = "the record ends before a decision"
     NOT_ROLLED_BACK = "the record ends between the decision and its rollback"
-    NO_LINES = "the program that was kept has no lines of code"
+    NO_LINES = "the program after the repair has no lines of code"
     FALLBACK = "a fallback is graph-wide: it has no boundary and freezes nothing"
-    NOT_REPLAYED = "nobody replayed it"
+    NOT_REPLAYED = "it was not replayed"
 
 
 class Rate(Value):
-    """Numerator and denominator of a ratio, and what was left out."""
+    """Numerator and denominator of a rate, and the number of exclusions."""
 
     counted: Ratio = Ratio()
     excluded: dict[str, int] = {}
-    """How many were left out, by the text of the reason."""
+    """Number of exclusions, by the text of the reason."""
 
     @property
     def rate(self) -> float | None:
@@ -52,7 +52,7 @@ class Rate(Value):
 
 
 class Average(Value):
-    """Mean and median (None if there was nothing to count), and what was left out."""
+    """Mean and median (None if there was nothing to count), and the number of exclusions."""
 
     number: Count = 0
     mean: float | None = None
@@ -163,23 +163,23 @@ class _AverageCounter:
     """Accumulates an average, as the number of times that each fraction occurred."""
 
     def __init__(self) -> None:
-        self.seen: Counter[Fraction] = Counter()
+        self.values: Counter[Fraction] = Counter()
         self.excluded: Counter[Reason] = Counter()
 
     def add(self, share: Ratio | None, otherwise: Reason) -> None:
         if share is None or not share.whole:
             self.leave_out(otherwise)
         else:
-            self.seen[Fraction(share.part, share.whole)] += 1
+            self.values[Fraction(share.part, share.whole)] += 1
 
     def leave_out(self, reason: Reason) -> None:
         self.excluded[reason] += 1
 
     def average(self) -> Average:
         return Average(
-            number=self.seen.total(),
-            mean=mean_of_counts(self.seen),
-            median=median_of_counts(self.seen),
+            number=self.values.total(),
+            mean=mean_of_counts(self.values),
+            median=median_of_counts(self.values),
             excluded=_count_by_reason(self.excluded),
         )
 
@@ -264,11 +264,11 @@ class Tally:
         elif not one.diagnosed:
             self._located.leave_out(Reason.NOT_DIAGNOSED)
         else:
-            found = one.boundary
-            self._located.count(found is not None)
+            boundary = one.boundary
+            self._located.count(boundary is not None)
             self._looks.add(Ratio(part=one.looks, whole=1), Reason.NOT_DIAGNOSED)
-            if found is not None:
-                self._boundaries[found.rule, found.level] += 1
+            if boundary is not None:
+                self._boundaries[boundary.rule, boundary.level] += 1
                 self._add_success([r for r in one.repairs if r.kind is TransactionKind.BOUNDED])
 
     def _add_success(self, localised: list[RepairFacts]) -> None:

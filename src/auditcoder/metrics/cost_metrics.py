@@ -1,10 +1,10 @@
-"""What runs cost: by scope, by the path of a repair, by phase, by role.
+"""The cost of runs by scope, repair path, phase and role.
 
-`bill` divides one run's calls as finely as anyone asks; `add_up` goes through any number of bills
-once and keeps sums alone. Every table is a sum over the same lines, so each accounts for all of
-it. The definitions are those of the paper's appendix H, with what docs/reference/metrics.md
-settles. Tokens that a server did not report are unknown: they are carried along as `unmeasured`
-calls, beside which every number of tokens is a lower bound.
+`bill` splits the cost of one run's calls by all of these; `add_up` makes one pass over any number
+of bills and keeps only sums. Every table sums the same lines, so each has the same total. The
+definitions are those of the paper's appendix H, with the choices in docs/reference/metrics.md.
+Tokens that a server did not report are unknown: such calls are counted as `unmeasured`, and the
+token totals are then lower bounds.
 """
 
 from collections import Counter
@@ -21,21 +21,21 @@ from auditcoder.metrics.trace_metrics import OwnedLine, Path, admitted, attempts
 
 
 class Bill(Value):
-    """What one run's calls cost."""
+    """The cost of one run's calls."""
 
     run: RunId
     head: Digest
     finished: bool
-    """Whether the run came to an end; else it may cost more yet."""
+    """Whether the run has finished; otherwise its cost may still grow."""
     repaired: bool
-    """Whether it failed at first and its locator was asked."""
+    """Whether its first program failed and was diagnosed."""
     attempts: dict[str, int] = {}
-    """How many, by path."""
+    """Number of repair attempts, by path."""
     lines: tuple[OwnedLine, ...] = ()
 
 
 def bill(trace: Trace) -> Bill:
-    """Write the bill of one run."""
+    """Return the bill of one run."""
     return Bill(
         run=trace.run,
         head=trace.head.digest,
@@ -47,91 +47,91 @@ def bill(trace: Trace) -> Bill:
 
 
 class Course(Value):
-    """What attempts of one path cost."""
+    """The cost of repair attempts of one path."""
 
     runs: Count = 0
-    """Runs with such an attempt; a run can have attempts of several paths."""
+    """Number of runs with such an attempt; a run can have attempts of several paths."""
     attempts: Count = 0
     usage: Usage = Usage()
 
     @property
     def per_attempt(self) -> float | None:
-        """Tokens an attempt; None if there was none."""
-        return _each(self.usage.tokens, self.attempts)
+        """Tokens per attempt; None if there was none."""
+        return _quotient(self.usage.tokens, self.attempts)
 
 
 class Module(Value):
-    """What one role cost."""
+    """The cost of one role."""
 
     role: str
     usage: Usage
     per_call: float | None
-    """Tokens a measured call: an unmeasured one did not cost nothing."""
+    """Tokens per measured call; unmeasured calls are excluded, since their tokens are unknown."""
     share: float | None
-    """Of all tokens that were measured."""
+    """The share of all measured tokens."""
 
 
 class CostSummary(Value):
-    """What a set of runs cost. Every division accounts for all of `total`."""
+    """The cost of a set of runs. Every breakdown adds up to `total`."""
 
     runs: Count
-    """What `per_task` divides by: every run, unfinished ones too, since they cost as well."""
+    """The denominator of `per_task`: all runs, including unfinished ones."""
     unfinished: Count
     repaired: Count
-    """What `per_repair` divides by: runs that failed at first and whose locator was asked."""
+    """The denominator of `per_repair`: runs whose first program failed and was diagnosed."""
     total: Usage
     scopes: dict[str, Usage]
     paths: dict[str, Course]
-    """How the repair scope divides."""
+    """The repair scope by path."""
     phases: dict[str, dict[str, Usage]]
     """By scope, then by phase."""
     families: dict[str, Usage]
-    """The phases, both scopes together."""
+    """By phase, both scopes together."""
     roles: dict[str, Usage]
 
     @property
     def exact(self) -> bool:
-        """Whether every call's tokens are known; else tokens are at least what is said."""
+        """Whether every call's tokens are known; otherwise the tokens are lower bounds."""
         return not self.total.unmeasured
 
     @property
     def priced(self) -> bool:
-        """Whether every call's price is known; else money is at least what is said."""
+        """Whether every call's price is known; otherwise the cost is a lower bound."""
         return not self.total.unpriced
 
     def share(self, usage: Usage) -> float | None:
-        """Return the share of all measured tokens, from unrounded totals."""
-        return _each(usage.tokens, self.total.tokens)
+        """Return the share of all measured tokens; None if there are none."""
+        return _quotient(usage.tokens, self.total.tokens)
 
     def per_task(self, usage: Usage) -> float | None:
-        """Return tokens a run, whether or not it had any such call."""
-        return _each(usage.tokens, self.runs)
+        """Return tokens per run, including runs without such a call."""
+        return _quotient(usage.tokens, self.runs)
 
     @property
     def per_repair(self) -> float | None:
-        """Tokens of the repair scope, a run that came to repair."""
-        return _each(self.scopes[Scope.REPAIR.value].tokens, self.repaired)
+        """Tokens of the repair scope per repaired run."""
+        return _quotient(self.scopes[Scope.REPAIR.value].tokens, self.repaired)
 
     def modules(self, most: int | None = None) -> tuple[Module, ...]:
-        """Return the roles that cost most tokens, all of them unless told how many."""
+        """Return the roles by descending tokens, at most `most` of them."""
         ordered = sorted(self.roles.items(), key=lambda item: (-item[1].tokens, item[0]))
         return tuple(
             Module(
                 role=role,
                 usage=usage,
-                per_call=_each(usage.tokens, usage.calls - usage.unmeasured),
+                per_call=_quotient(usage.tokens, usage.calls - usage.unmeasured),
                 share=self.share(usage),
             )
             for role, usage in ordered[:most]
         )
 
 
-def _each(part: int, whole: int) -> float | None:
+def _quotient(part: int, whole: int) -> float | None:
     return part / whole if whole > 0 else None
 
 
 def add_up(bills: Iterable[Bill]) -> CostSummary:
-    """Go through the bills once, keeping sums alone."""
+    """Return the cost of many runs, in one pass that keeps only sums."""
     tally = CostTally()
     for one in bills:
         tally.add(one)
@@ -139,7 +139,7 @@ def add_up(bills: Iterable[Bill]) -> CostSummary:
 
 
 class _Sum:
-    """A usage while it is being added up; money exactly, so that the order does not matter."""
+    """Accumulates usage; money as exact fractions, so that the order does not matter."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -159,12 +159,12 @@ _Cell = tuple[Scope, Phase, str, Path | None]
 
 
 class CostTally:
-    """A cost under way. Its size depends on how many roles there are, not on how many runs."""
+    """Accumulates a cost summary. Its size depends on the number of roles, not of runs."""
 
     def __init__(self) -> None:
         self._runs = self._unfinished = self._repaired = 0
         self._attempts: Counter[str] = Counter()
-        self._takers: Counter[str] = Counter()
+        self._runs_by_path: Counter[str] = Counter()
         self._cells: dict[_Cell, _Sum] = {}
 
     def add(self, one: Bill) -> None:
@@ -173,13 +173,13 @@ class CostTally:
         self._unfinished += not one.finished
         self._repaired += one.repaired
         self._attempts.update(one.attempts)
-        self._takers.update(one.attempts.keys())
+        self._runs_by_path.update(one.attempts.keys())
         for line in one.lines:
             cell = (line.scope, line.phase, line.role, line.path)
             self._cells.setdefault(cell, _Sum()).add(line.usage)
 
     def cost(self) -> CostSummary:
-        """Return what was added up so far."""
+        """Return the cost of the runs added so far."""
         scopes: dict[Scope, _Sum] = {}
         paths: dict[Path, _Sum] = {}
         phases: dict[tuple[Scope, Phase], _Sum] = {}
@@ -202,7 +202,7 @@ class CostTally:
             scopes={scope.value: _at(scopes, scope) for scope in Scope},
             paths={
                 path.value: Course(
-                    runs=self._takers[path.value],
+                    runs=self._runs_by_path[path.value],
                     attempts=self._attempts[path.value],
                     usage=_at(paths, path),
                 )

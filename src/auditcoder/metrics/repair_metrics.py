@@ -1,6 +1,6 @@
-"""How much a repair could change, how much it did, and what it broke.
+"""Metrics of one repair: region size (RRS), changed code (CCR), rollback and regression.
 
-The definitions are those of the paper's appendix D, with what docs/reference/repairs.md settles.
+The definitions are those of the paper's appendix D, with the choices in docs/reference/repairs.md.
 """
 
 import io
@@ -16,18 +16,18 @@ from auditcoder.metrics.trace_metrics import Ratio
 
 
 def region(transaction: Transaction) -> Ratio:
-    """RRS: nodes that could change, of nodes before the repair; the widened region counts."""
-    part = len(_before(transaction, transaction.region))
+    """RRS: nodes of the region as widened, of the nodes before the repair."""
+    part = len(_existing(transaction, transaction.region))
     return Ratio(part=part, whole=transaction.nodes_before)
 
 
 def selection(transaction: Transaction) -> Ratio:
-    """RRS of the region as the diagnosis gave it, before any integration exception."""
+    """RRS of the region as the diagnosis selected it, before any integration exception."""
     return Ratio(part=len(transaction.selected), whole=transaction.nodes_before)
 
 
 def region_size(transaction: Transaction) -> float:
-    """RRS as a number: a transaction opens on a graph, and a graph has nodes."""
+    """RRS as a number; a transaction always has nodes, so it is never undefined."""
     return region(transaction).rate or 0.0
 
 
@@ -36,14 +36,14 @@ def selected_size(transaction: Transaction) -> float:
     return selection(transaction).rate or 0.0
 
 
-def _before(transaction: Transaction, region: tuple[str, ...]) -> set[str]:
-    """Nodes that the repair itself added were not there to be selected."""
+def _existing(transaction: Transaction, region: tuple[str, ...]) -> set[str]:
+    """Return the nodes of a region that existed before the repair."""
     known = {*transaction.selected, *(f.node for f in transaction.frozen)}
     return set(region) & known
 
 
 def kept_program(transaction: Transaction) -> Digest | None:
-    """Return the program that stands after the decision; None while there is no decision."""
+    """Return the program in place after the decision; None while there is no decision."""
     match transaction.decision:
         case Decision.ACCEPTED:
             return transaction.program_after
@@ -54,12 +54,12 @@ def kept_program(transaction: Transaction) -> Digest | None:
 
 
 def restored(trace: Trace, transaction: Transaction) -> bool | None:
-    """Whether a rejected candidate left nothing behind, in the state that was found next.
+    """Whether the state after a rejected candidate equals the state before it.
 
-    The rollback's own word is not enough: program, node code, and the results of the pinned checks
-    are compared with what the next repair found, or with what stands at the end. A check that
-    was dropped or ran again since is not compared. None if nothing was rejected, or if the record
-    ends between the decision and the rollback.
+    The recorded rollback status is not sufficient: program, node code and the results of the
+    pinned checks are compared with the state that the next repair, or the end of the run, found. A
+    check that was dropped or ran again since is not compared. None if nothing was rejected, or if
+    the record ends between the decision and the rollback.
     """
     if transaction.decision is not Decision.REJECTED or transaction.closed is None:
         return None
@@ -73,14 +73,14 @@ def restored(trace: Trace, transaction: Transaction) -> bool | None:
     else:
         program, code = later.program_before, later.snapshot.code
         verdicts, until = later.verdicts_before, later.opened
-    again = {w.evidence.check for w in trace.evidence if transaction.closed < w.when.seq < until}
+    rerun = {w.evidence.check for w in trace.evidence if transaction.closed < w.when.seq < until}
     return (
         program == transaction.program_before
         and code == transaction.snapshot.code
         and all(
             verdicts[check] is verdict
             for check, verdict in transaction.verdicts_before.items()
-            if check in verdicts and check not in again
+            if check in verdicts and check not in rerun
         )
     )
 
@@ -90,12 +90,12 @@ def _program(working: WorkingState) -> Digest | None:
 
 
 def code_lines(source: str) -> list[str]:
-    """Return the lines that count as code: neither blank nor comment alone."""
+    """Return the lines of code, without blank lines and lines with only a comment."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):
         return [s for line in source.split("\n") if (s := line.rstrip()) and s.lstrip()[0] != "#"]
-    quiet = {
+    ignored = {
         tokenize.COMMENT,
         tokenize.NL,
         tokenize.NEWLINE,
@@ -105,17 +105,16 @@ def code_lines(source: str) -> list[str]:
     }
     counted: set[int] = set()
     for token in tokens:
-        if token.type not in quiet:
+        if token.type not in ignored:
             counted.update(range(token.start[0], token.end[0] + 1))
     lines = source.split("\n")
     return [lines[n - 1].rstrip() for n in sorted(counted) if lines[n - 1].strip()]
 
 
 def changed_lines(before: str, after: str) -> Ratio:
-    """CCR: changed lines of code for so many lines of code afterwards.
+    """CCR: changed lines of code, relative to the lines of code afterwards.
 
-    A replaced run of lines counts as its longer side, so that a line edited in place is one
-    change and not two.
+    A replaced block counts with its longer side, so that a line edited in place is one change.
     """
     new = code_lines(after)
     if before == after:
@@ -126,11 +125,11 @@ def changed_lines(before: str, after: str) -> Ratio:
 
 
 def changed_code(before: str, after: str) -> float | None:
-    """CCR as a number; None if no lines are left."""
+    """CCR as a number; None if the program afterwards has no lines of code."""
     return changed_lines(before, after).rate
 
 
 def regressed(before: Mapping[str, bool], after: Mapping[str, bool]) -> tuple[int, int]:
-    """Return how many of the tests that passed before fail now, and how many those were."""
+    """Return the number of tests that passed before and fail now, and of all that passed before."""
     eligible = [test for test, passed in before.items() if passed]
     return sum(not after.get(test, False) for test in eligible), len(eligible)

@@ -1,4 +1,4 @@
-"""The facts of one run that the audit counts, small enough to keep and to send."""
+"""The facts of one run that the audit metrics count, in a compact serialisable form."""
 
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.events import RunOutcome
@@ -42,23 +42,23 @@ class RepairFacts(Value):
     selected: Ratio
     """Nodes that the diagnosis selected, of the nodes before the repair."""
     region: Ratio
-    """Nodes that the transaction could change in the end, of the nodes before the repair."""
+    """Nodes of the region as widened, of the nodes before the repair."""
     boundary: Boundary | None = None
     """None for a fallback, which has none."""
     changed: Ratio | None = None
-    """Changed lines, of the lines of the program that was kept; None without a decision."""
+    """Changed lines, of the lines of the program after the decision; None without a decision."""
     decision: Decision | None = None
-    """None if the record ends first."""
+    """None if the record ends before the decision."""
     expected: Decision | None = None
     """The decision that the ranks require."""
     restored: bool | None = None
-    """Whether a rollback left nothing behind; None if there was none, or not yet."""
+    """Whether a rollback restored the earlier state; None if there was none, or not yet."""
     frozen_intact: bool | None = None
-    """Whether the frozen complement is as it was; None for a fallback, or without a decision."""
+    """Whether the frozen complement is unchanged; None for a fallback, or without a decision."""
     regressed: Ratio | None = None
-    """Hidden tests that fail on the program that was kept, of those that passed before."""
+    """Hidden tests that fail on the program after the decision, of those that passed before."""
     passes: bool | None = None
-    """Whether the program that was kept passes every hidden test; None if it was not judged."""
+    """Whether the program after the decision passes all hidden tests; None if not judged."""
 
 
 class RunFacts(Value):
@@ -74,7 +74,7 @@ class RunFacts(Value):
     suite: str = ""
     """The part of a benchmark task's source before the slash; empty for a user's own task."""
     outcome: RunOutcome | None = None
-    """None if the record ends first."""
+    """None if the run has not finished."""
     nodes: Count = 0
     """Zero if there is no graph."""
     first_coverage: Ratio = Ratio()
@@ -90,7 +90,7 @@ class RunFacts(Value):
     boundary: Boundary | None = None
     """The boundary that the run was localised to; None if it was not localised."""
     answers: Localisation = Localisation(localised={}, abstained=0)
-    """Every diagnosis, including those that a later one replaced."""
+    """All diagnoses, including those that a later one replaced."""
     looks: Count = 0
     """Sandbox executions that diagnoses needed in addition to the failed checks."""
     repairs: tuple[RepairFacts, ...] = ()

@@ -1,7 +1,7 @@
-"""What a sample allows one to say: intervals, a test for pairs, a median. Pure, no packages.
+"""Statistics: confidence intervals, McNemar's test, mean and median; standard library only.
 
-Nothing here knows what was measured. All of it supposes that the observations are independent:
-for pooled leaves or tests of the same run they are not, and an interval is then too narrow.
+All of it assumes independent observations. Pooled leaves or tests of the same run are not
+independent, and an interval is then too narrow.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from auditcoder.domain.values import Value
 
 
 class Interval(Value):
-    """From where to where, ends included."""
+    """A closed interval."""
 
     low: float
     high: float
@@ -24,21 +24,21 @@ class Interval(Value):
 def wilson(part: int, whole: int, confidence: float = 0.95) -> Interval | None:
     """Return Wilson's score interval for a rate, without continuity correction.
 
-    None if there was nothing to count. Unlike the textbook's normal interval it stays within 0 and
-    1, and says something at the ends.
+    None if there was nothing to count. Unlike the normal approximation it stays within 0 and 1,
+    and has a positive width at rates of 0 and 1.
     """
     if not 0 <= part <= whole:
-        raise ValueError(f"{part} of {whole} is no rate")
+        raise ValueError(f"{part} of {whole} is not a rate")
     if not whole:
         return None
     z = _z(confidence)
     rate = part / whole
     middle = rate + z * z / (2 * whole)
-    reach = z * sqrt(rate * (1 - rate) / whole + z * z / (4 * whole * whole))
+    half_width = z * sqrt(rate * (1 - rate) / whole + z * z / (4 * whole * whole))
     scale = 1 + z * z / whole
-    # At the ends rounding alone would leave the rate outside by the last digit.
-    low = 0.0 if part == 0 else (middle - reach) / scale
-    high = 1.0 if part == whole else (middle + reach) / scale
+    # At rates of 0 and 1, rounding errors could exclude the rate from its interval.
+    low = 0.0 if part == 0 else (middle - half_width) / scale
+    high = 1.0 if part == whole else (middle + half_width) / scale
     return Interval(low=max(0.0, min(low, rate)), high=min(1.0, max(high, rate)))
 
 
@@ -48,7 +48,7 @@ def _z(confidence: float) -> float:
 
 def _checked(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise ValueError(f"a confidence lies between 0 and 1, {confidence} does not")
+        raise ValueError(f"the confidence must be between 0 and 1, not {confidence}")
     return confidence
 
 
@@ -57,7 +57,7 @@ def bootstrap(
 ) -> Interval | None:
     """Return the percentile bootstrap interval of a mean; None if there are no values.
 
-    The same values and seed give the same interval, in whatever order the values come.
+    The same values and seed give the same interval, whatever the order of the values.
     """
     _checked(confidence)
     if resamples < 1:
@@ -65,7 +65,7 @@ def bootstrap(
     sample = sorted(values)
     if not sample:
         return None
-    random, size = Random(seed), len(sample)  # noqa: S311  nothing here is secret
+    random, size = Random(seed), len(sample)  # noqa: S311  no cryptographic use
     means = sorted(fsum(random.choices(sample, k=size)) / size for _ in range(resamples))
     tail = (1 - confidence) / 2
     return Interval(low=_quantile(means, tail), high=_quantile(means, 1 - tail))
@@ -80,18 +80,18 @@ def bootstrap_difference(
 ) -> Interval | None:
     """Return the percentile bootstrap interval of the mean of first minus second.
 
-    Pairs are resampled whole, so that what makes a task hard for both cancels out.
+    Whole pairs are resampled, so that the difficulty of a task, which affects both, cancels out.
     """
     differences = [first - second for first, second in pairs]
     return bootstrap(differences, seed=seed, resamples=resamples, confidence=confidence)
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Interpolate between the two nearest ranks."""
-    place = share * (len(ordered) - 1)
-    below = floor(place)
+    """Return a quantile, interpolated between the two nearest ranks."""
+    position = share * (len(ordered) - 1)
+    below = floor(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
 def discordant(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
@@ -103,38 +103,41 @@ def discordant(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
 def mcnemar(first_only: int, second_only: int) -> float:
     """Return the two-sided p-value of McNemar's exact test from the discordant pairs.
 
-    If neither were better, each discordant pair would fall either way like a fair coin. Without
-    any there is nothing against that, and the value is 1.
+    Under the null hypothesis both kinds of discordant pairs are equally likely. Without discordant
+    pairs the value is 1.
     """
     if min(first_only, second_only) < 0:
-        raise ValueError("pairs cannot be fewer than none")
+        raise ValueError("the number of pairs must not be negative")
     pairs = first_only + second_only
     tail = sum(comb(pairs, k) for k in range(min(first_only, second_only) + 1))
     return min(1.0, 2 * tail / (1 << pairs))
 
 
 def median(values: Iterable[Fraction | float]) -> float | None:
-    """Return the middle value, or the mean of the two middle ones; None if there are none."""
+    """Return the median; None if there are no values."""
     return median_of_counts(Counter(Fraction(value) for value in values))
 
 
 def median_of_counts(counts: Mapping[Fraction, int]) -> float | None:
-    """Return the median of values that are known by how often each occurs."""
+    """Return the median of values, given the number of occurrences of each; None if empty."""
     number = sum(counts.values())
     if not number:
         return None
-    middle = ((number - 1) // 2, number // 2)
-    found: list[Fraction] = []
+    ranks = ((number - 1) // 2, number // 2)
+    middle: list[Fraction] = []
     passed = 0
     for value in sorted(counts):
         passed += counts[value]
-        while len(found) < len(middle) and middle[len(found)] < passed:
-            found.append(value)
-    return float(sum(found) / len(middle))
+        while len(middle) < len(ranks) and ranks[len(middle)] < passed:
+            middle.append(value)
+    return float(sum(middle) / len(ranks))
 
 
 def mean_of_counts(counts: Mapping[Fraction, int]) -> float | None:
-    """Return the mean of values that are known by how often each occurs, in any order the same."""
+    """Return the mean of values, given the number of occurrences of each; None if empty.
+
+    The result does not depend on the order.
+    """
     number = sum(counts.values())
     if not number:
         return None

@@ -1,8 +1,8 @@
-"""How whole a record is, how its faults were located, and what it cost: numbers about one trace.
+"""Metrics of one trace: completeness of the record, localisation, and cost.
 
-The definitions are those of the paper's appendices D and H. Over several runs, the sum of
-their shares is the micro average, and the mean of their rates the macro average; `audit` and
-`cost` add up many.
+The definitions are those of the paper's appendices D and H. Over several runs, the sum of the
+ratios gives the micro average and the mean of the rates the macro average; `audit_metrics` and
+`cost_metrics` compute them.
 """
 
 from collections import Counter
@@ -26,31 +26,31 @@ from auditcoder.domain.values import CheckId, Digest, Value
 
 
 class Ratio(Value):
-    """So many of so many; or so many for so many, where one counts changes."""
+    """A numerator and a denominator. For changed code, the part may exceed the whole."""
 
     part: Count = 0
     whole: Count = 0
 
     @property
     def rate(self) -> float | None:
-        """The share as a number; None if there was nothing to count."""
+        """The ratio as a number; None if there was nothing to count."""
         return self.part / self.whole if self.whole else None
 
     def __add__(self, other: "Ratio") -> "Ratio":
-        """Pool what was counted here and there."""
+        """Add numerators and denominators."""
         return Ratio(part=self.part + other.part, whole=self.whole + other.whole)
 
 
 def _share(holds: Iterable[bool]) -> Ratio:
-    each = list(holds)
-    return Ratio(part=sum(each), whole=len(each))
+    values = list(holds)
+    return Ratio(part=sum(values), whole=len(values))
 
 
 def trace_coverage(trace: Trace, read: ReadBlob) -> Ratio:
     """DCTC: leaves with code, a contract, input sources and a verdict on that code, of all leaves.
 
-    A verdict counts whatever it says, and even if it no longer stands: this measures what is
-    on record, not what is right.
+    Every verdict counts, also a failure or one that no longer stands: the metric measures whether
+    the record is complete, not whether the code is correct.
     """
     graph = trace.working.graph
     code = {node: owned.digest for node, owned in trace.working.code.items()}
@@ -58,15 +58,15 @@ def trace_coverage(trace: Trace, read: ReadBlob) -> Ratio:
 
 
 def initial_trace_coverage(trace: Trace, read: ReadBlob) -> Ratio:
-    """DCTC as the first repair found it; as the run left it, if it never came to a repair.
+    """DCTC before the first repair; at the end of the run if there was no repair.
 
-    Contracts and sources are read as last described, since a trace keeps no earlier description.
+    Contracts and sources are the latest ones, since a trace keeps no earlier description.
     """
     if not trace.history:
         return trace_coverage(trace, read)
     opened = trace.history[0].opened
     planned = [node for node, when in trace.committed.items() if when.seq < opened]
-    parents = {allocated_under(node) for node in planned}  # an id is given under its first parent
+    parents = {allocated_under(node) for node in planned}  # an id contains its first parent
     return _covered(
         trace,
         [node for node in planned if node not in parents],
@@ -97,21 +97,20 @@ def _covered(
 
 
 def _is_described(node: Node) -> bool:
-    """Whether it promises a function and says of every input, if it has any, whence it comes."""
+    """Whether a node has a contract with a name, and a source for every input."""
     named = node.contract is not None and bool(node.contract.name)
     return named and all(slot.source is not None for slot in node.inputs)
 
 
 def graph_integrity(trace: Trace) -> bool:
-    """GraphValid of the graph as it stands; a run that has none has no valid one."""
+    """GraphValid: whether the present graph is valid; False if there is none."""
     return trace.working.graph is not None and not graph_faults(trace.working.graph)
 
 
 def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
-    """CSCR: nodes whose code carries the signature they promise, of all that implement something.
+    """CSCR: nodes whose code has the signature of their contract, of all implementing nodes.
 
-    Those are the leaves and the inner nodes that own code, but for a root that promises no
-    function.
+    These are the leaves and the inner nodes that own code, except for a root without a contract.
     """
     graph, code = trace.working.graph, trace.working.code
     if graph is None:
@@ -126,7 +125,7 @@ def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
 
 
 def functionless_roots(trace: Trace) -> int:
-    """How many nodes CSCR leaves out: one, if the root owns code and promises no function."""
+    """Return the number of nodes that CSCR excludes: 1 if the root has code and no contract."""
     graph = trace.working.graph
     if graph is None:
         return 0
@@ -134,7 +133,7 @@ def functionless_roots(trace: Trace) -> int:
 
 
 def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
-    """U: the leaves, and the inner nodes that own code."""
+    """Return the set U: the leaves, and the inner nodes that own code."""
     leaves = set(graph.leaves)
     return [n for n in graph.nodes if n.id in trace.working.code or n.id in leaves]
 
@@ -144,44 +143,44 @@ def _is_functionless_root(node: Node, graph: TaskGraph) -> bool:
 
 
 def frozen_intact(trace: Trace) -> Ratio:
-    """Decided repairs that left what they froze as it was; fallbacks freeze nothing, nor count."""
+    """Decided repairs that left their frozen nodes unchanged, of all decided bounded repairs."""
     return _share(
         intact for repair in trace.history if (intact := keeps_frozen(repair)) is not None
     )
 
 
 def keeps_frozen(repair: Transaction) -> bool | None:
-    """Whether what a repair froze is as it was; None for a fallback, or while it is open."""
+    """Whether a repair left its frozen nodes unchanged; None for a fallback or an open repair."""
     if repair.decision is None or repair.kind is TransactionKind.FALLBACK:
         return None
     return _touched(repair).isdisjoint({f.node for f in repair.frozen} - set(repair.region))
 
 
 def _touched(repair: Transaction) -> set[NodeId]:
-    """Existing nodes whose code, description or local evidence the candidate changed."""
+    """Return the existing nodes whose code, description or local evidence a repair changed."""
     touched = {delta.node for delta in repair.code_deltas}
     touched |= {e.subject.node for e in repair.local_evidence if isinstance(e.subject, AtNode)}
     return touched | (repair.graph_delta.touched if repair.graph_delta else set())
 
 
 def failed_at_first(trace: Trace) -> bool | None:
-    """Whether the first program did not pass every check that decides, before any diagnosis.
+    """Whether the first program failed a check that counts for its rank, before any diagnosis.
 
-    A check that did not run is no pass, as in a rank. None if there is no program, or if nobody
-    asked for a diagnosis and what ran neither passes in full nor fails.
+    A check that did not run counts as not passed. None if there is no program, or if there is no
+    diagnosis, no check failed and some did not run.
     """
     if not trace.programs:
         return None
     until = trace.diagnoses[0].when.seq if trace.diagnoses else trace.last.seq + 1
-    decisive, seen = _first_checks(trace, until)
-    if rank(seen, decisive).full:
+    decisive, verdicts = _first_checks(trace, until)
+    if rank(verdicts, decisive).full:
         return False
-    failed = any(v is not Verdict.PASSED for c, v in seen.items() if c in decisive)
+    failed = any(v is not Verdict.PASSED for c, v in verdicts.items() if c in decisive)
     return True if failed or trace.diagnoses else None
 
 
 def _first_checks(trace: Trace, until: int) -> tuple[dict[CheckId, Trust], dict[CheckId, Verdict]]:
-    """The checks that a program must pass, and what the first one made of them."""
+    """Return the checks that a program must pass, and the verdicts on the first program."""
     ran = [
         w.evidence
         for w in trace.evidence
@@ -191,17 +190,17 @@ def _first_checks(trace: Trace, until: int) -> tuple[dict[CheckId, Trust], dict[
     ]
     checks = {example_check(n): Trust.GIVEN for n, _ in enumerate(trace.task.examples, start=1)}
     checks |= {e.check: e.trust for e in ran}
-    decides = Trust.GIVEN if Trust.GIVEN in checks.values() else Trust.DERIVED
-    return {c: t for c, t in checks.items() if t is decides}, {e.check: e.verdict for e in ran}
+    decisive = Trust.GIVEN if Trust.GIVEN in checks.values() else Trust.DERIVED
+    return {c: t for c, t in checks.items() if t is decisive}, {e.check: e.verdict for e in ran}
 
 
 def admitted(trace: Trace) -> bool:
-    """Whether the run failed at first and its locator was asked: F_repair."""
+    """Whether a run belongs to F_repair: its first program failed and was diagnosed."""
     return bool(trace.diagnoses) and failed_at_first(trace) is True
 
 
 class Boundary(Value):
-    """What a diagnosis names, and how it came by it."""
+    """The rule, level and kind of target of a diagnosis."""
 
     rule: str
     level: Level
@@ -210,7 +209,7 @@ class Boundary(Value):
 
 
 def boundary_of(diagnosis: Localised) -> Boundary:
-    """Leave out all of a diagnosis that cannot be counted."""
+    """Return the countable part of a diagnosis."""
     return Boundary(rule=diagnosis.rule, level=diagnosis.level, target=_kind_of(diagnosis.target))
 
 
@@ -219,10 +218,10 @@ def _kind_of(target: Target) -> str:
 
 
 def recorded_boundary(trace: Trace) -> Boundary | None:
-    """RecordedLocate: the boundary that the run counts under; None if it was never localised.
+    """RecordedLocate: the boundary that counts for the run; None if it was not localised.
 
-    It is the last one that a repair acted on; else the locator's last word, if that names one. A
-    boundary that was taken back before a repair began, as too narrow or as wrong, does not count.
+    It is the last one that a repair acted on; else that of the last diagnosis, if it has one. A
+    boundary that was replaced before a repair began does not count.
     """
     acted = [answer for answer in trace.diagnoses if answer.transaction is not None]
     for answer in (*reversed(acted), *trace.diagnoses[-1:]):
@@ -232,75 +231,75 @@ def recorded_boundary(trace: Trace) -> Boundary | None:
 
 
 class Localisation(Value):
-    """What the locator answered over a run: every answer, also one that another replaced."""
+    """Counts of all diagnoses of a run, including those that a later one replaced."""
 
     localised: dict[str, dict[str, int]]
-    """How often each rule answered, at each level."""
+    """Number of diagnoses by rule, then by level."""
     abstained: int
     targets: dict[str, int] = {}
-    """How often a node, nodes, a branch, an interface was named."""
+    """Number of diagnoses by kind of target: node, nodes, branch or interface."""
 
     @property
     def coverage(self) -> Ratio:
-        """Diagnoses that name a boundary, of all. LocCov counts runs, and is in `audit`."""
-        found = sum(sum(levels.values()) for levels in self.localised.values())
-        return Ratio(part=found, whole=found + self.abstained)
+        """Diagnoses with a boundary, of all. LocCov counts runs instead; see `audit_metrics`."""
+        localised = sum(sum(levels.values()) for levels in self.localised.values())
+        return Ratio(part=localised, whole=localised + self.abstained)
 
 
 def localisation(trace: Trace) -> Localisation:
     """Count the diagnoses by rule and level; an abstention has neither."""
     answers = [answer.diagnosis for answer in trace.diagnoses]
-    found = [boundary_of(answer) for answer in answers if isinstance(answer, Localised)]
+    boundaries = [boundary_of(answer) for answer in answers if isinstance(answer, Localised)]
     return Localisation(
-        localised=by_rule_and_level(Counter((b.rule, b.level) for b in found)),
-        abstained=len(answers) - len(found),
-        targets=dict(sorted(Counter(b.target for b in found).items())),
+        localised=by_rule_and_level(Counter((b.rule, b.level) for b in boundaries)),
+        abstained=len(answers) - len(boundaries),
+        targets=dict(sorted(Counter(b.target for b in boundaries).items())),
     )
 
 
 class Looks(Value):
-    """What diagnoses cost beyond the checks that had failed."""
+    """The cost of diagnoses, beyond the failed checks themselves."""
 
     runs: int = 0
-    """Of the sandbox."""
+    """Number of sandbox executions."""
     milliseconds: float = 0.0
     questions: int = 0
-    """That a model was asked to find out which part is at fault."""
+    """Number of model requests."""
     usage: Usage = Usage()
-    """What the answers took."""
+    """Tokens and cost of these requests."""
 
 
-_ASKED = frozenset({"second opinion", "verifier"})
-"""The roles that are asked only to find out which part is at fault."""
+_DIAGNOSTIC_ROLES = frozenset({"second opinion", "verifier"})
+"""The roles that are asked only to locate a fault."""
 
 
 def looks(trace: Trace, read: ReadBlob) -> Looks:
-    """Add up what was run to watch failures, and run and asked to try other code in a place."""
-    seen = [w.evidence for w in trace.evidence if not w.evidence.kind.judges]
-    asked = [billed.reply.usage for billed in trace.replies if billed.reply.role in _ASKED]
+    """Add up the executions and requests that were made only to locate faults."""
+    observations = [w.evidence for w in trace.evidence if not w.evidence.kind.judges]
+    usages = [r.reply.usage for r in trace.replies if r.reply.role in _DIAGNOSTIC_ROLES]
     return Looks(
-        runs=sum(_runs_told(read(e.observed)) for e in seen if e.observed),
-        milliseconds=sum(e.milliseconds or 0.0 for e in seen),
-        questions=len(asked),
-        usage=total(asked),
+        runs=sum(_executions(read(e.observed)) for e in observations if e.observed),
+        milliseconds=sum(e.milliseconds or 0.0 for e in observations),
+        questions=len(usages),
+        usage=total(usages),
     )
 
 
-class _Told(msgspec.Struct):
-    """Of what was noticed, how many runs it took."""
+class _Observation(msgspec.Struct):
+    """The part of a recorded observation that counts its sandbox executions."""
 
     runs: int = 0
 
 
-def _runs_told(observed: bytes) -> int:
+def _executions(observed: bytes) -> int:
     try:
-        return msgspec.json.decode(observed, type=_Told).runs
-    except msgspec.DecodeError:  # somebody else's record
+        return msgspec.json.decode(observed, type=_Observation).runs
+    except msgspec.DecodeError:  # an observation in another format
         return 0
 
 
 def by_rule_and_level(found: Mapping[tuple[str, Level], int]) -> dict[str, dict[str, int]]:
-    """Write counts as a table: rules by name, levels from high to low."""
+    """Return counts by rule, in alphabetical order, then by level from high to low."""
     return {
         rule: {level.value: found[rule, level] for level in Level if (rule, level) in found}
         for rule in sorted({rule for rule, _ in found})
@@ -308,36 +307,36 @@ def by_rule_and_level(found: Mapping[tuple[str, Level], int]) -> dict[str, dict[
 
 
 class Path(Enum):
-    """What came of an attempt to repair."""
+    """The course of a repair attempt."""
 
     LOCALISED = "localised"
-    """A boundary, and a repair within it."""
+    """A diagnosis with a boundary, and a repair within it."""
     FALLBACK = "fallback"
-    """An abstention, and a graph-wide repair after it."""
+    """An abstention, followed by a graph-wide repair."""
     ABSTAINED = "abstained"
-    """An abstention, and nothing after it."""
+    """An abstention without a repair."""
     UNDIAGNOSED = "undiagnosed"
     """The record ends before a diagnosis."""
 
 
 def attempts(trace: Trace) -> list[tuple[Path, int | None]]:
-    """Every attempt to repair, in order: its path, and the event that ended it, if one did.
+    """Return every repair attempt, in order: its path, and the event that ended it, if any.
 
-    An attempt is a transaction and what led to it since the one before. What led to none is one as
-    well, if it came to a diagnosis or to a call.
+    An attempt is a transaction together with the diagnoses and calls since the one before.
+    Diagnoses or calls after the last transaction are one more attempt.
     """
-    found: list[tuple[Path, int | None]] = [
+    repairs: list[tuple[Path, int | None]] = [
         (Path.FALLBACK if t.kind is TransactionKind.FALLBACK else Path.LOCALISED, t.closed)
         for t in trace.history
     ]
-    ended = found[-1][1] if found else 0
+    ended = repairs[-1][1] if repairs else 0
     if ended is None:
-        return found
+        return repairs
     answers = [answer for answer in trace.diagnoses if answer.when.seq > ended]
-    asked = any(b.reply.scope is Scope.REPAIR and b.when.seq > ended for b in trace.replies)
-    if answers or asked:
-        found.append((_path_of(answers), None))
-    return found
+    called = any(b.reply.scope is Scope.REPAIR and b.when.seq > ended for b in trace.replies)
+    if answers or called:
+        repairs.append((_path_of(answers), None))
+    return repairs
 
 
 def _path_of(answers: list[DiagnosisRecord]) -> Path:
@@ -347,30 +346,30 @@ def _path_of(answers: list[DiagnosisRecord]) -> Path:
 
 
 class OwnedLine(Value):
-    """What calls of one kind cost."""
+    """The cost of the calls of one scope, phase, role and path."""
 
     scope: Scope
     phase: Phase
     role: str
     usage: Usage
     path: Path | None = None
-    """The attempt that a repair's call was made for; None for the first program's."""
+    """The path of the repair attempt; None for calls of the initial scope."""
 
 
 def lines(trace: Trace) -> tuple[OwnedLine, ...]:
-    """Divide what a run's calls cost, refused ones too, as finely as anyone asks.
+    """Return the cost of a run's calls, including rejected ones, by scope, phase, role and path.
 
-    Every reply names its scope, phase and role, so none is left over. A call belongs to the first
-    attempt that was not over when it was made: what was asked before a transaction, to find out
-    what was wrong, was asked for it.
+    Every reply names its scope, phase and role, so each is counted. A call belongs to the first
+    attempt that had not ended when it was made, so the calls for a diagnosis belong to the
+    transaction after it.
     """
-    tried = attempts(trace)
+    repairs = attempts(trace)
     parts: dict[tuple[Scope, Phase, str, Path | None], list[Usage]] = {}
     for billed in trace.replies:
         reply = billed.reply
         path = None
         if reply.scope is Scope.REPAIR:
-            path = next(p for p, ended in tried if ended is None or billed.when.seq < ended)
+            path = next(p for p, ended in repairs if ended is None or billed.when.seq < ended)
         parts.setdefault((reply.scope, reply.phase, reply.role, path), []).append(reply.usage)
     return tuple(
         OwnedLine(scope=scope, phase=phase, role=role, path=path, usage=total(usages))
@@ -379,7 +378,7 @@ def lines(trace: Trace) -> tuple[OwnedLine, ...]:
 
 
 class TokenUse(Value):
-    """What a run's model calls cost, and three ways to divide it: each accounts for all of it."""
+    """The cost of a run's model calls, with three breakdowns that each add up to the total."""
 
     total: Usage
     by_scope: dict[str, Usage]
@@ -388,10 +387,9 @@ class TokenUse(Value):
 
 
 def spent(trace: Trace) -> TokenUse:
-    """Add up every reply, refused ones too.
+    """Add up the cost of every reply, including rejected ones.
 
-    Calls and tokens of each division close exactly to the total; money, being a float, to the
-    last rounding.
+    Calls and tokens of each breakdown add up exactly; money is a float and adds up to rounding.
     """
     bill = lines(trace)
     return TokenUse(

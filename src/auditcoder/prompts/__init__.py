@@ -1,7 +1,7 @@
-"""What each role is told: one Markdown file a role, with strict variables.
+"""Prompts: one Markdown file per role, with strict variables.
 
-A file has a `# system` and a `# user` part; `{{name}}` stands for a variable. What is put in is
-data: it is not searched for variables again. The digest of the file goes into the record.
+A file has a `# system` and a `# user` part; `{{name}}` stands for a variable. Inserted values are
+data: they are not searched for variables again. The digest of the file goes into the record.
 """
 
 import re
@@ -15,11 +15,11 @@ from auditcoder.domain.values import Digest, digest
 _PARTS = re.compile(r"# system\n(?P<system>.*?)\n# user\n(?P<user>.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\{\{(\w+)\}\}")
 SHARED = ("handbook", "coder")
-"""What several roles are told: those who plan or write for a sketch, and those who only write."""
+"""Texts that several roles share: for work on a sketch, and for writing code without one."""
 
 
 class Prompt(NamedTuple):
-    """One role's texts."""
+    """The prompt of one role."""
 
     role: str
     system: str
@@ -27,16 +27,16 @@ class Prompt(NamedTuple):
     digest: Digest
 
     def fill(self, **values: str) -> tuple[Message, ...]:
-        """Return the messages; a variable that is missing, or that nobody asked for, is an error.
+        """Return the messages; raise KeyError if a variable is missing or unknown.
 
-        What comes first is what most requests share, so that a server reads it once.
+        The system message comes first: most requests share it, so a server can cache it.
         """
-        wanted = set(_VARIABLE.findall(self.user))
-        if wanted != set(values):
+        names = set(_VARIABLE.findall(self.user))
+        if names != set(values):
             raise KeyError(
-                f"prompt {self.role}: {', '.join(sorted(wanted ^ set(values)))} missing or unknown"
+                f"prompt {self.role}: {', '.join(sorted(names ^ set(values)))} missing or unknown"
             )
-        text = _VARIABLE.sub(lambda found: values[found[1]], self.user)
+        text = _VARIABLE.sub(lambda match: values[match[1]], self.user)
         return (
             Message(speaker=Speaker.SYSTEM, text=self.system),
             Message(speaker=Speaker.USER, text=text),
@@ -45,21 +45,21 @@ class Prompt(NamedTuple):
 
 @lru_cache(maxsize=64)
 def load(role: str, package: str = __name__) -> Prompt:
-    """Return a role's prompt, with the texts that its system part shares with other roles.
+    """Return a role's prompt, with the shared texts inserted into its system part.
 
-    `package` holds the file; the shared texts are always those of this package.
+    `package` contains the file; the shared texts are always those of this package.
     """
     text = _text(role, package)
     parts = _PARTS.fullmatch(text)
     if parts is None:
         raise ValueError(f"prompt {role} has no system and user part")
     system, user = parts["system"].strip(), parts["user"].strip()
-    used = {name: _text(name) for name in SHARED if f"{{{{{name}}}}}" in system}
-    for name, shared in used.items():
+    included = {name: _text(name) for name in SHARED if f"{{{{{name}}}}}" in system}
+    for name, shared in included.items():
         system = system.replace(f"{{{{{name}}}}}", shared.strip())
     if _VARIABLE.search(system):
         raise ValueError(f"prompt {role} has variables in its system part")
-    return Prompt(role, system, user, digest("".join((text, *used.values())).encode()))
+    return Prompt(role, system, user, digest("".join((text, *included.values())).encode()))
 
 
 @lru_cache(maxsize=64)
@@ -70,18 +70,18 @@ def advice(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def answer_schema(role: str, package: str = __name__) -> str:
-    """Return the JSON Schema that a role's answer obeys, as the model reads it."""
+    """Return the text of the JSON Schema for a role's answer."""
     return (resources.files(package) / f"schemas/{role}.json").read_text("utf-8").strip()
 
 
 def roles(package: str = __name__, folder: str = "") -> tuple[str, ...]:
     """Return the name of every prompt in a folder of a package."""
-    found = (entry.name for entry in (resources.files(package) / folder).iterdir())
-    return tuple(sorted(folder + n.removesuffix(".md") for n in found if n.endswith(".md")))
+    names = (entry.name for entry in (resources.files(package) / folder).iterdir())
+    return tuple(sorted(folder + n.removesuffix(".md") for n in names if n.endswith(".md")))
 
 
 def digests(package: str = __name__, *folders: str) -> dict[str, Digest]:
-    """Return the digest of every prompt file; by default those of the lifecycle."""
+    """Return the digest of every prompt file; by default of those of the lifecycle."""
     names = [name for folder in folders or ("", "specialists/") for name in roles(package, folder)]
     return {name: digest(_text(name, package).encode()) for name in names}
 

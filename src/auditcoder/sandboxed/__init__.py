@@ -4,7 +4,7 @@ The sandbox itself, imported by the worker process as the package `sandboxed`:
 
     worker_start       starts the worker process
     zygote             enters namespaces, imports common packages, forks a supervisor for each run
-    supervisor         one per run: private folder, time limit, and how the process really ended
+    supervisor         one per run: private folder, time limit, and how the process ended
     candidate_runner   in the candidate's own process: runs the code and reports its results
     code_checks        runs test code beside the candidate and detects tampering with unittest
     exception_report   describes exceptions as plain data
@@ -22,16 +22,16 @@ The tracer, which is sent as the program of a run, as one text:
     promise_evaluator  evaluates contracts and invariants while the program runs
     memory_meter       attributes memory to the calls that allocated it
     time_limit         stops code that takes too long
-    code_owners        tells which function a code object belongs to
+    code_owners        maps code objects to functions
     trace_values       describes values: short text, type, size
 
 Functions that checks append to a program as text:
 
-    promise_tester     tells which promises of a function hold for given arguments
+    promise_tester     tests which promises of a function hold for given arguments
     promise_watcher    checks promises at every call while a program runs
     call_timer         times a function on inputs of growing size
     reference_cases    makes test cases from a reference solution
 
-A run has three processes, so that each knows only its part: the zygote never sees a job, and the
-candidate never holds the channel on which its end is reported.
+A run has three processes with separate knowledge: the zygote never reads a job, and the candidate
+never has the channel on which its end is reported.
 """

@@ -17,7 +17,7 @@ _MOST_CALLS, _MOST_OF_A_TEST = 12000, 2000
 _MOST_FILES = 2000
 _MOST_STATES = 3000
 _STATE_LENGTH = 4000
-"""Characters of an attribute's value that are compared to notice that it changed."""
+"""Characters of an attribute's value that are compared to detect a change."""
 _RESUMABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _RETURNING = {opcode.opmap[n] for n in ("RETURN_VALUE", "RETURN_CONST") if n in opcode.opmap}
 
@@ -46,7 +46,7 @@ class CallRecorder:
     ) -> None:
         self.records: list[dict[str, Any]] = []
         self.results: list[tuple[int, object]] = []
-        """Values with the calls that returned them, kept alive so that identity means something."""
+        """Values with the calls that returned them, kept alive so that no identity is reused."""
         self.step = -1
         self.cut = False
         """Whether there were more calls than are recorded."""
@@ -141,7 +141,7 @@ class CallRecorder:
         if not frame.f_code.co_flags & _RESUMABLE:
             return False
         known = id(frame) in self._resumable
-        self._resumable[id(frame)] = frame  # so that its identity stays its own
+        self._resumable[id(frame)] = frame  # kept alive: identity must not be reused
         return known
 
     def _start(self, opened: OpenCall, *, again: bool) -> None:
@@ -156,7 +156,7 @@ class CallRecorder:
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = {name: frame.f_locals.get(name) for name in names}
-        me = given.pop("self", None)
+        owner = given.pop("self", None)
         made = {name: self._maker(value) for name, value in given.items()}
         record: dict[str, Any] = {
             "node": node,
@@ -165,12 +165,12 @@ class CallRecorder:
             "shapes": {name: shape(value) for name, value in given.items()},
             "came_from": {name: number for name, number in made.items() if number is not None},
         }
-        opened.state = self._state(me)
+        opened.state = self._state(owner)
         opened.given = self._promises.kept_for(node, given)
         if opened.given is not None:
             record["refused"] = self._promises.broken(node, "requires", opened.given)
-        if record["parent"] is None and me is not None and not node.endswith("__init__"):
-            self._promises.unsettled(me)  # notes what was broken before this call
+        if record["parent"] is None and owner is not None and not node.endswith("__init__"):
+            self._promises.unsettled(owner)  # notes what was broken before this call
         opened.number = opened.nearest = len(self.records)
         self.records.append(record)
 
@@ -181,7 +181,7 @@ class CallRecorder:
         frame, call = opened.frame, self.records[opened.number]
         if frame.f_code.co_flags & _RESUMABLE:
             return  # a yielded value is not a result
-        # An exception that leaves a function looks like None that is returned.
+        # The profiler reports an exception that leaves a function as a returned None.
         if value is not None or frame.f_code.co_code[frame.f_lasti] in _RETURNING:
             self.memory.move_result(call, self._innermost_record(), value)
             self._record_result(opened.number, opened.given, value)

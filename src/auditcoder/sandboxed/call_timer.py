@@ -9,7 +9,7 @@ _audit_last = 0.0
 
 
 def _audit_time(function, make_arguments, size, enough):
-    """Return the least seconds of up to three calls; None if the last size took too long already.
+    """Return the least seconds of up to three calls; None if the previous size took too long.
 
     `enough` is in seconds: after a size that took longer, no larger one is tried, and no call is
     repeated after that time in total.

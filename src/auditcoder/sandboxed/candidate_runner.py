@@ -60,7 +60,7 @@ def _run(job: dict[str, Any], report: Report) -> int:
     with _profiling(report, wanted=job["watch"]):
         code = _guarded(report, lambda: _act(job, module, report))
         late = _guarded(report, _finish)
-    # Closes what the program left open and runs its finalizers.
+    # Close the files that the program left open and run its finalizers.
     module.__dict__.clear()
     gc.collect()
     return code or late
@@ -78,7 +78,7 @@ def _imitate_interpreter(job: dict[str, Any]) -> None:
 
 
 def _act(job: dict[str, Any], module: types.ModuleType, report: Report) -> None:
-    exec(_compiled(job["source"], PROGRAM), module.__dict__)  # noqa: S102 - what a sandbox is for
+    exec(_compiled(job["source"], PROGRAM), module.__dict__)  # noqa: S102 - the purpose of the sandbox
     if job["kind"] == "calls":
         for number, call in enumerate(job["calls"]):
             _call(call, module, number, report)
@@ -111,7 +111,7 @@ def _guarded(report: Report, act: Callable[[], None]) -> int:
         report("raised", **described(error))
         with contextlib.suppress(Exception):
             if sys.excepthook is sys.__excepthook__:
-                show(error, sys.stderr)  # which, unlike the hook, finds our source lines
+                show(error, sys.stderr)  # unlike the hook, finds the program's source lines
             else:
                 sys.excepthook(type(error), error, error.__traceback__)
         return 1
@@ -161,15 +161,15 @@ def _tests_module(name: str, code: str) -> types.ModuleType:
     return _module(name, code, TESTS)
 
 
-def _line(seal: str, what: str, said: dict[str, Any]) -> bytes:
-    return f"{seal} {json.dumps({'what': what, **said})}\n".encode()
+def _line(seal: str, what: str, fields: dict[str, Any]) -> bytes:
+    return f"{seal} {json.dumps({'what': what, **fields})}\n".encode()
 
 
 def _reporter(channel: int, seal: str) -> Report:
     write, lock = os.write, threading.Lock()
 
-    def report(what: str, **said: Any) -> None:
-        line = _line(seal, what, said)
+    def report(what: str, **fields: Any) -> None:
+        line = _line(seal, what, fields)
         with lock:
             while line:
                 line = line[write(channel, line) :]
@@ -187,7 +187,9 @@ def _profiling(report: Report, *, wanted: bool) -> Iterator[None]:
 
     def report_functions() -> None:
         profile.disable()
-        report("functions", used=[_use(entry) for entry in profile.getstats() if _ours(entry)])
+        report(
+            "functions", used=[_use(entry) for entry in profile.getstats() if _is_program(entry)]
+        )
 
     def cut_off(*_: object) -> None:
         report_functions()
@@ -201,7 +203,7 @@ def _profiling(report: Report, *, wanted: bool) -> Iterator[None]:
         report_functions()
 
 
-def _ours(entry: Any) -> bool:
+def _is_program(entry: Any) -> bool:
     return isinstance(entry.code, types.CodeType) and entry.code.co_filename == PROGRAM
 
 
@@ -218,8 +220,8 @@ def _use(entry: Any) -> dict[str, Any]:
 def open_streams() -> None:
     """Open the standard streams of candidates as an interpreter would.
 
-    Done once in the zygote, on an empty file and a pipe: a stream asks its descriptor once whether
-    it is seekable, and the answer is the same for a candidate's. Our own descriptors are restored.
+    Done once in the zygote, on an empty file and a pipe: a stream tests once whether its descriptor
+    is seekable, with the same result as for a candidate's. The own descriptors are restored.
     """
     kept = [os.dup(place) for place in range(3)]
     empty = os.memfd_create("stdin")

@@ -1,7 +1,7 @@
 """Runs test code beside the candidate and detects tampering with unittest.
 
 Both share one interpreter, so unittest and the built-ins are compared with their original state
-before and after the tests. A program written against this very file can still lie; see `RunTests`.
+before and after the tests. A program that targets this file can still cheat; see `RunTests`.
 """
 
 import ast
@@ -24,7 +24,7 @@ Load = Callable[[str, str], types.ModuleType]
 
 
 class Tampering(Exception):
-    """The candidate changed the code that judges it."""
+    """The candidate changed the code that tests it."""
 
 
 def run_tests(
@@ -34,36 +34,36 @@ def run_tests(
     report: Report,
     ready: types.CodeType | None = None,
 ) -> None:
-    """Run unittest classes and `test…` functions; where there are none, the code is the test.
+    """Run unittest classes and `test…` functions; if there are none, the code is one test.
 
     `ready` is the same code, compiled before, if it asserts or calls something at its top level.
     """
-    _attest(_MACHINERY + _BUILTINS)
-    _refuse_added(_PLAIN)
+    _check_unchanged(_UNITTEST + _BUILTINS)
+    _refuse_added(_ORIGINAL_NAMES)
     tests = load("tests", code)
-    brought = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
-    tests.__dict__.update(brought)
+    imported = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
+    tests.__dict__.update(imported)
     compiled = ready or compile(code, TESTS, "exec", dont_inherit=True)
-    exec(compiled, tests.__dict__)  # noqa: S102 - what a sandbox is for
-    own = {k: v for k, v in tests.__dict__.items() if brought.get(k) is not v}
+    exec(compiled, tests.__dict__)  # noqa: S102 - the purpose of the sandbox
+    own = {k: v for k, v in tests.__dict__.items() if imported.get(k) is not v}
     cases = _cases(own)
     if not cases:
-        _attest(_MACHINERY + _BUILTINS)
-        said = bool(ready) or says_something(ast.parse(code).body)
-        report("planned", count=int(said))
-        if said:
+        _check_unchanged(_UNITTEST + _BUILTINS)
+        tests_anything = bool(ready) or says_something(ast.parse(code).body)
+        report("planned", count=int(tests_anything))
+        if tests_anything:
             report("test", name="", verdict="passed", message="", frames=[])
         return
     report("planned", count=len(cases))
     # Changes that the tests made themselves while they were loaded are allowed.
-    parts = _MACHINERY + _watched([builtins]) + _methods(_classes(cases))
-    before = {case: frozenset(case.__dict__) for case in _classes(cases)} | _PLAIN
+    parts = _UNITTEST + _watched([builtins]) + _methods(_classes(cases))
+    before = {case: frozenset(case.__dict__) for case in _classes(cases)} | _ORIGINAL_NAMES
     result = _Result(report)
     unittest.TestSuite(cases).run(result)
-    _attest(parts)
+    _check_unchanged(parts)
     _refuse_added(before)
-    if result.told != len(cases) and not result.broken:
-        raise Tampering(f"{len(cases)} tests were to run, and {result.told} did")
+    if result.finished != len(cases) and not result.broken:
+        raise Tampering(f"{len(cases)} tests were to run, and {result.finished} did")
 
 
 def _refuse_added(before: dict[type, frozenset[str]]) -> None:
@@ -90,7 +90,7 @@ def _cases(own: dict[str, Any]) -> list[unittest.TestCase]:
             elif name.startswith("Test"):
                 methods = [method for method in vars(thing) if method.startswith("test")]
                 found += [_Function(f"{name}.{m}", _bound(thing, m)) for m in methods]
-        elif name.startswith("test") and callable(thing) and _needs_nothing(thing):
+        elif name.startswith("test") and callable(thing) and _needs_no_arguments(thing):
             found.append(_Function(name, thing))
         seen.append(thing)
     return found
@@ -106,7 +106,7 @@ def _bound(holder: Any, method: str) -> Callable[[], Any]:
     return lambda: getattr(holder(), method)()
 
 
-def _needs_nothing(thing: Any) -> bool:
+def _needs_no_arguments(thing: Any) -> bool:
     try:
         inspect.signature(thing).bind()
     except (TypeError, ValueError):
@@ -119,10 +119,10 @@ def _runnable(case: unittest.TestCase) -> unittest.TestCase:
     method = getattr(case, case._testMethodName, None)  # noqa: SLF001
     asynchronous = inspect.iscoroutinefunction(method)
     if asynchronous and hasattr(case, "_callMaybeAsync"):
-        return case  # one that awaits
+        return case  # unittest awaits it
     if not (asynchronous or inspect.isgeneratorfunction(method)):
         return case
-    return _Function(_name(case), lambda: _refuse(method))
+    return _Function(_name(case), lambda: _require_run(method))
 
 
 class _Function(unittest.TestCase):
@@ -135,10 +135,10 @@ class _Function(unittest.TestCase):
 
     def runTest(self) -> None:  # noqa: N802
         """Call it; a coroutine or generator as result means that the test did not run."""
-        _refuse(self._function())
+        _require_run(self._function())
 
 
-def _refuse(value: Any) -> None:
+def _require_run(value: Any) -> None:
     if inspect.iscoroutine(value):
         value.close()
         raise TypeError("the test is asynchronous, and nobody awaits it")
@@ -149,7 +149,7 @@ def _refuse(value: Any) -> None:
 def _classes(cases: list[unittest.TestCase]) -> list[type]:
     """Return the classes of the cases and their bases, except those of unittest and this module."""
     found = {kind: None for case in cases for kind in type(case).__mro__}
-    return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN}]
+    return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN_MODULES}]
 
 
 def says_something(lines: list[ast.stmt]) -> bool:
@@ -174,66 +174,66 @@ class _Result(unittest.TestResult):
     def __init__(self, report: Report) -> None:
         super().__init__()
         self._report = report
-        self._said = False
-        self.told = 0
+        self._reported = False
+        self.finished = 0
         self.broken = False
         """Whether a class or module could not be set up, so that its tests never ran."""
 
-    def _say(self, test: Any, verdict: str, error: Any = None, message: str = "") -> None:
-        self._said = True
+    def _report_test(self, test: Any, verdict: str, error: Any = None, message: str = "") -> None:
+        self._reported = True
         self.broken = self.broken or not isinstance(test, unittest.TestCase)
-        told: dict[str, Any] = {"message": text(message), "frames": []}
+        details: dict[str, Any] = {"message": text(message), "frames": []}
         if error:
-            told = described(error[1])
-            told["message"] = f"{told['type']}: {told['message']}"
+            details = described(error[1])
+            details["message"] = f"{details['type']}: {details['message']}"
         self._report(
             "test",
             name=_name(test),
             verdict=verdict,
-            message=told["message"],
-            frames=told["frames"],
+            message=details["message"],
+            frames=details["frames"],
         )
 
     def startTest(self, test: Any) -> None:  # noqa: N802
-        self._said = False
+        self._reported = False
         super().startTest(test)
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
-        if not self._said:  # a test without a verdict did not pass
-            self._say(test, "error", message="the test ended without a verdict")
-        self.told += 1
+        if not self._reported:  # a test without a verdict did not pass
+            self._report_test(test, "error", message="the test ended without a verdict")
+        self.finished += 1
         super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:  # noqa: N802
-        self._say(test, "passed")
+        self._report_test(test, "passed")
 
     def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        self._say(test, "failed", err)
+        self._report_test(test, "failed", err)
 
     def addError(self, test: Any, err: Any) -> None:  # noqa: N802
-        self._say(test, "error", err)
+        self._report_test(test, "error", err)
 
     def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
-        self._say(test, "skipped", message=reason)
+        self._report_test(test, "skipped", message=reason)
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802, ARG002
-        self._say(test, "passed")
+        self._report_test(test, "passed")
 
     def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
-        self._say(test, "failed", message="it was expected to fail, and passed")
+        self._report_test(test, "failed", message="it was expected to fail, and passed")
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
         if err is not None:
             failed = issubclass(err[0], test.failureException)
-            self._say(subtest, "failed" if failed else "error", err)
+            self._report_test(subtest, "failed" if failed else "error", err)
 
 
 def _name(test: Any) -> str:
     if isinstance(test, _Function):
         return text(test.name)
-    said = text(test.id())
+    name = text(test.id())
     # Class and module fixtures are not test cases: `setUpClass (tests.Case)`.
-    return said.removeprefix("tests.") if isinstance(test, unittest.TestCase) else said
+    return name.removeprefix("tests.") if isinstance(test, unittest.TestCase) else name
 
 
 _Part = tuple[Any, str, Any, Any, Any]
@@ -264,7 +264,7 @@ def _methods(holders: list[Any]) -> list[_Part]:
     return [part for part in _watched(holders) if isinstance(part[2], kinds)]
 
 
-_OWN = {
+_OWN_MODULES = {
     "unittest.case",
     "unittest.suite",
     "unittest.loader",
@@ -272,7 +272,7 @@ _OWN = {
     "sandboxed.code_checks",
 }
 _BUILTINS = _watched([builtins])
-_MACHINERY = _watched(
+_UNITTEST = _watched(
     [
         *(unittest, unittest.case, unittest.suite, unittest.loader, unittest.result),
         *(v for v in vars(unittest.case).values() if isinstance(v, type)),
@@ -280,13 +280,15 @@ _MACHINERY = _watched(
         *(_Result, _Function),
     ]
 )
-_PLAIN: dict[type, frozenset[str]] = {unittest.TestCase: frozenset(vars(unittest.TestCase))}
+_ORIGINAL_NAMES: dict[type, frozenset[str]] = {
+    unittest.TestCase: frozenset(vars(unittest.TestCase))
+}
 _ASSERTIONS = frozenset(name for name, v in vars(unittest.TestCase).items() if callable(v))
 _MODULES = {name: sys.modules[name] for name in ("builtins", "unittest", "unittest.case", "sys")}
 
 
-def _attest(parts: list[_Part]) -> None:
-    """Raise if anything changed. Uses no name that could have been replaced."""
+def _check_unchanged(parts: list[_Part]) -> None:
+    """Raise if anything changed. Uses no function that the candidate could have replaced."""
     for holder, name, value, code, defaults in parts:
         if holder.__dict__.get(name) is not value or (
             code is not None and (value.__code__ is not code or value.__defaults__ is not defaults)

@@ -1,4 +1,4 @@
-"""Tells which functions of a program its code objects belong to."""
+"""Maps the code objects of a program to the functions they belong to."""
 
 import types
 from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import Any
 PROGRAM = "program.py"
 TESTS = "tests.py"
 _OUTER, _INNER = 30, 70
-"""Frames that are kept of a deeper stack: the outermost and the innermost."""
+"""Frames of a deep stack that are kept: the outermost and the innermost."""
 _LONG = 4000
 _NAME = 300
 
@@ -32,9 +32,9 @@ def described(error: BaseException) -> dict[str, Any]:
     }
 
 
-def text(said: object, longest: int = _LONG) -> str:
+def text(value: object, longest: int = _LONG) -> str:
     """Return text that can be encoded as UTF-8, cut at `longest` characters."""
-    plain = str.__str__(said) if isinstance(said, str) else "<no text>"
+    plain = str.__str__(value) if isinstance(value, str) else "<no text>"
     return plain[:longest].encode("utf-8", "backslashreplace").decode()[:longest]
 
 

@@ -88,10 +88,10 @@ def enter_root(root: str) -> None:
     os.chdir("/")
 
 
-# Landlock: rights are added with each version of its interface.
+# Landlock: each version of its interface adds rights.
 _READ = 1 << 2 | 1 << 3  # files and folders
 _EXECUTE = 1 << 0
-_LISTED = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many rights a version knows
+_LISTED = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # number of rights by version
 _FILE_ONLY = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _IOCTL_DEVICE = 1 << 15
 _NET_ALL = 3  # bind and connect over TCP
@@ -99,7 +99,7 @@ _SCOPE_ALL = 3  # abstract sockets, signals
 
 
 def landlock_version() -> int:
-    """Return the version of Landlock that the kernel offers, 0 for none or too old a one."""
+    """Return the kernel's Landlock version; 0 if there is none or it is too old."""
     version = int(_libc.syscall(_LANDLOCK_CREATE, None, 0, 1))
     return version if version >= 3 else 0  # older ones do not control truncation
 
@@ -206,7 +206,7 @@ _size: list[int] = []
 
 
 def remember_self() -> None:
-    """Open the file that tells this process's size, for use after /proc is no longer visible."""
+    """Open the file with this process's size, for use when /proc is no longer visible."""
     _size.append(os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC))
 
 

@@ -20,9 +20,9 @@ class MemoryExceeded(MemoryError):
 class MemoryMeter:
     """Measures what each call allocates itself: its peak, and what remains when it ends.
 
-    What is allocated between two events belongs to the innermost call. It is used only after a
-    program ran out of memory, since it makes everything slower. A program that takes more than
-    `allowed` gets an exception while there is still memory left: with none, Python can hang.
+    Memory that is allocated between two events is attributed to the innermost call. It is used only
+    after a program ran out of memory, since it slows everything down. More than `allowed` bytes
+    raise an exception while there is still memory left: with none, Python can hang.
     """
 
     def __init__(self, allowed: int) -> None:

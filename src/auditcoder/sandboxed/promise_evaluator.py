@@ -13,7 +13,7 @@ _SLOW = 0.05
 
 
 class PromiseEvaluator:
-    """Tells which promises a call breaks: its `requires` at the start, its `ensures` at the end."""
+    """Finds the promises that a call breaks: `requires` at its start, `ensures` at its end."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class PromiseEvaluator:
         self._space = space
         self._invariants = [self._compiled(text) for text in invariants]
         self._violating: dict[int, object] = {}
-        """Objects with broken invariants by identity, kept alive so that no other gets the same."""
+        """Objects with broken invariants by identity, kept alive so that none is reused."""
         self._evaluated: dict[str, int] = {}
         self._known = {
             (node, which): [self._compiled(text) for text in texts]

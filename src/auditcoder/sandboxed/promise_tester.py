@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
-"""Calls a function of a program and tells which of its promises hold for the result.
+"""Calls a function of a program and returns which of its promises hold for the result.
 
 Appended to the program as text, so it imports nothing at the top and its names begin with
 `_audit`. The text that follows it defines `admits` and `promises` with `_audit_holds`.
@@ -11,7 +11,7 @@ def _audit(function, arguments, admits, promises):
 
     The list is empty if the function's requirements do not admit the arguments. `admits` takes
     the tuple of arguments; `promises` takes the result and the arguments as they were before the
-    call, and returns the list. What either of them raises is raised here.
+    call, and returns the list. Their exceptions are not caught here.
     """
     import copy
 

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Makes a test case from a reference solution: an input of its own, and its answer to that.
+"""Makes a test case from a reference solution: a generated input and the answer to it.
 
 Appended to the reference as text, so it imports nothing at the top and its names begin with
 `_audit`.
@@ -7,7 +7,7 @@ Appended to the reference as text, so it imports nothing at the top and its name
 
 
 def _audit(make_input, reference, seed):
-    """Return the arguments as text, and what the reference returns for them."""
+    """Return the `repr` of the arguments, and the reference's result for them."""
     import copy
     import random
 

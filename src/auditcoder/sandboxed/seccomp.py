@@ -190,6 +190,7 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "getpeername": (52, 205),
 }
 
+# Landlock does not control these.
 _UNWATCHED = {
     *("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat"),
     *("utimensat", "utime", "utimes", "futimesat"),
@@ -207,13 +208,13 @@ _PRLIMIT = (302, 261)
 _SOCKETPAIR = (53, 199)
 _CLOSE_RANGE = (436, 436)
 
-# What the C libraries start a thread with: everything shared, descriptors too.
+# The flags of a thread in the C libraries: everything is shared, including descriptors.
 _THREAD_FLAGS = (0x3D0F00, 0x7D0F00)
-# Streams and sequenced packets; only unix sockets come in pairs. Datagrams could be sent away.
+# Streams and sequenced packets, which are unix sockets. A datagram socket could send elsewhere.
 _PAIRS = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80000, 0x80800))
-# What isatty, non-blocking files and window sizes ask for.
+# The requests of isatty, non-blocking files and window sizes.
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# Commands that let a file's events send signals to a process of one's choice; and larger pipes.
+# Commands that make a file's events signal any process, and the one that enlarges a pipe.
 _FCNTL_REFUSED = (8, 10, 15, 1024, 1026, 1031)
 # The name of a thread, and the name of a memory mapping.
 _PRCTLS = (15, 16, 0x53564D41)
@@ -234,10 +235,10 @@ def supported() -> bool:
 
 
 def program(own_pid: int, *, walled: bool) -> bytes:
-    """Write the filter for a process that will be `own_pid` to itself.
+    """Return the filter for a process that sees itself as process `own_pid`.
 
-    `walled` means that no files but its own are visible. Otherwise it may not change what Landlock
-    does not control: modes, owners and times of files.
+    `walled` means that only its own files are visible. Otherwise it may not change modes, owners
+    and times of files, which Landlock does not control.
     """
     machine, arch = _MACHINES[platform.machine()]
     steps: list[_Step] = [
@@ -246,12 +247,12 @@ def program(own_pid: int, *, walled: bool) -> bytes:
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD, 0, 0, _NUMBER),
     ]
-    if machine == _X86:  # the 32-bit-pointer twins of all calls have numbers of their own
+    if machine == _X86:  # the x32 variants of all calls have other numbers
         steps += [(_JUMP_GE, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL_PROCESS)]
     allowed = [n[machine] for name, n in _ALLOWED.items() if walled or name not in _UNWATCHED]
     steps += _allow(_runs(sorted(allowed)))
     steps += _when(_CLONE[machine], _argument_in(0, _THREAD_FLAGS))
-    # Its flags lie in memory, where a filter cannot look: without it, `clone` is used.
+    # The flags of clone3 are in memory, which a filter cannot read. On ENOSYS, `clone` is used.
     steps += _when(_CLONE3[machine], [(_RETURN, 0, 0, _REFUSE | errno.ENOSYS)])
     steps += _when(_KILL[machine], _argument_in(0, (own_pid,)))
     steps += _when(_TGKILL[machine], _argument_in(0, (own_pid,)))
@@ -266,8 +267,9 @@ def program(own_pid: int, *, walled: bool) -> bytes:
 
 
 def _allow(runs: list[tuple[int, int]]) -> list[_Step]:
-    """Return what allows the numbers in `runs` and lets others pass: a search tree, as the
-    kernel tries every number there is when the filter is installed.
+    """Return steps that allow the numbers in `runs` and fall through for others.
+
+    They form a search tree: the kernel evaluates the filter for every call when it is installed.
     """
     if len(runs) == 1:
         first, after = runs[0]
@@ -279,7 +281,7 @@ def _allow(runs: list[tuple[int, int]]) -> list[_Step]:
 
 
 def _runs(numbers: list[int]) -> list[tuple[int, int]]:
-    """Return the unbroken runs of `numbers` as (first, one after the last)."""
+    """Return the consecutive runs in sorted `numbers` as (first, one after the last)."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if number < 0:
@@ -292,7 +294,7 @@ def _runs(numbers: list[int]) -> list[tuple[int, int]]:
 
 
 def _when(number: int, then: list[_Step]) -> list[_Step]:
-    """Do `then`, which must end in a return, if the call is `number`."""
+    """Return steps that execute `then`, which must end in a return, for the call `number`."""
     return [(_JUMP_EQ, 0, len(then), number), *then]
 
 
@@ -311,7 +313,7 @@ def _argument_not_in(which: int, values: tuple[int, ...]) -> list[_Step]:
 
 
 class _Program(ctypes.Structure):
-    """What the kernel calls `sock_fprog`."""
+    """The kernel's `sock_fprog`."""
 
     _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 

@@ -97,7 +97,7 @@ class StepRecorder:
                 try:
                     value = eval(text, {}, dict(scope))  # noqa: S307 - a name, or an attribute
                     same, made = self._makers(value)
-                except Exception:  # noqa: S112 - a property or a comparison of the candidate's
+                except Exception:  # noqa: S112 - the candidate's own property or `==` may fail
                     continue
                 if made:
                     found.append({"text": text, "same": same, "calls": made[-20:]})

@@ -71,69 +71,69 @@ class CandidateProcess(NamedTuple):
     """The pipe that reports errors from before the candidate's code starts."""
 
 
-def stand_by(world: HostEnvironment, wire: socket.socket) -> NoReturn:
+def stand_by(host: HostEnvironment, wire: socket.socket) -> NoReturn:
     """Prepare a process before there is a job, wait for the job's channels, and supervise it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     candidate: CandidateProcess | OSError
     try:
-        candidate = _prepared(world)
+        candidate = _prepared(host)
     except OSError as error:
         candidate = error
     message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
     if message:
-        _supervise(world, candidate, Channels(*descriptors))
-    if isinstance(candidate, CandidateProcess) and "mount" not in world.layers:
+        _supervise(host, candidate, Channels(*descriptors))
+    if isinstance(candidate, CandidateProcess) and "mount" not in host.layers:
         cleanup.remove(candidate.folder)
     os._exit(0)
 
 
 def _supervise(
-    world: HostEnvironment, candidate: CandidateProcess | OSError, channels: Channels
+    host: HostEnvironment, candidate: CandidateProcess | OSError, channels: Channels
 ) -> None:
     """Run the job in the channels' file and report how it ended."""
     status = socket.socket(fileno=channels.status)
-    begun = False
+    started = False
     try:
         if isinstance(candidate, OSError):
             raise candidate
         with open(channels.job, "rb") as file:  # noqa: PTH123 - a descriptor
             ours, _, theirs = file.read().partition(b"\n")
         job = json.loads(ours)
-        _write_inputs(world, candidate.folder, job)
+        _write_inputs(host, candidate.folder, job)
         _hand_over(candidate.wire, theirs, channels)
-        told = os.read(candidate.ready, 4096)
-        if not told:
+        answer = os.read(candidate.ready, 4096)
+        if not answer:
             raise ConnectionResetError("the candidate's process was lost")
-        if told != _STARTED:
-            raise OSError(told.decode("utf-8", "replace"))
-        begun = True
+        if answer != _STARTED:
+            raise OSError(answer.decode("utf-8", "replace"))
+        started = True
         ended = _await_end(candidate.pid, job, status)
-        with _acting_as(world.uid):
+        with _acting_as(host.uid):
             ended["artefacts"] = _collected(candidate.work, job["artefacts"], job["files"])
     except BaseException as error:
         # A process lost before the job started, for example for lack of memory, is retried.
-        lost = isinstance(error, ConnectionError) and not begun
+        lost = isinstance(error, ConnectionError) and not started
         ended = {"fault": f"{type(error).__name__}: {error}", "again": lost}
     with contextlib.suppress(OSError):
         status.sendall(json.dumps(ended).encode())
 
 
-def _private_folder(world: HostEnvironment) -> str:
+def _private_folder(host: HostEnvironment) -> str:
     """Create the only folder in which the candidate may write."""
-    if "pid" in world.layers:
+    if "pid" in host.layers:
         kernel.unshare(kernel.NEWPID | kernel.NEWNS)
-        folder = f"{world.private}/run"
-        kernel.mount_memory(folder, _INITIAL_SIZE, _FILES, world.uid)
+        folder = f"{host.private}/run"
+        kernel.mount_memory(folder, _INITIAL_SIZE, _FILES, host.uid)
     else:
-        folder = f"{world.private}/{os.getpid()}"
-        os.mkdir(folder, 0o700)  # noqa: PTH102 - paths are slow, and this is on everybody's way
+        folder = f"{host.private}/{os.getpid()}"
+        os.mkdir(folder, 0o700)  # noqa: PTH102 - pathlib is slow, and every run waits for this
     return folder
 
 
 @contextlib.contextmanager
 def _acting_as(uid: int) -> Iterator[None]:
-    """Act with the candidate's user id, so with no more rights than it has."""
+    """Act with the candidate's user id, so that no other rights are used."""
     own = os.getuid()
     if own == uid:
         yield
@@ -147,74 +147,78 @@ def _acting_as(uid: int) -> Iterator[None]:
         os.setegid(own)
 
 
-def _prepared(world: HostEnvironment) -> CandidateProcess:
+def _prepared(host: HostEnvironment) -> CandidateProcess:
     """Start the candidate's process and let it isolate itself."""
-    folder = _private_folder(world)
-    with _acting_as(world.uid):
+    folder = _private_folder(host)
+    with _acting_as(host.uid):
         for name in ("work", "tmp"):
             os.mkdir(f"{folder}/{name}")  # noqa: PTH102
     work = os.open(f"{folder}/work", os.O_PATH | os.O_DIRECTORY)
     near, far = socket.socketpair()
-    ready, locked = os.pipe()
+    ready, ready_writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(ready)
             near.close()
-            _isolate(world, folder, locked)
-            _run_job(world, folder, far, locked)
+            _isolate(host, folder, ready_writer)
+            _run_job(host, folder, far, ready_writer)
         finally:
             os._exit(255)
-    os.close(locked)
+    os.close(ready_writer)
     far.close()
-    told = os.read(ready, 4096)
-    if told != _ISOLATED:
+    answer = os.read(ready, 4096)
+    if answer != _ISOLATED:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        raise OSError(told.decode("utf-8", "replace") or "the candidate's process was lost")
+        if not answer:
+            raise ConnectionResetError("the candidate's process was lost")
+        raise OSError(answer.decode("utf-8", "replace"))
     return CandidateProcess(child, folder, work, near, ready)
 
 
-def _isolate(world: HostEnvironment, folder: str, locked: int) -> None:
+def _isolate(host: HostEnvironment, folder: str, ready_writer: int) -> None:
     """Apply every isolation layer to this process; a failure is reported as the sandbox's fault."""
     try:
-        if "pid" not in world.layers:
+        if "pid" not in host.layers:
             os.setsid()
         os.chdir(f"{folder}/work")
         kernel.gain_nothing()
-        if "landlock" in world.layers:
-            files = world.file_rules
+        if "landlock" in host.layers:
+            files = host.file_rules
             if files < 0:
-                files = kernel.file_rules(world.readable, folder, world.devices)
+                files = kernel.file_rules(host.readable, folder, host.devices)
             kernel.restrict_files(files)
-        kernel.drop_privileges(world.uid)
+        kernel.drop_privileges(host.uid)
         kernel.die_with_parent()  # after the change of user, which resets it
-        if "seccomp" in world.layers:
-            rules = world.call_rules or seccomp.program(os.getpid(), walled=False)
+        if "seccomp" in host.layers:
+            rules = host.call_rules or seccomp.program(os.getpid(), walled=False)
             seccomp.install(rules)
     except BaseException as error:
-        os.write(locked, f"{type(error).__name__}: {error}".encode())
+        os.write(ready_writer, f"{type(error).__name__}: {error}".encode())
         os._exit(255)
-    os.write(locked, _ISOLATED)
+    os.write(ready_writer, _ISOLATED)
 
 
-def _run_job(world: HostEnvironment, folder: str, wire: socket.socket, locked: int) -> NoReturn:
+def _run_job(
+    host: HostEnvironment, folder: str, wire: socket.socket, ready_writer: int
+) -> NoReturn:
     """Wait for a job and run it; a failure before the job starts is the sandbox's fault."""
-    tell = locked
+    error_pipe = ready_writer
     try:
         job = _received(wire)
         stdin = os.open(f"{folder}/stdin", os.O_RDONLY)
-        kept = (stdin, *job["channels"], locked)
-        high = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in kept]
-        tell = high[-1]
-        for place, number in enumerate(high):
+        kept = (stdin, *job["channels"], ready_writer)
+        duplicates = [fcntl.fcntl(number, fcntl.F_DUPFD, 64) for number in kept]
+        error_pipe = duplicates[-1]
+        for place, number in enumerate(duplicates):
             os.dup2(number, place)
-        tell = 4
+        error_pipe = 4
         kernel.close_from(5)
-        kernel.limit(world.base_memory + job["memory"], job["seconds"], job["files"], world.tasks)
+        kernel.limit(host.base_memory + job["memory"], job["seconds"], job["files"], host.tasks)
         _seed_randomness()
     except BaseException as error:
-        os.write(tell, f"{type(error).__name__}: {error}".encode())
+        os.write(error_pipe, f"{type(error).__name__}: {error}".encode())
         os._exit(255)
     os.write(4, _STARTED)
     os.close(4)
@@ -222,7 +226,7 @@ def _run_job(world: HostEnvironment, folder: str, wire: socket.socket, locked: i
 
 
 def _received(wire: socket.socket) -> dict[str, Any]:
-    """Receive a job and the descriptors of its channels."""
+    """Receive a job and the descriptors of its channels; end the process if none comes."""
     head, descriptors, _, _ = socket.recv_fds(wire, _LENGTH.size, 3)
     if not head:
         os._exit(0)
@@ -247,22 +251,22 @@ def _hand_over(wire: socket.socket, job: bytes, channels: Channels) -> None:
         os.close(descriptor)
 
 
-def _write_inputs(world: HostEnvironment, folder: str, job: dict[str, Any]) -> None:
+def _write_inputs(host: HostEnvironment, folder: str, job: dict[str, Any]) -> None:
     """Write the candidate's input files into its folder."""
     given = {f"work/{name}": content for name, content in job["inputs"].items()}
     given["stdin"] = job["stdin"]
     contents = {name: base64.b64decode(content) for name, content in given.items()}
-    if "mount" in world.layers:
+    if "mount" in host.layers:
         room = sum(-(-len(content) // 4096) + 2 for content in contents.values()) * 4096
         kernel.resize_memory(folder, job["files"] + room, _FILES + 8 * len(contents))
-    with _acting_as(world.uid):
+    with _acting_as(host.uid):
         for name, content in contents.items():
             path = f"{folder}/{name}"
             os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-            _put(path, content)
+            _write_file(path, content)
 
 
-def _put(path: str, content: bytes) -> None:
+def _write_file(path: str, content: bytes) -> None:
     with open(path, "wb", buffering=0) as file:  # noqa: PTH123
         view = memoryview(content)
         while view:
@@ -299,16 +303,16 @@ def _wait(child: int, status: socket.socket, job: dict[str, Any]) -> tuple[bool,
     if events:
         return False, True
     waiting.unregister(status)
-    _ask(child, candidate_runner.STACK_SIGNAL)
+    _send_signal(child, candidate_runner.STACK_SIGNAL)
     if not waiting.poll(_GRACE * 1000) and job["watch"]:
-        _ask(child, candidate_runner.PROFILE_SIGNAL)
+        _send_signal(child, candidate_runner.PROFILE_SIGNAL)
         waiting.poll(_GRACE_PROFILING * 1000)
     return True, False
 
 
-def _ask(child: int, what: signal.Signals) -> None:
+def _send_signal(child: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.kill(child, what)
+        os.kill(child, number)
 
 
 def _seed_randomness() -> None:

@@ -12,7 +12,7 @@ class OutOfTime(BaseException):
 
 
 class TimeLimit:
-    """Interrupts the running code when a timer expires, and again while it catches that."""
+    """Interrupts the running code when a timer expires, and again if the code catches that."""
 
     def __init__(self, limits: Mapping[int, float], again: float) -> None:
         self.running = False

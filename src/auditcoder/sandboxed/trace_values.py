@@ -7,7 +7,7 @@ from typing import Any
 _SHORT = 200
 """Characters of a value's text that are kept by default."""
 _ITEMS = 20
-"""Items of a collection that are looked at to tell its item types."""
+"""Items of a collection whose types are reported."""
 _SAMPLED = 100
 """Items of a collection that are measured to estimate the size of all."""
 
@@ -29,7 +29,7 @@ def brief(value: object, size: int = _SHORT) -> str:
 
 
 def is_plain(value: object) -> bool:
-    """Whether identity means nothing for a value: equal ones may be one object by chance."""
+    """Whether a value has no identity of its own: equal ones may be one object by chance."""
     return isinstance(value, bool | int | float | str | bytes | type(None))
 
 

@@ -1,10 +1,10 @@
 """Runs the tests of a program statement by statement and records what the program does.
 
 The statements of the test code are its steps. A failing step would hide what later ones show, so
-every step is attempted. For each call of a selected function it is recorded who called it, which
-calls made its arguments, what it returned, which promises it broke, how long it took, how much
-memory it held if memory is measured, and which attributes and files it changed; for each step,
-which calls made the values that it read.
+every step is attempted. The record of each call of a selected function has its caller, the calls
+that made its arguments, its result, the promises it broke, its time, the memory it held if memory
+is measured, and the attributes and files it changed. The record of a step has the calls that made
+the values it read.
 
 This module is sent into the sandbox as text, joined with the modules that it imports.
 """
@@ -30,8 +30,8 @@ from .trace_values import brief
 PROGRAM, DRIVER, PLAN, SEEN = "candidate.txt", "driver.txt", "plan.json", "seen.json"
 """The files that are read, and the one that is written."""
 _DELAYS, _DELAY, _AGAIN = 50, 0.01, 0.1
-"""How often a stop waits for the recorder to finish, for how many seconds each time, and the
-seconds until code that caught the stop is stopped again."""
+"""The maximum number of delays for a recorder at work, the seconds of each, and the seconds until
+code that caught the stop is stopped again."""
 _RECORDING = {
     f.__code__
     for f in (CallRecorder.profile, StepRecorder.begun, StepRecorder.done, StepRecorder.failed)
@@ -65,7 +65,7 @@ class TraceTimeLimit(TimeLimit):
         self._delayed = 0
 
     def interrupt(self, frame: types.FrameType | None) -> None:
-        """Stop the code; if the recorder is at work, try again soon: it could record no more."""
+        """Stop the code; if the recorder is at work, try again soon, so that it stays usable."""
         if self._delayed >= _DELAYS or not _is_recording(frame):
             raise OutOfTime
         self._delayed += 1
@@ -123,7 +123,7 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     def load() -> None:
         code = compile(program, "program.py", "exec", dont_inherit=True)
         owned.update(owners(code, lambda name: name if name in selected else None))
-        exec(code, space)  # noqa: S102 - what a sandbox is for
+        exec(code, space)  # noqa: S102 - the purpose of the sandbox
 
     memory = MemoryMeter(plan["memory"])
     memory.limited = True

@@ -29,7 +29,7 @@ def encode(value: object) -> str:
         return json.dumps(_plain(value, 0), allow_nan=False)
     except MemoryError:
         raise
-    except Exception as error:  # a container that misbehaves while it is read
+    except Exception as error:  # a container may raise while it is read
         return json.dumps(_described(value, f"unreadable: {type(error).__name__}"))
 
 

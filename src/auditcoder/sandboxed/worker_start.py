@@ -1,7 +1,7 @@
 """Starts the sandbox's worker: `python worker_start.py CONTROL_SOCKET`.
 
-The import path is restored before anything else runs, so that no candidate can import the
-sandbox's own code by it.
+The import path is restored before anything else runs, so that candidates cannot import the
+sandbox's own code.
 """
 
 import sys

@@ -23,8 +23,9 @@ from .candidate_runner import open_streams
 from .supervisor import HostEnvironment, stand_by
 
 _USERS = 2_000_000_000
-"""The first user id outside the namespace for candidates, where it can be chosen."""
+"""The first user id, outside the namespace, that candidates run as if ids can be chosen."""
 _SLOTS = 1000
+"""The number of these user ids."""
 _ROOT_SIZE = 1 << 20
 _DEVICES = ("null", "zero", "random", "urandom", "full")
 
@@ -41,18 +42,18 @@ def main(control: int) -> NoReturn:
     wire = socket.socket(fileno=control)
     config = json.loads(wire.recv(1 << 20))
     missing: dict[str, str] = {}
-    world = _build(config, missing)
+    host = _build(config, missing)
     _import_packages(config["packages"], missing)
     time.tzset()
     os.environ.clear()
-    world = _with_rules(world)._replace(base_memory=kernel.address_space())
-    wire.send(json.dumps({"layers": world.layers, "missing": missing}).encode())
-    _serve(wire, world)
+    host = _with_rules(host)._replace(base_memory=kernel.address_space())
+    wire.send(json.dumps({"layers": host.layers, "missing": missing}).encode())
+    _serve(wire, host)
 
 
-def _serve(wire: socket.socket, world: HostEnvironment) -> NoReturn:
+def _serve(wire: socket.socket, host: HostEnvironment) -> NoReturn:
     """Hand each run to a supervisor that was prepared before, and prepare the next."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors report by themselves
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors report to the caller
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the caller
     open_streams()
     site.setquit()
@@ -62,15 +63,15 @@ def _serve(wire: socket.socket, world: HostEnvironment) -> NoReturn:
     number = 0
     while True:
         number += 1
-        # A new user id each time, if there are many: thread limits count by user.
-        mine = world._replace(uid=world.uid + number % world.uids)
-        spare = _prepared(mine, wire)
+        # Another user id each time, if possible: limits on threads are counted per user.
+        own = host._replace(uid=host.uid + number % host.uids)
+        spare = _prepared(own, wire)
         message, descriptors, _, _ = socket.recv_fds(wire, 16, 8)
         if not message:
             os._exit(0)
         if not (spare and _handed_over(spare, descriptors)):
             # The prepared supervisor is gone: try a new one, or report the fault.
-            spare = _prepared(mine, wire)
+            spare = _prepared(own, wire)
             if not (spare and _handed_over(spare, descriptors)):
                 with contextlib.suppress(OSError):
                     os.write(descriptors[-1], b'{"fault": "no process can be started"}')
@@ -78,7 +79,7 @@ def _serve(wire: socket.socket, world: HostEnvironment) -> NoReturn:
             os.close(descriptor)
 
 
-def _prepared(world: HostEnvironment, wire: socket.socket) -> socket.socket | None:
+def _prepared(host: HostEnvironment, wire: socket.socket) -> socket.socket | None:
     near, far = socket.socketpair()
     try:
         child = os.fork()
@@ -87,7 +88,7 @@ def _prepared(world: HostEnvironment, wire: socket.socket) -> socket.socket | No
     if child == 0:
         wire.close()
         near.close()
-        stand_by(world, far)
+        stand_by(host, far)
     far.close()
     return near
 
@@ -125,15 +126,15 @@ def _build(config: dict[str, Any], missing: dict[str, str]) -> HostEnvironment:
             if layers:  # only partly isolated: nothing can run here
                 raise
     if not kernel.landlock_version():
-        missing["landlock"] = "the kernel has none, or it is not enabled"
+        missing["landlock"] = "the kernel does not support it, or it is not enabled"
     elif "landlock" in wanted:
         layers.append("landlock")
     if not seccomp.supported():
-        missing["seccomp"] = "the calls of this kind of machine are not known"
+        missing["seccomp"] = "this processor architecture is not supported"
     elif "seccomp" in wanted:
         layers.append("seccomp")
     for name in {"namespaces", "landlock", "seccomp"} - wanted:
-        missing[name] = "not asked for"
+        missing[name] = "not requested"
     sys.path.append(packages)
     return HostEnvironment(
         layers=(*layers, "rlimits"),
@@ -146,17 +147,17 @@ def _build(config: dict[str, Any], missing: dict[str, str]) -> HostEnvironment:
     )
 
 
-def _with_rules(world: HostEnvironment) -> HostEnvironment:
+def _with_rules(host: HostEnvironment) -> HostEnvironment:
     """Prepare the rules once if they are the same for every run; else each run writes its own."""
-    if "mount" not in world.layers:
-        return world
+    if "mount" not in host.layers:
+        return host
     # Private folders are mounted below `private`, and a Landlock rule covers mounts below it.
-    if "landlock" in world.layers:
-        rules = kernel.file_rules(world.readable, world.private, world.devices)
-        world = world._replace(file_rules=rules)
-    if "seccomp" in world.layers:
-        world = world._replace(call_rules=seccomp.program(1, walled=True))
-    return world
+    if "landlock" in host.layers:
+        rules = kernel.file_rules(host.readable, host.private, host.devices)
+        host = host._replace(file_rules=rules)
+    if "seccomp" in host.layers:
+        host = host._replace(call_rules=seccomp.program(1, walled=True))
+    return host
 
 
 def _enter_namespaces() -> int:
@@ -166,11 +167,11 @@ def _enter_namespaces() -> int:
     together with the child.
     """
     outer_uid, outer_gid = os.getuid(), os.getgid()
-    asked, answer = os.pipe(), os.pipe()
+    request, answer = os.pipe(), os.pipe()
     child = os.fork()
     if child:
-        _write_maps(child, outer_uid, outer_gid, asked, answer)
-    os.close(asked[0])
+        _write_maps(child, outer_uid, outer_gid, request, answer)
+    os.close(request[0])
     os.close(answer[1])
     kernel.die_with_parent()
     failure: OSError | None = None
@@ -186,17 +187,17 @@ def _enter_namespaces() -> int:
         )
     except OSError as error:
         failure = error
-    os.write(asked[1], b"n" if failure else b"y")
+    os.write(request[1], b"n" if failure else b"y")
     mapped = os.read(answer[0], 1)
-    os.close(asked[1])
+    os.close(request[1])
     os.close(answer[0])
     if failure is not None:
         raise failure
     if mapped == b"n":
-        raise OSError(1, "users cannot be mapped")
+        raise OSError(1, "user ids cannot be mapped")
     inner = os.fork()  # process 1 of the new pid namespace: when it ends, all others do
     if inner:
-        os._exit(_outcome_of(inner))
+        os._exit(_exit_code_of(inner))
     kernel.die_with_parent()
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)
@@ -204,28 +205,27 @@ def _enter_namespaces() -> int:
 
 
 def _write_maps(
-    child: int, uid: int, gid: int, asked: tuple[int, int], answer: tuple[int, int]
+    child: int, uid: int, gid: int, request: tuple[int, int], answer: tuple[int, int]
 ) -> NoReturn:
-    os.close(asked[1])
+    os.close(request[1])
     os.close(answer[0])
-    said = b"n"
-    if os.read(asked[0], 1) == b"y":
-        said = _mapped(child, uid, gid)
-    os.write(answer[1], said)
+    result = b"n"
+    if os.read(request[0], 1) == b"y":
+        result = _map_users(child, uid, gid)
+    os.write(answer[1], result)
     os.close(answer[1])
-    os._exit(_outcome_of(child))
+    os._exit(_exit_code_of(child))
 
 
-def _mapped(child: int, uid: int, gid: int) -> bytes:
-    """Map user ids: many for root, so that candidates do not share one; else only our own."""
+def _map_users(child: int, uid: int, gid: int) -> bytes:
+    """Map user ids: many for root, so that candidates do not share one; else only the caller's."""
     process = Path(f"/proc/{child}")
-    two = uid == 0
-    if two:
+    if uid == 0:
         try:
             (process / "uid_map").write_text(f"0 0 1\n1 {_USERS} {_SLOTS}\n")
             (process / "gid_map").write_text(f"0 0 1\n1 {_USERS} {_SLOTS}\n")
         except OSError:
-            two = False
+            pass  # as without root, below
         else:
             return b"2"
     try:
@@ -237,7 +237,7 @@ def _mapped(child: int, uid: int, gid: int) -> bytes:
     return b"1"
 
 
-def _outcome_of(child: int) -> int:
+def _exit_code_of(child: int) -> int:
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status) & 0xFF
 
@@ -288,9 +288,9 @@ def _show(root: str, path: str, at: str = "") -> None:
 
 def _import_packages(packages: list[str], missing: dict[str, str]) -> None:
     """Import common packages once, so that runs start faster."""
-    deep = ("numpy.random",) if "numpy" in packages else ()  # so that it can be seeded
-    os.environ["HOME"] = "/"  # some packages need it to be imported
-    for name in (*_PRELOADED, *packages, *deep):
+    extra = ("numpy.random",) if "numpy" in packages else ()  # the supervisor seeds it
+    os.environ["HOME"] = "/"  # some packages need it while they are imported
+    for name in (*_PRELOADED, *packages, *extra):
         before = set(sys.modules)
         try:
             importlib.import_module(name)

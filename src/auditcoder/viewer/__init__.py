@@ -1,1 +1,1 @@
-"""Pages that need nothing but a browser: no server, no network, no script from elsewhere."""
+"""Self-contained HTML pages, which need no server, no network and no scripts."""

@@ -1,4 +1,4 @@
-"""Charts as SVG text: points, and bars of parts."""
+"""Draws charts as SVG text: scatter plots and stacked bars."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 _WIDTH, _HEIGHT = 640, 360
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 150, 36, 44
 _COLOURS = ("#3b6fb6", "#c8553d", "#4d9078", "#b8860b", "#8a63ad", "#6f7d80", "#d45087", "#8f6a4a")
-"""Each stands out at least three to one from a light and from a dark page."""
+"""Each has a contrast ratio of at least 3:1 to a light and to a dark page."""
 
 
 class Point(NamedTuple):
-    """A labelled point, with the interval that its height is known to."""
+    """A labelled point with an interval of its y value."""
 
     label: str
     x: float
@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 def scatter(title: str, x: str, y: str, points: Sequence[Point]) -> str:
-    """Draw points; the horizontal axis is logarithmic, the vertical one a share."""
+    """Draw points with a logarithmic x axis and a y axis from 0 to 1; empty if none is positive."""
     usable = [p for p in points if p.x > 0]
     if not usable:
         return ""
@@ -39,16 +39,16 @@ def scatter(title: str, x: str, y: str, points: Sequence[Point]) -> str:
     parts = [_frame(title)]
     for tenth in range(0, 11, 2):
         at = up(tenth / 10)
-        parts.append(_rule(_LEFT, at, _WIDTH - _RIGHT, at))
-        parts.append(_word(_LEFT - 8, at + 4, f"{tenth * 10} %", "end"))
+        parts.append(_grid_line(_LEFT, at, _WIDTH - _RIGHT, at))
+        parts.append(_label(_LEFT - 8, at + 4, f"{tenth * 10} %", "end"))
     power = lowest
     while power <= highest:
-        parts.append(_rule(across(power), _TOP, across(power), _HEIGHT - _BOTTOM))
-        parts.append(_word(across(power), _HEIGHT - _BOTTOM + 16, f"{power:,.0f}", "middle"))
+        parts.append(_grid_line(across(power), _TOP, across(power), _HEIGHT - _BOTTOM))
+        parts.append(_label(across(power), _HEIGHT - _BOTTOM + 16, f"{power:,.0f}", "middle"))
         power *= 10
     middle = _LEFT + (_WIDTH - _LEFT - _RIGHT) / 2
-    parts.append(_word(middle, _HEIGHT - 8, x, "middle"))
-    parts.append(_word(0, 14, y, "start"))
+    parts.append(_label(middle, _HEIGHT - 8, x, "middle"))
+    parts.append(_label(0, 14, y, "start"))
     labels = _spread([up(p.y) for p in usable], up(0))
     for number, (point, label) in enumerate(zip(usable, labels, strict=True)):
         colour = _COLOURS[number % len(_COLOURS)]
@@ -64,12 +64,12 @@ def scatter(title: str, x: str, y: str, points: Sequence[Point]) -> str:
             f'<line x1="{cx + 6:.1f}" y1="{cy:.1f}" x2="{edge - 4}" y2="{label:.1f}"'
             f' stroke="{colour}" opacity=".25"/>'
         )
-        parts.append(_word(edge, label + 4, point.label, "start"))
+        parts.append(_label(edge, label + 4, point.label, "start"))
     return "".join(parts) + "</svg>"
 
 
 def _spread(heights: list[float], lowest: float, apart: float = 15.0) -> list[float]:
-    """Move labels apart, down and then up again, so that none covers another or leaves below."""
+    """Return label positions that are `apart` from each other and not below `lowest`."""
     order = sorted(range(len(heights)), key=lambda n: heights[n])
     placed = list(heights)
     last = -apart
@@ -82,14 +82,14 @@ def _spread(heights: list[float], lowest: float, apart: float = 15.0) -> list[fl
 
 
 class Bar(NamedTuple):
-    """A labelled bar, made of parts."""
+    """A labelled stacked bar with named parts."""
 
     label: str
     parts: tuple[tuple[str, float], ...]
 
 
 def bars(title: str, lines: Iterable[Bar]) -> str:
-    """Draw bars of parts, all to one scale."""
+    """Draw stacked bars on a common scale; empty if every bar is empty."""
     drawn = [line for line in lines if any(amount for _, amount in line.parts)]
     if not drawn:
         return ""
@@ -99,7 +99,7 @@ def bars(title: str, lines: Iterable[Bar]) -> str:
     parts = [_frame(title, height)]
     for row, line in enumerate(drawn):
         x, y = 150.0, 16 + 30 * row
-        parts.append(_word(142, y + 14, line.label, "end"))
+        parts.append(_label(142, y + 14, line.label, "end"))
         for name, amount in line.parts:
             width = amount / most * (_WIDTH - 170)
             colour = _COLOURS[names.index(name) % len(_COLOURS)]
@@ -112,7 +112,7 @@ def bars(title: str, lines: Iterable[Bar]) -> str:
         x, y = 150 + number % 3 * 160, 30 + 30 * len(drawn) + 20 * (number // 3)
         colour = _COLOURS[number % len(_COLOURS)]
         parts.append(f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colour}"/>')
-        parts.append(_word(x + 15, y, name, "start"))
+        parts.append(_label(x + 15, y, name, "start"))
     return "".join(parts) + "</svg>"
 
 
@@ -123,14 +123,14 @@ def _frame(title: str, height: int = _HEIGHT) -> str:
     )
 
 
-def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
+def _grid_line(x1: float, y1: float, x2: float, y2: float) -> str:
     return (
         f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
         ' stroke="currentColor" opacity=".15"/>'
     )
 
 
-def _word(x: float, y: float, text: str, anchor: str) -> str:
+def _label(x: float, y: float, text: str, anchor: str) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12"'
         f' fill="currentColor">{escape(text)}</text>'

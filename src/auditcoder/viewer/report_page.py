@@ -1,7 +1,7 @@
-"""A report as one page: charts, tables, and the runs behind every number.
+"""Renders a report as one HTML page: charts, tables, and the runs behind every number.
 
-The page is one file that asks for nothing and runs nothing: what opens and closes, the browser
-itself opens and closes. Where it cannot, and on paper, the runs are listed at the end.
+The page is one file that loads nothing and has no script: the lists of runs are popovers of the
+browser. In browsers without popovers, and in print, the lists are at the end of the page.
 """
 
 from collections.abc import Iterable
@@ -77,24 +77,24 @@ code { font-size: .85em; }
 """
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Were there ever something on the page that loads or runs, a browser would refuse it."""
+"""The browser refuses to load or run anything, should the page ever contain it."""
 
-_LONG = 40
-"""Characters from which on a cell is text, and may take several lines."""
+_MAX_NUMBER_CHARS = 40
+"""A cell with more characters is text, and may take several lines."""
 
-_Behind: TypeAlias = dict[tuple[RunId, ...], dict[str, list[str]]]
-"""Each set of runs once, with the tables and the lines that it is behind."""
+_RowsByRuns: TypeAlias = dict[tuple[RunId, ...], dict[str, list[str]]]
+"""Each distinct set of runs, with the titles of tables and their rows that it contributes to."""
 
 
 def page(title: str, about: str, tables: Iterable[Table], charts: Iterable[tuple[str, str]]) -> str:
-    """Write the page; `charts` are titles and drawings."""
+    """Return the page; `charts` are pairs of a title and an SVG drawing."""
     tables = list(tables)
-    behind = _behind(tables)
-    numbers = {runs: number for number, runs in enumerate(behind, 1)}
+    rows_by_runs = _rows_by_runs(tables)
+    numbers = {runs: number for number, runs in enumerate(rows_by_runs, 1)}
     body = [f'<h1>{escape(title)}</h1><p class="note">{escape(about)}</p>']
     body += [f"<h2>{escape(name)}</h2>{_box(name, drawing)}" for name, drawing in charts if drawing]
     body += [_table(table, numbers) for table in tables]
-    body += [_runs(numbers[runs], runs, lines) for runs, lines in behind.items()]
+    body += [_runs(numbers[runs], runs, lines) for runs, lines in rows_by_runs.items()]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -104,23 +104,22 @@ def page(title: str, about: str, tables: Iterable[Table], charts: Iterable[tuple
     )
 
 
-def _behind(tables: list[Table]) -> _Behind:
-    found: _Behind = {}
+def _rows_by_runs(tables: list[Table]) -> _RowsByRuns:
+    rows: _RowsByRuns = {}
     for table in tables:
         for row in table.rows:
             if row.runs:
-                found.setdefault(row.runs, {}).setdefault(table.title, []).append(
-                    _named(table, row)
-                )
-    return found
+                labels = rows.setdefault(row.runs, {}).setdefault(table.title, [])
+                labels.append(_row_label(table, row))
+    return rows
 
 
-def _named(table: Table, row: Row) -> str:
+def _row_label(table: Table, row: Row) -> str:
     return ", ".join(map(shown, row.cells[: table.labels]))
 
 
 def _box(name: str, content: str) -> str:
-    """Put what may be wider than the page where it scrolls alone, for keys as well."""
+    """Wrap wide content in a box that scrolls on its own, also with the keyboard."""
     label = escape(name, quote=True)
     return f'<div class="wide" role="region" aria-label="{label}" tabindex="0">{content}</div>'
 
@@ -132,7 +131,7 @@ def _table(table: Table, numbers: dict[tuple[RunId, ...], int]) -> str:
         for number, column in enumerate(table.columns)
     )
     if traced:
-        head += '<th scope="col">behind it</th>'
+        head += '<th scope="col">source runs</th>'
     rows = "".join(f"<tr>{_line(table, row, numbers, traced)}</tr>" for row in table.rows)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
     drawn = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
@@ -157,22 +156,22 @@ def _cell(cell: Cell, number: int | None) -> str:
     text = escape(shown(cell))
     if cell is None:
         return f'<td class="none">{text}</td>'
-    return _td(number, text, 'tabindex="-1"', long=len(text) > _LONG)
+    return _td(number, text, 'tabindex="-1"', long=len(text) > _MAX_NUMBER_CHARS)
 
 
 def _count(table: Table, row: Row, number: int | None) -> str:
-    """Say how many runs there are: of a line's buttons, the one that keys stop at."""
-    many = _many(row.runs)
-    name = escape(f"{many} behind {_named(table, row)}", quote=True)
-    return _td(number, many, f'aria-label="{name}"')
+    """Return the cell with the number of runs; its button is the row's only keyboard stop."""
+    count = _run_count(row.runs)
+    name = escape(f"{count} behind {_row_label(table, row)}", quote=True)
+    return _td(number, count, f'aria-label="{name}"')
 
 
-def _many(runs: tuple[RunId, ...]) -> str:
+def _run_count(runs: tuple[RunId, ...]) -> str:
     return f"{len(runs):,} run{'s' if len(runs) != 1 else ''}"
 
 
 def _td(number: int | None, text: str, attribute: str, *, long: bool = False) -> str:
-    """Write a cell that opens a set of runs, if there is one."""
+    """Return a cell, with a button that opens its list of runs if it has one."""
     cell = '<td class="long">' if long else "<td>"
     if number is None:
         return f"{cell}{text}</td>"
@@ -192,5 +191,6 @@ def _runs(number: int, runs: tuple[RunId, ...], lines: dict[str, list[str]]) -> 
     listed = "".join(f"<li><code>{escape(run)}</code></li>" for run in runs)
     return (
         f'<section id="{name}" popover role="dialog" aria-labelledby="{name}-title">{close}'
-        f'<h3 id="{name}-title">{_many(runs)}, behind</h3>{about}<ul>{listed}</ul></section>'
+        f'<h3 id="{name}-title">{_run_count(runs)} behind these rows</h3>{about}'
+        f"<ul>{listed}</ul></section>"
     )

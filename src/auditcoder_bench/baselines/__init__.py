@@ -1,7 +1,7 @@
-"""The ten methods that are compared: nine baselines and AuditCoder itself.
+"""The ten compared methods: nine baselines and AuditCoder itself.
 
-All use the same model, sandbox, budget and recorder, and see the same task: its statement and
-its public examples. Every method records its runs in the same format.
+All use the same model, sandbox, budget and recorder, see the statement and the public examples of
+the task, and record their runs in the same format.
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ from auditcoder_bench.baselines.single_program import PROMPTS
 _prompts = partial(prompts.digests, PROMPTS, "methods/")
 
 METHODS: dict[str, Method] = {
-    method.name: method._replace(prompts=_prompts)  # a manifest lists the prompts of all
+    method.name: method._replace(prompts=_prompts)  # a manifest lists the prompts of all methods
     for method in (
         Method("direct", direct.direct),
         Method("direct-retry", direct.direct_retry),

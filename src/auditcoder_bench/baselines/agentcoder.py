@@ -25,24 +25,24 @@ from auditcoder.prompts import answer_schema
 from auditcoder_bench.baselines.single_program import PROMPTS, SingleProgram
 
 _ROUNDS = 3
-"""How often the programmer hears from the executor."""
-_TESTS = 700
+"""Maximum number of executor reports to the programmer."""
+_TEST_TOKENS = 700
 
 
 class DesignedCase(Value):
-    """One case."""
+    """One test case that the test designer wrote."""
 
     given: Annotated[str, Meta(max_length=2000)]
     expected: Annotated[str, Meta(max_length=2000)]
 
 
 class DesignedCases(Value):
-    """What the test designer answers."""
+    """The reply of the test designer."""
 
     cases: Annotated[tuple[DesignedCase, ...], Meta(max_length=6)]
 
 
-_ASKED = {
+_CASE_FORMATS = {
     ProgramForm: "`given` is what the program reads, `expected` what it prints.",
     FunctionForm: "`given` is the arguments of one call, as Python writes them between brackets;"
     " `expected` is the result, as a Python literal.",
@@ -52,29 +52,31 @@ _ASKED = {
 
 
 def agentcoder(context: RunContext) -> tuple[RunOutcome, str]:
-    """Write code and tests apart; let the executor's reports go back to the programmer."""
-    piece = SingleProgram(context, "agentcoder")
-    piece.write("programmer")
-    designed = _designed(piece, context.task.form)
+    """Write code and tests independently; let the programmer revise the code after failures."""
+    program = SingleProgram(context, "agentcoder")
+    program.write("programmer")
+    designed = _design_cases(program, context.task.form)
     for _ in range(_ROUNDS):
-        failing = piece.try_out() or piece.check(designed)
+        failing = program.try_out() or program.check(designed)
         if failing is None:
             break
-        before = piece.code
-        piece.write("programmer_again", code=before, failure=piece.report(failing))
-        if piece.code == before:
-            break  # the same again would be said for ever
-    return piece.finish()
+        before = program.code
+        program.write("programmer_again", code=before, failure=program.report(failing))
+        if program.code == before:
+            break  # further rounds would repeat the same request
+    return program.finish()
 
 
-def _designed(piece: SingleProgram, form: Form) -> list[tuple[str, Example, Trust]]:
-    """Ask the test designer, once."""
+def _design_cases(program: SingleProgram, form: Form) -> list[tuple[str, Example, Trust]]:
+    """Ask the test designer for cases, once."""
     if isinstance(form, FilesForm):
-        return []  # whole files are no cases to write down in a reply
+        return []  # a reply cannot contain whole files as cases
     shape: ResponseFormat[DesignedCases] = JsonValue(
         DesignedCases, answer_schema("test_designer", PROMPTS)
     )
-    answer = piece.ask("test_designer", shape, Phase.VERIFICATION, _TESTS, cases=_ASKED[type(form)])
+    answer = program.ask(
+        "test_designer", shape, Phase.VERIFICATION, _TEST_TOKENS, cases=_CASE_FORMATS[type(form)]
+    )
     examples = (_example(form, case) for case in (answer.value.cases if answer else ()))
     return [
         (f"S1.designed-{number}", example, Trust.GENERATED)

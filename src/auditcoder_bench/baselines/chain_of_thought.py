@@ -6,7 +6,7 @@ from auditcoder.lifecycle.response_formats import FreeText
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder_bench.baselines.single_program import SingleProgram
 
-_THOUGHTS = 500
+_REASONING_TOKENS = 500
 
 
 def cot(context: RunContext) -> tuple[RunOutcome, str]:
@@ -23,6 +23,6 @@ def cot_retry(context: RunContext) -> tuple[RunOutcome, str]:
 
 def _reasoned_program(context: RunContext, method: str) -> SingleProgram:
     program = SingleProgram(context, method)
-    answer = program.ask("reason", FreeText(), Phase.PLANNING, _THOUGHTS)
+    answer = program.ask("reason", FreeText(), Phase.PLANNING, _REASONING_TOKENS)
     program.write("reasoned", thoughts=answer.value if answer else "nothing yet")
     return program

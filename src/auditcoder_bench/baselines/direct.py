@@ -1,4 +1,4 @@
-"""Direct: asks for one complete program, with one retry in `direct_retry`."""
+"""Direct generation: one request for the whole program, with one retry in `direct_retry`."""
 
 from auditcoder.domain.events import RunOutcome
 from auditcoder.lifecycle.run_context import RunContext

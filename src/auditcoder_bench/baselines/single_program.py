@@ -1,7 +1,7 @@
-"""A program written as a whole: what the methods without a task graph have in common.
+"""Common parts of the methods that write the program as a whole, without a task graph.
 
-Their record has a single node, `S1`, without a contract, because such a method commits to none:
-its trace coverage is zero.
+Their record has a single node, `S1`, without a contract, because such a method commits to none.
+Therefore their trace coverage is zero.
 """
 
 from collections.abc import Iterable
@@ -34,11 +34,11 @@ PROMPTS = "auditcoder_bench.prompts"
 """The package that holds the prompts of the compared methods."""
 WHOLE = NodeId("S1")
 MAX_TOKENS = 1200
-_NOTHING = "raise NotImplementedError('no usable answer came')\n"
+_PLACEHOLDER = "raise NotImplementedError('no usable answer came')\n"
 
 
 class SingleProgram:
-    """The program of a method, with the requests and checks that a method may use."""
+    """The program that a method writes, with the requests and checks that it may use."""
 
     def __init__(self, context: RunContext, method: str) -> None:
         self._context = context
@@ -59,14 +59,14 @@ class SingleProgram:
                 granularity="one node: the method writes the program as a whole",
             )
         )
-        # If the task is itself code, the part before the function belongs to the task.
+        # If the task is itself code, the code before the function is part of the task.
         self._given = "" if isinstance(task.form, ClassForm) else root_of(task).given
         if self._given:
             context.recorder.write_code(ROOT, self._given, agent="form")
 
     @property
     def code(self) -> str:
-        """The code as it stands."""
+        """The current code."""
         recorder = self._context.recorder
         return recorder.text(recorder.ledger.working.code[WHOLE].digest)
 
@@ -100,42 +100,42 @@ class SingleProgram:
             prompt, PythonBlock(), Phase.GENERATION, MAX_TOKENS, wanted=wanted, **values
         )
         if answer is not None:
-            self._keep(answer.value, prompt, answer.seq)
+            self._write_code(answer.value, prompt, answer.seq)
         elif WHOLE not in self._context.recorder.ledger.working.code:
-            self._keep(_NOTHING, "degraded", None)
+            self._write_code(_PLACEHOLDER, "degraded", None)
 
-    def _keep(self, source: str, agent: str, reply: int | None) -> None:
+    def _write_code(self, source: str, agent: str, reply: int | None) -> None:
         text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
         text, note = without_stars(text)
         try:
             self._context.recorder.write_code(WHOLE, text, agent=agent, reply=reply, note=note)
         except RecordRefused as refused:
-            # Such as a star import of an unknown module: the owner of its names is unknown.
+            # For example a star import of an unknown module, whose names are unknown.
             if WHOLE not in self._context.recorder.ledger.working.code:
                 self._context.recorder.write_code(
-                    WHOLE, _NOTHING, agent="degraded", note=str(refused)
+                    WHOLE, _PLACEHOLDER, agent="degraded", note=str(refused)
                 )
 
     def try_out(self) -> Evidence | None:
-        """Run the examples of the task; return the first failure."""
+        """Run the examples of the task; return the first failure, or None."""
         return self.check(
             (f"S1.example-{number}", example, Trust.DERIVED)
             for number, example in enumerate(self._context.task.examples, start=1)
         )
 
     def check(self, cases: Iterable[tuple[str, Example, Trust]]) -> Evidence | None:
-        """Run all of these cases; return the first failure."""
+        """Run all these cases; return the first failure, or None."""
         context, code = self._context, f"{self._given}{self.code}"
         failing = None
         for name, example, trust in cases:
             check = check_for(CheckId(name), AtNode(node=WHOLE), trust, example)
-            seen = record(context, check, partial(run_example, context, code, example))
-            if seen.verdict is not Verdict.PASSED and failing is None:
-                failing = seen
+            evidence = record(context, check, partial(run_example, context, code, example))
+            if evidence.verdict is not Verdict.PASSED and failing is None:
+                failing = evidence
         return failing
 
     def retry(self) -> None:
-        """If the code fails an example of the task, ask for it once more."""
+        """If the code fails an example of the task, ask once for a new version."""
         failing = self.try_out()
         if failing is not None:
             self.write("again", code=self.code, failure=self.report(failing))
@@ -156,13 +156,13 @@ class SingleProgram:
 
 
 def statement(task: Task) -> str:
-    """Return the task as a model reads it, with examples that its text does not show."""
+    """Return the task's statement, followed by the examples that it does not show itself."""
     shown = shown_examples(task)
     return f"{task.statement}\n\n{shown}" if shown else task.statement
 
 
 def wanted_of(task: Task) -> str:
-    """Describe what the model has to write, by the form of the task."""
+    """Describe the code that the model has to write for this form of task."""
     match task.form:
         case ProgramForm():
             return "the complete program, which reads standard input and writes standard output"

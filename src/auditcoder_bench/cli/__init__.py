@@ -4,4 +4,4 @@ SUMMARIES = {
     "bench": "compare methods on benchmark suites",
     "faults": "build failures with known causes, and evaluate locators on them",
 }
-"""What the help of the root command says about each."""
+"""The line about each command in the help of `auditcoder`."""

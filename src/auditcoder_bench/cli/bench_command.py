@@ -1,4 +1,4 @@
-"""`bench`: suites, methods, and runs of one on the other."""
+"""The command `bench`: runs methods on benchmark suites and compares them."""
 
 import sys
 import time
@@ -39,7 +39,7 @@ EXPERIMENT_OPTIONS = (
     "second_opinions_by",
     "seed",
 )
-"""The options that compared runs may vary; a method decides about the others."""
+"""The options of a run that the user may set; the method determines the others."""
 
 
 class ListArguments(Value):
@@ -62,7 +62,7 @@ class ExperimentArguments(Value):
 
     model: str | None = None
     given: dict[str, Any] = {}
-    """The options that flags set."""
+    """The options set by flags."""
     recall: str | None = None
     store: str | None = None
     jobs: int = 1
@@ -82,7 +82,7 @@ class BenchRunArguments(ExperimentArguments, kw_only=True):
 
 
 def _declare_list(parser: ArgumentParser) -> None:
-    """Add no arguments beside the flags of every command."""
+    """Add no arguments: `bench list` has only the flags of every command."""
 
 
 def _declare_report(parser: ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def _declare_report(parser: ArgumentParser) -> None:
 
 
 def _declare_run(parser: ArgumentParser) -> None:
-    parser.add_argument("suite", metavar="SUITE", help="a suite; `bench list` names them")
+    parser.add_argument("suite", metavar="SUITE", help="a suite; `bench list` lists them")
     parser.add_argument(
         "--methods", metavar="A,B", help="the methods, comma-separated (default: auditcoder)"
     )
@@ -107,20 +107,24 @@ def _declare_run(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=["local", "dask"], default="local", help="where jobs run"
     )
-    parser.add_argument("--address", metavar="ADDRESS", help="of the Dask scheduler")
+    parser.add_argument("--address", metavar="ADDRESS", help="the address of the Dask scheduler")
 
 
 def add_data(parser: ArgumentParser) -> None:
-    """Add where data is taken from."""
+    """Add the argument for a local copy of the data."""
     parser.add_argument(
         "--data", metavar="FOLDER", help="a local copy of the data (default: download it)"
     )
 
 
 def add_jobs(parser: ArgumentParser) -> None:
-    """Add how many jobs run at once."""
+    """Add the argument for the number of concurrent jobs."""
     parser.add_argument(
-        "--jobs", metavar="N", type=positive_integer, default=1, help="jobs at once (default: 1)"
+        "--jobs",
+        metavar="N",
+        type=positive_integer,
+        default=1,
+        help="number of concurrent jobs (default: 1)",
     )
 
 
@@ -129,7 +133,7 @@ def add_experiment(parser: ArgumentParser) -> None:
     add_model(parser)
     add_options(parser, *EXPERIMENT_OPTIONS)
     parser.add_argument(
-        "--recall", metavar="STORE", help="take known replies from the runs of this store"
+        "--recall", metavar="STORE", help="reuse recorded replies from the runs of this store"
     )
     add_store(parser)
     add_jobs(parser)
@@ -197,7 +201,7 @@ def _run(options: BenchRunArguments) -> int:
     worker = Worker(experiment, aside)
     engine = _engine(options)
     try:
-        done = list(_told(engine.each(worker, todo), todo, as_json=options.json))
+        done = list(_with_progress(engine.each(worker, todo), todo, as_json=options.json))
     finally:
         engine.close()
         worker.close()
@@ -206,7 +210,7 @@ def _run(options: BenchRunArguments) -> int:
         if not options.json:
             passed = sum(d.resolved for d in own)
             tokens = sum(d.tokens for d in own) // max(1, len(own))
-            say(f"{name:18}{passed:4} of {len(own)} resolved, {tokens:,} tokens each")
+            say(f"{name:18}{passed:4} of {len(own)} resolved, {tokens:,} tokens per run")
     return Exit.OK
 
 
@@ -224,13 +228,15 @@ def _engine(options: BenchRunArguments) -> Engine:
     return LocalEngine(options.jobs)
 
 
-def _told(done: Iterable[JobResult], todo: list[Job], *, as_json: bool) -> Iterable[JobResult]:
-    """Say how far it is, and how long the rest may take, as each job is done."""
+def _with_progress(
+    done: Iterable[JobResult], todo: list[Job], *, as_json: bool
+) -> Iterable[JobResult]:
+    """Yield each result, after printing the progress and the estimated remaining time."""
     began = time.monotonic()
-    worked = 0
+    performed = 0
     for number, each in enumerate(done, start=1):
-        worked += not each.before
-        left = (time.monotonic() - began) / max(1, worked) * (len(todo) - number)
+        performed += not each.before
+        left = (time.monotonic() - began) / max(1, performed) * (len(todo) - number)
         if as_json:
             line = {**each._asdict(), "job": each.job._asdict(), "run": each.job.run}
             emit(msgspec.json.encode(line).decode() + "\n")
@@ -238,13 +244,13 @@ def _told(done: Iterable[JobResult], todo: list[Job], *, as_json: bool) -> Itera
             verdict = "resolved" if each.resolved else "not resolved"
             aside(
                 f"{number}/{len(todo)} {each.job.run}: {each.outcome}, {verdict},"
-                f" {each.tokens:,} tokens; about {_minutes(left)} left"
+                f" {each.tokens:,} tokens; about {_duration(left)} left"
             )
         sys.stdout.flush()
         yield each
 
 
-def _minutes(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"
 
 
@@ -257,9 +263,7 @@ COMMAND = CommandGroup(
             _run,
             "run methods on a suite; finished runs are not repeated",
         ),
-        "report": Command(
-            ReportArguments, _declare_report, _report, "compare all runs that were judged"
-        ),
+        "report": Command(ReportArguments, _declare_report, _report, "compare all judged runs"),
     },
     default="list",
 )

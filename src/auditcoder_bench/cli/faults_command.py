@@ -1,4 +1,4 @@
-"""`faults`: failures with ground truth, made and kept."""
+"""The command `faults`: builds failures with known causes and evaluates locators on them."""
 
 import time
 from argparse import ArgumentParser
@@ -45,8 +45,8 @@ from auditcoder_bench.faultbench.repair_runs import SUITE, failures, repair
 from auditcoder_bench.faultbench.study_tables import on_what_was_held_out, put_to_the_test, study
 from auditcoder_bench.faultbench.weight_fit import fit_both
 
-_EVERY = 10.0
-"""Seconds between two words on how far it is."""
+_PROGRESS_SECONDS = 10.0
+"""Seconds between two progress messages."""
 
 
 class BuildArguments(Value):
@@ -123,9 +123,11 @@ def _declare_inject(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--runs",
         metavar="STORE",
-        help="also inject into the runs of a store that passed with several parts",
+        help="also inject into the runs of a store that passed and have several nodes",
     )
-    parser.add_argument("--pins", metavar="FILE", help="also write the digests of the failures")
+    parser.add_argument(
+        "--pins", metavar="FILE", help="also write a digest per program of its failures"
+    )
     add_data(parser)
     add_jobs(parser)
 
@@ -137,21 +139,21 @@ def _declare_look(parser: ArgumentParser) -> None:
         "--view",
         choices=["program", "all"],
         default="program",
-        help="the visible tests: those of the whole program (default), or all",
+        help="the tests that locators see: those of the whole program (default), or all",
     )
     parser.add_argument(
         "--spoiled",
         metavar="SHARE",
         type=fraction,
         default=0.0,
-        help="share of second opinions on programs that get a fault, too (default: 0)",
+        help="share of second opinions on programs that get a fault injected, too (default: 0)",
     )
     parser.add_argument(
         "--opinions",
         metavar="N",
         type=positive_integer,
-        help="for real failures: number of other models' methods to try, chosen at random"
-        " (default: the three that agree most)",
+        help="for real failures: number of randomly chosen answers of other models to try per"
+        " method (default: the three most common implementations)",
     )
     parser.add_argument("--runs", metavar="STORE", help="the store that `inject --runs` used")
     add_data(parser)
@@ -201,25 +203,25 @@ def _inject(options: InjectArguments) -> int:
     )
     places = dict(Counter(fault.where for fault in made).most_common())
     kinds = dict(Counter(kind for fault in made for kind in fault.faults).most_common())
-    name, known, pins = digest(out.read_bytes()), pinned(), pins_of(made)
-    others = [w for w, pin in pins.items() if known.get(w) != pin and not of_a_run(w)]
+    content, known, pins = digest(out.read_bytes()), pinned(), pins_of(made)
+    changed = [work for work, pin in pins.items() if known.get(work) != pin and not of_a_run(work)]
     if options.pins:
         Path(options.pins).write_bytes(written(pins))
     if options.json:
-        told = {"failures": len(made), "digest": name, "where": places, "kinds": kinds}
-        emit_json({**told, "not as pinned": others})
+        summary = {"failures": len(made), "digest": content, "where": places, "kinds": kinds}
+        emit_json({**summary, "not as pinned": changed})
         return Exit.OK
-    say(f"{len(made)} failures, {name}")
+    say(f"{len(made)} failures, sha256 {content}")
     for counts in (places, kinds):
-        say("  " + ", ".join(f"{many} {what}" for what, many in counts.items()))
-    if others:
-        say(f"  published figures are about other failures of {', '.join(others)}")
+        say("  " + ", ".join(f"{count} {name}" for name, count in counts.items()))
+    if changed:
+        say(f"  these differ from the published failures: {', '.join(changed)}")
     return Exit.OK
 
 
 def _look(options: LookArguments) -> int:
     data = Path(options.data) if options.data else None
-    found = look(
+    observed = look(
         Path(options.faults),
         Path(options.out),
         data,
@@ -231,37 +233,41 @@ def _look(options: LookArguments) -> int:
         opinions=options.opinions,
         runs=options.runs,
     )
-    tried = sum(noticed.swaps is not None for noticed in found)
+    tried = sum(case.swaps is not None for case in observed)
     if options.json:
-        emit_json({"failures": len(found), "tried": tried})
+        emit_json({"failures": len(observed), "tried": tried})
     else:
-        say(f"{len(found)} failures were watched; something was tried in {tried}")
+        say(f"{len(observed)} failures were traced; substitutions were tried in {tried}")
     return Exit.OK
 
 
 def _study(options: StudyArguments) -> int:
-    cases = _noticed(options)
-    used, unused = held_out(map(Path, options.held_out), cases)  # wrong names are told at once
+    cases = _read_observations(options)
+    # Before the study, which takes long, so that a wrong file name is reported at once.
+    used, unused = held_out(map(Path, options.held_out), cases)
     tables = study(cases)
     if options.weights or options.held_out:
         fitted = fit_both(used)
         if options.weights:
             write_weights(Path(options.weights), fitted)
             classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
-            aside(f"weights of {classes} + {programs} failures are in {options.weights}")
+            aside(
+                f"{options.weights} has weights fitted on {classes} failures of classes"
+                f" and {programs} of programs"
+            )
         if unused:
             tables.append(on_what_was_held_out(unused, fitted, used))
     return _deliver(options, tables)
 
 
 def _judge(options: JudgeArguments) -> int:
-    return _deliver(options, put_to_the_test(_noticed(options), evidence_model.fitted()))
+    return _deliver(options, put_to_the_test(_read_observations(options), evidence_model.fitted()))
 
 
-def _noticed(options: JudgeArguments) -> list[Noticed]:
+def _read_observations(options: JudgeArguments) -> list[Noticed]:
     cases = list(read_noticed(map(Path, options.noticed)))
     if not cases:
-        raise NotFound("faults.missing", "there is no failure in these files")
+        raise NotFound("faults.missing", "these files contain no failure")
     return cases
 
 
@@ -275,11 +281,11 @@ def _deliver(options: JudgeArguments, tables: list[Table]) -> int:
 def _repair(options: RepairArguments) -> int:
     experiment = experiment_of(options, SUITE)
     chosen = failures(Path(options.faults), options.each, aside)
-    told = _Progress("failures", every=0)
+    report_progress = _Progress("failures", every=0)
     outcomes: Counter[str] = Counter()
-    for number, found in enumerate(repair(experiment, chosen, aside), start=1):
-        outcomes[found.outcome.value] += 1
-        told(number, len(chosen), False)
+    for number, finished in enumerate(repair(experiment, chosen, aside), start=1):
+        outcomes[finished.outcome.value] += 1
+        report_progress(number, len(chosen), False)
     if options.json:
         emit_json({"failures": len(chosen), "outcomes": outcomes})
     else:
@@ -298,28 +304,28 @@ def _build(options: BuildArguments) -> int:
         say=aside,
         tell=_Progress("answers"),
     )
-    for task, why in made.left_out.items():
-        aside(f"{task} was left out: {why}")
+    for task, reason in made.left_out.items():
+        aside(f"task {task} was left out: {reason}")
     _report(made, as_json=options.json)
     return Exit.OK
 
 
 class _Progress:
-    """Says how far it is now and then, and how long the rest may take."""
+    """Prints progress and the estimated remaining time, at most every `every` seconds."""
 
-    def __init__(self, what: str, every: float = _EVERY) -> None:
-        self._what = what
+    def __init__(self, unit: str, every: float = _PROGRESS_SECONDS) -> None:
+        self._unit = unit
         self._every = every
         self._began = self._last = time.monotonic()
-        self._worked = 0
+        self._performed = 0
 
     def __call__(self, number: int, total: int, before: bool) -> None:
-        self._worked += not before
+        self._performed += not before
         now = time.monotonic()
         if now - self._last >= self._every or number == total:
             self._last = now
-            left = (now - self._began) / max(1, self._worked) * (total - number)
-            aside(f"{number}/{total} {self._what}; about {left / 60:.0f} min left")
+            left = (now - self._began) / max(1, self._performed) * (total - number)
+            aside(f"{number}/{total} {self._unit}; about {left / 60:.0f} min left")
 
 
 def _report(made: BuildSummary, *, as_json: bool) -> None:
@@ -345,13 +351,15 @@ def _report(made: BuildSummary, *, as_json: bool) -> None:
         return
     say(
         f"{len(made.records)} failures, {outcomes[PASSES]} classes that pass,"
-        f" {outcomes[UNUSABLE]} answers of no use; {flaky} failures are flaky"
+        f" {outcomes[UNUSABLE]} unusable answers; {flaky} failures are flaky"
     )
     for name, kinds in views.items():
-        say(f"  {name:18}" + ", ".join(f"{many} {kind}" for kind, many in kinds.items()))
-    for model, many in _by_model(made.records).items():
-        say(f"  {model:30}{many:5}")
-    say(f"{swapped} methods of classes that pass were replaced: {broken} broke one")
+        say(f"  {name:18}" + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    for model, count in _by_model(made.records).items():
+        say(f"  {model:30}{count:5}")
+    say(
+        f"{swapped} methods of passing classes were replaced; {broken} replacements broke the class"
+    )
 
 
 def _kinds(truths: list[GroundTruth] | list[GroundTruth | None]) -> dict[str, int]:
@@ -368,13 +376,13 @@ COMMAND = CommandGroup(
             BuildArguments,
             _declare_build,
             _build,
-            "find the methods that make published classes fail; resumable",
+            "find the faulty methods of published classes that fail their tests; resumable",
         ),
         "inject": Command(
             InjectArguments,
             _declare_inject,
             _inject,
-            "inject faults into solved programs and classes, and keep the failures",
+            "inject faults into solved programs and classes, and keep those that fail",
         ),
         "look": Command(
             LookArguments,
@@ -389,7 +397,10 @@ COMMAND = CommandGroup(
             "compare the locators by cross-validation over tasks",
         ),
         "judge": Command(
-            JudgeArguments, _declare_judge, _judge, "evaluate the shipped locator; fits nothing"
+            JudgeArguments,
+            _declare_judge,
+            _judge,
+            "evaluate the shipped weights of the locator; fits nothing",
         ),
         "repair": Command(
             RepairArguments,

@@ -1,4 +1,4 @@
-"""Engines: ways to run many jobs at once, on this machine or on several."""
+"""Engines, which run many jobs concurrently on one machine or several."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
@@ -11,7 +11,7 @@ class Engine(Protocol):
     """Runs many jobs, in this process or elsewhere."""
 
     def each(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield the result of each item, in the order in which they complete."""
+        """Yield the results of `work` for all items, in the order in which they complete."""
         ...
 
     def close(self) -> None:

@@ -13,10 +13,10 @@ _RETRIES = 3
 
 
 class DaskEngine:
-    """Runs jobs on the workers of a scheduler; the jobs of a lost worker continue on another.
+    """Runs jobs on the workers of a Dask scheduler; jobs of a lost worker move to another.
 
-    Jobs must be picklable and idempotent. The runner's are, because each job is a run in a store
-    and is resumed there.
+    Jobs must be picklable and idempotent. Those of the runner are: each job is a run in a store,
+    and a repeated job resumes it.
     """
 
     def __init__(self, address: str | None) -> None:
@@ -38,7 +38,7 @@ class DaskEngine:
             ) from error
 
     def each(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield the result of each item, in the order in which they complete."""
+        """Yield the results of `work` for all items, in the order in which they complete."""
         from distributed import as_completed
 
         futures = self._client.map(work, list(items), pure=False, retries=_RETRIES)

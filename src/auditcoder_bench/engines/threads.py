@@ -15,13 +15,13 @@ class LocalEngine:
         self._workers = workers
 
     def each(self, work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield the result of each item, in the order in which they complete."""
+        """Yield the results of `work` for all items, in the order in which they complete."""
         pool = ThreadPoolExecutor(max_workers=self._workers)
         try:
             for done in as_completed([pool.submit(work, item) for item in items]):
                 yield done.result()
         finally:
-            # After an interrupt or an error no further job starts; jobs under way are on record.
+            # After an interrupt or an error no further job starts; running jobs can be resumed.
             pool.shutdown(wait=True, cancel_futures=True)
 
     def close(self) -> None:

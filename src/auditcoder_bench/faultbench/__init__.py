@@ -1,1 +1,1 @@
-"""FaultBench: classes that fail their tests, and the methods that are known to be why."""
+"""FaultBench: failing classes and programs with known faulty parts, and studies of locators."""

@@ -1,4 +1,4 @@
-"""The locators that are compared, each from what was noticed to an answer."""
+"""Reference locators without fitted weights; each maps the evidence of a failure to an answer."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ _SLICE = (
     ),
     *(FeatureKind.WROTE_ALONE, FeatureKind.RECENT),
 )
-"""Where the first failing step's values came from, the nearest first."""
+"""Features for the origin of the first failing step's values, the closest origin first."""
 
 
 def traceback(case: Noticed) -> Answer:
@@ -26,20 +26,20 @@ def traceback(case: Noticed) -> Answer:
 
 
 def by_slice(case: Noticed) -> Answer:
-    """Name whoever made what the first failing step saw."""
+    """Name a method that produced a value of the first failing step."""
     for kind in _SLICE:
-        made = [m for m, own in case.signs.items() if own.get(f"{kind.name}_FIRST")]
-        if made:
-            return tuple(made[:1])
+        methods = [m for m, own in case.signs.items() if own.get(f"{kind.name}_FIRST")]
+        if methods:
+            return tuple(methods[:1])
     return ()
 
 
 def spectrum(name: str) -> Callable[[Noticed], Answer]:
-    """Return a locator that ranks by a formula."""
+    """Return a spectrum-based locator with this suspiciousness formula."""
 
     def locate(case: Noticed) -> Answer:
-        found = most_suspicious(FORMULAS[name], case.counts)
-        return (found,) if found else ()
+        method = most_suspicious(FORMULAS[name], case.counts)
+        return (method,) if method else ()
 
     return locate
 
@@ -49,4 +49,4 @@ PLAIN: dict[str, Callable[[Noticed], Answer]] = {
     **{name: spectrum(name) for name in FORMULAS},
     "slice": by_slice,
 }
-"""Those that need no weights."""
+"""The locators by name."""

@@ -1,4 +1,4 @@
-"""Failures to order: a piece of code, and every way to put one fault into it."""
+"""Injects faults: yields every variant of a piece of code with one fault in it."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ from auditcoder_bench.faultbench.mutations import (
 
 
 class Fault(Enum):
-    """What kind of fault it is, as a reviewer reads it."""
+    """The kinds of injected faults."""
 
     OFF_BY_ONE = "off by one"
     WRONG_OPERATOR = "wrong operator"
@@ -37,15 +37,15 @@ class Fault(Enum):
 
 
 class Variant(Value):
-    """A piece of code with one fault in it."""
+    """A piece of code with one fault."""
 
     fault: Fault
     source: str
-    """The whole piece; what is not changed keeps its very text."""
+    """The whole piece of code; unchanged parts keep their text."""
     line: int
-    """Where the change begins, in the original."""
+    """The first changed line, in the original."""
     said: str
-    """What was changed."""
+    """A description of the change."""
 
 
 _MUTATIONS: dict[Fault, tuple[Mutation, ...]] = {
@@ -79,49 +79,49 @@ _MUTATIONS: dict[Fault, tuple[Mutation, ...]] = {
 
 
 def variants(source: str, function: str, others: Collection[str] = ()) -> Iterator[Variant]:
-    """Yield the piece of code with one fault, in every way, and none of them twice.
+    """Yield all distinct variants of a piece of code with one fault.
 
-    `function` is whose piece it is: what it returns crosses to others, what its helpers return
-    does not. `others` are the other responsibilities, called by name or as methods of `self`.
-    Nothing comes of what is no Python.
+    `function` is the node's own function; only its return values cross an interface, not those of
+    its helpers. `others` are the functions of other nodes, called by name or as methods of `self`.
+    Code that does not parse has no variants.
     """
     tree = parsed(source)
     if tree is None:
         return
-    page = _Page(source, tree)
-    scene = scene_of(tree, function, others)
+    text = _SourceText(source, tree)
+    scope = scene_of(tree, function, others)
     nodes = list(_changeable(tree))
     known = _meanings(tree)
     seen = {known[tree]}
-    for fault, slips in _MUTATIONS.items():
-        for change in (c for node in nodes for slip in slips for c in slip(node, scene)):
-            meant = _meaning(tree, _after(change, known, scene))
-            if meant in seen:
+    for fault, functions in _MUTATIONS.items():
+        for change in (c for node in nodes for mutate in functions for c in mutate(node, scope)):
+            intended = _meaning(tree, _after(change, known, scope))
+            if intended in seen:
                 continue
-            seen.add(meant)
-            for written, line in page.with_change(change):
-                again = parsed(written)
-                if again is not None and _meaning(again, {}) == meant:
-                    yield Variant(fault=fault, source=written, line=line, said=change.said)
+            seen.add(intended)
+            for candidate, line in text.with_change(change):
+                candidate_tree = parsed(candidate)
+                if candidate_tree is not None and _meaning(candidate_tree, {}) == intended:
+                    yield Variant(fault=fault, source=candidate, line=line, said=change.said)
                     break
 
 
-class _Row(tuple[Hashable, ...]):
-    """What several statements mean, in the place of one."""
+class _Statements(tuple[Hashable, ...]):
+    """The meaning of several statements that replace one."""
 
     __slots__ = ()
 
 
 def _meaning(value: Any, known: Mapping[ast.AST, Hashable]) -> Hashable:
-    """Return what code does, as far as text can say: without its docstrings.
+    """Return a hashable form of a syntax tree without its docstrings.
 
-    `known` is what some nodes mean, whatever they are.
+    `known` has the forms of some nodes, which take precedence over their content.
     """
     if isinstance(value, list):
         each = [_meaning(item, known) for item in value]
-        return tuple(one for m in each for one in (m if isinstance(m, _Row) else (m,)))
+        return tuple(one for m in each for one in (m if isinstance(m, _Statements) else (m,)))
     if not isinstance(value, ast.AST):
-        return type(value), value  # 1 and True are equal, and not the same
+        return type(value), value  # distinguishes 1 from True
     if value in known:
         return known[value]
     return type(value), *(_meaning(_field(value, name), known) for name in value._fields)
@@ -134,48 +134,48 @@ def _field(node: ast.AST, name: str) -> Any:
 
 
 def _meanings(tree: ast.Module) -> dict[ast.AST, Hashable]:
-    """Return what each node means."""
+    """Return the hashable form of every node."""
     known: dict[ast.AST, Hashable] = {}
-    for node in reversed(list(ast.walk(tree))):  # so that parts are known before the whole
+    for node in reversed(list(ast.walk(tree))):  # children before their parents
         known[node] = _meaning(node, known)
     return known
 
 
 def _after(
-    change: SourceChange, known: Mapping[ast.AST, Hashable], scene: MutationScope
+    change: SourceChange, known: Mapping[ast.AST, Hashable], scope: MutationScope
 ) -> dict[ast.AST, Hashable]:
-    """Return what is known after a change: nothing of what is around it, and new of what it is."""
+    """Return the known forms after a change: new for its nodes, none for their ancestors."""
     after = dict(known)
     for old, _ in change.news:
         above: ast.AST | None = old
         while above is not None:
             after.pop(above, None)
-            above = scene.parents.get(above)
+            above = scope.parents.get(above)
     for old, new in change.news:
         if isinstance(new, tuple):
-            after[old] = _Row(_meaning(statement, known) for statement in new)
+            after[old] = _Statements(_meaning(statement, known) for statement in new)
         else:
             after[old] = _meaning(new, known)
     return after
 
 
-_FIXED = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.pattern)
-"""What is left as it is; nodes inside of an f-string do not know where they stand."""
+_FIXED_NODES = (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.pattern)
+"""Nodes that are not changed; the positions of nodes inside f-strings are unreliable."""
 
-_ASIDE = frozenset(("decorator_list", "annotation", "returns", "bases"))
-"""The fields of a node that are left as they are."""
+_FIXED_FIELDS = frozenset(("decorator_list", "annotation", "returns", "bases"))
+"""Fields of nodes that are not changed."""
 
 
 def _changeable(node: ast.AST) -> Iterator[ast.AST]:
-    """Walk what may be changed, from the top down."""
+    """Yield the nodes that may be changed, parents first."""
     yield node
     docstring = docstring_of(node)
     for name, value in ast.iter_fields(node):
         children = value if isinstance(value, list) else [value]
-        if name in _ASIDE or (isinstance(node, ast.ClassDef) and name == "keywords"):
+        if name in _FIXED_FIELDS or (isinstance(node, ast.ClassDef) and name == "keywords"):
             continue
         for child in children:
-            kept = isinstance(child, _FIXED) or child is docstring or _is_main(child)
+            kept = isinstance(child, _FIXED_NODES) or child is docstring or _is_main(child)
             if isinstance(child, ast.AST) and not kept:
                 yield from _changeable(child)
 
@@ -187,11 +187,11 @@ def _is_main(node: object) -> bool:
     return False
 
 
-_Placed: TypeAlias = ast.expr | ast.stmt | ast.keyword
+_Positioned: TypeAlias = ast.expr | ast.stmt | ast.keyword
 
 
 class _Edit(NamedTuple):
-    """Bytes of the source, and what stands there instead."""
+    """A range of bytes of the source, and its replacement."""
 
     start: int
     end: int
@@ -199,59 +199,67 @@ class _Edit(NamedTuple):
 
 
 class _Style(NamedTuple):
-    """Where brackets are put around what is written anew."""
+    """Where parentheses are put around new text."""
 
     inner: bool
-    """Around each expression that is kept inside of it."""
+    """Around each original expression inside it."""
     outer: bool
 
 
 _STYLES = (_Style(False, False), _Style(True, False), _Style(False, True), _Style(True, True))
-"""From the one that is nearest to how one writes to the one that always holds together."""
+"""From the most natural to the safest."""
 
-_TIGHT = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.Starred, ast.Slice)
-"""Expressions that never need brackets, or can have none."""
+_NEVER_PARENTHESISED = (
+    ast.Name,
+    ast.Constant,
+    ast.Call,
+    ast.Attribute,
+    ast.Subscript,
+    ast.Starred,
+    ast.Slice,
+)
+"""Expressions that never need parentheses, or cannot have them."""
 
 
-class _Page:
-    """A source's text, by the nodes of its tree."""
+class _SourceText:
+    """The text of a source, addressed by the nodes of its syntax tree."""
 
     def __init__(self, source: str, tree: ast.Module) -> None:
-        self._text = source.encode()  # the parser counts in bytes
+        self._text = source.encode()  # column offsets of the parser are bytes
         lines = self._text.splitlines(keepends=True)
         self._starts = list(accumulate(map(len, lines), initial=0))
         self._own = {n for n in ast.walk(tree) if isinstance(n, ast.expr | ast.stmt)}
 
     def with_change(self, change: SourceChange) -> Iterator[tuple[str, int]]:
-        """Yield the text with the change in it, ever more carefully, and the line it begins at.
+        """Yield the changed text in each style, and the first changed line.
 
-        Whoever asks has to read what comes out, and take the first that means what was meant.
+        The caller has to parse the result and take the first one with the intended meaning.
         """
         for style in _STYLES:
             edits = sorted(e for old, new in change.news for e in self._edits(old, new, style))
             text = self._text
-            for edit in reversed(edits):  # so that what is above keeps its place
+            for edit in reversed(edits):  # so that earlier offsets stay valid
                 text = text[: edit.start] + edit.text.encode() + text[edit.end :]
             yield text.decode(), bisect_right(self._starts, edits[0].start)
 
     def _edits(self, old: ast.AST, new: New, style: _Style) -> Iterator[_Edit]:
-        """Yield the smallest pieces of text in which a node and what it becomes are different."""
-        assert isinstance(old, _Placed)
+        """Yield the smallest edits that turn a node into its replacement."""
+        assert isinstance(old, _Positioned)
         if isinstance(new, tuple):
             yield self._statements(old, new, style)
         elif isinstance(old, ast.If) and isinstance(new, ast.If):
             yield self._shortened(old, new)
         elif new in self._own or (parts := _parts(old, new)) is None:
             text = self._written(new, style)
-            # A generator that is a call's only argument has the call's brackets for its own.
-            loose = not isinstance(new, _TIGHT) or isinstance(old, ast.GeneratorExp)
+            # A generator that is the only argument of a call uses the parentheses of the call.
+            loose = not isinstance(new, _NEVER_PARENTHESISED) or isinstance(old, ast.GeneratorExp)
             bracketed = style.outer and isinstance(new, ast.expr) and loose
             yield _Edit(*self._span(old), f"({text})" if bracketed else text)
         else:
             for part in parts:
                 yield from self._edits(*part, style)
 
-    def _statements(self, old: _Placed, news: tuple[ast.stmt, ...], style: _Style) -> _Edit:
+    def _statements(self, old: _Positioned, news: tuple[ast.stmt, ...], style: _Style) -> _Edit:
         start, end = self._span(old)
         if not news:
             return _Edit(*self._whole_lines(start, end), "")
@@ -260,14 +268,14 @@ class _Page:
         return _Edit(start, end, f"\n{indent}".join(self._written(new, style) for new in news))
 
     def _shortened(self, old: ast.If, new: ast.If) -> _Edit:
-        """Cut off what comes after the first branch, or the one branch of it that is gone."""
+        """Remove the `else` part, or only its first `elif` branch."""
         branch = old.orelse[0]
         gone = branch.body if new.orelse and isinstance(branch, ast.If) else old.orelse
         start, end = (self._line_end(self._span(last)[1]) for last in (old.body[-1], gone[-1]))
         return _Edit(start, end, "")
 
     def _written(self, new: ast.AST, style: _Style) -> str:
-        """Write a node; what it holds of the source keeps its text."""
+        """Return the text of a node; original nodes inside it keep their text."""
         if new in self._own:
             return self._kept(new)
         kept: list[str] = []
@@ -276,39 +284,41 @@ class _Page:
             if node not in self._own:
                 return None
             text = self._kept(node)
-            kept.append(f"({text})" if style.inner and not isinstance(node, _TIGHT) else text)
+            kept.append(
+                f"({text})" if style.inner and not isinstance(node, _NEVER_PARENTHESISED) else text
+            )
             return ast.Name(id=f"_kept{len(kept) - 1}_")
 
-        frame = ast.unparse(replaced(new, hole))
-        return re.sub(r"_kept(\d+)_", lambda found: kept[int(found[1])], frame)
+        template = ast.unparse(replaced(new, hole))
+        return re.sub(r"_kept(\d+)_", lambda match: kept[int(match[1])], template)
 
     def _kept(self, node: ast.AST) -> str:
-        assert isinstance(node, _Placed)
+        assert isinstance(node, _Positioned)
         start, end = self._span(node)
         return self._text[start:end].decode()
 
-    def _span(self, node: _Placed) -> tuple[int, int]:
+    def _span(self, node: _Positioned) -> tuple[int, int]:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
 
     def _whole_lines(self, start: int, end: int) -> tuple[int, int]:
-        """Widen a span to the lines it stands on, if it has them for itself."""
+        """Extend a span to whole lines if they contain nothing else but a comment."""
         first, last = self._line_start(start), self._line_end(end)
         around = self._text[first:start].strip(), self._text[end:last].strip()
         alone = not around[0] and (not around[1] or around[1].startswith(b"#"))
         return (first, last) if alone else (start, end)
 
-    def _line_start(self, place: int) -> int:
-        return self._starts[bisect_right(self._starts, place) - 1]
+    def _line_start(self, offset: int) -> int:
+        return self._starts[bisect_right(self._starts, offset) - 1]
 
-    def _line_end(self, place: int) -> int:
-        return next((start for start in self._starts if start > place), len(self._text))
+    def _line_end(self, offset: int) -> int:
+        return next((start for start in self._starts if start > offset), len(self._text))
 
 
 def _parts(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:
-    """Return the children that are different; None if that is not all that is different."""
+    """Return the children in which two nodes differ; None if they also differ otherwise."""
     if type(old) is not type(new):
         return None
     pairs: list[tuple[Any, Any]] = []
@@ -320,12 +330,12 @@ def _parts(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:
             pairs += zip(value, other, strict=True)
         else:
             return None
-    different = [(a, b) for a, b in pairs if not _alike(a, b)]
-    placed = all(isinstance(one, _Placed) for pair in different for one in pair)
+    different = [(a, b) for a, b in pairs if not _equal(a, b)]
+    placed = all(isinstance(one, _Positioned) for pair in different for one in pair)
     return different if placed else None
 
 
-def _alike(old: Any, new: Any) -> bool:
+def _equal(old: Any, new: Any) -> bool:
     if isinstance(old, ast.AST) and isinstance(new, ast.AST):
         return old is new or ast.dump(old) == ast.dump(new)
     return type(old) is type(new) and bool(old == new)

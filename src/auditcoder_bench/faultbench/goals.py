@@ -1,4 +1,4 @@
-"""What the locator is meant to reach, and by how much the study's tables reach or miss it."""
+"""Goals for the locator, and the margin by which the tables of a study reach or miss them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from auditcoder.domain.table import Cell, Row, Table
 
 
 class Goal(NamedTuple):
-    """One measure, where it stands in the study's tables, and what it should be."""
+    """One measure: its cell in the tables of the study, and its goal."""
 
     of: str
     measure: str
@@ -16,9 +16,9 @@ class Goal(NamedTuple):
     column: str
     goal: float
     at_most: bool = False
-    """Whether less is better."""
+    """Whether lower is better."""
     sure: str = ""
-    """What it is called where it has an interval."""
+    """The name of the measure in the table of intervals; empty if it has none."""
 
 
 _REAL, _PROGRAMS = "real failures", "faults put into programs"
@@ -58,18 +58,18 @@ GOALS = (
 
 
 def against_goals(tables: Iterable[Table]) -> Table:
-    """Put what a study found beside what was wanted; what it did not look at is left out."""
+    """Compare the measures of a study with their goals; measures without a value are left out."""
     known = {table.name: table for table in tables}
     return Table(
         name="goals",
-        title="What was wanted, and by how much it is reached or missed",
+        title="Goals, and the margins by which they are reached or missed",
         columns=("failures", "measure", "goal", "found", "beyond the goal", "from", "to"),
         rows=tuple(_rows(known)),
         labels=2,
         notes=(
-            "Below nought: missed by so much. Of a calibration error, less is better.",
-            "Precision at a coverage of .90 is wanted; both lines of high confidence belong to it.",
-            "From, to: 95 % of 1,000 draws of whole tasks, where that was looked at.",
+            "A negative margin is a miss. For a calibration error, lower is better.",
+            "The two rows of high confidence are one goal: precision at a coverage of 0.90.",
+            "From, to: 95 % bootstrap interval, 1,000 resamples of whole tasks, where computed.",
         ),
     )
 
@@ -78,10 +78,10 @@ def _rows(known: Mapping[str, Table]) -> Iterator[Row]:
     for goal in GOALS:
         found = _cell(known.get(goal.table), goal.row, goal.column)
         if isinstance(found, float | int):
-            apart = round(goal.goal - found if goal.at_most else found - goal.goal, 4)
-            sure = known.get(_INTERVALS[goal.of]) if goal.sure else None
-            ends = (_cell(sure, goal.sure, "from"), _cell(sure, goal.sure, "to"))
-            yield Row(cells=(goal.of, goal.measure, goal.goal, float(found), apart, *ends))
+            margin = round(goal.goal - found if goal.at_most else found - goal.goal, 4)
+            intervals = known.get(_INTERVALS[goal.of]) if goal.sure else None
+            ends = (_cell(intervals, goal.sure, "from"), _cell(intervals, goal.sure, "to"))
+            yield Row(cells=(goal.of, goal.measure, goal.goal, float(found), margin, *ends))
 
 
 def _cell(table: Table | None, row: str, column: str) -> Cell:

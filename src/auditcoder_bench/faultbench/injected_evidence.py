@@ -1,4 +1,4 @@
-"""Noticing: what the collectors put on record about an injected failure, and what rules say."""
+"""Collects evidence about injected failures as a run does, and the answers of the paper's rules."""
 
 import random
 import time
@@ -36,9 +36,9 @@ _KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 
 
 def notice(open_tools: Open, solved: SolvedProgram, fault: InjectedFailure) -> Noticed | None:
-    """Stage a failure and watch it; None if it does not fail any more."""
+    """Trace an injected failure; None if it does not fail any more."""
     context = stage(open_tools(), fault.into(solved))
-    began = time.monotonic()  # what it took to see that it fails is no part of diagnosing it
+    began = time.monotonic()  # after validation, which is not part of the diagnosis
     trace_failing_check(context, DiagnosisState(), solved.plan.graph.order)
     case = diagnosis_input_of(context)
     if not case.looked or any(clue.passes for _, clue in case.looked.values()):
@@ -59,9 +59,9 @@ def notice(open_tools: Open, solved: SolvedProgram, fault: InjectedFailure) -> N
         where=fault.where,
         rules=_answer(case, PaperRules().locate(case)),
         crossings=tuple(
-            (str(n), str(taker))
+            (str(n), str(consumer))
             for n, (_, clue) in case.looked.items()
-            for taker in clue.hands_badly_to
+            for consumer in clue.hands_badly_to
         ),
         rooted=solved.plan.graph.by_id[ROOT].contract is not None,
         blind=any(clue.blind for _, clue in case.looked.values()),
@@ -69,14 +69,14 @@ def notice(open_tools: Open, solved: SolvedProgram, fault: InjectedFailure) -> N
 
 
 def by_rules(open_tools: Open, solved: SolvedProgram) -> tuple[str, ...] | None:
-    """Say which methods of a class that fails the paper's rules name; None if it does not fail."""
+    """Return the methods of a failing class that the paper's rules name; None if it passes."""
     context = stage(open_tools(), solved)
     if passes(context):
         return None
     case = diagnosis_input_of(context)
     names = {n.id: n.contract.name for n in case.graph.nodes if n.contract}
-    found = _answer(case, PaperRules().locate(case))
-    return tuple(names[NodeId(node)] for node in found if node in names)
+    answer = _answer(case, PaperRules().locate(case))
+    return tuple(names[NodeId(node)] for node in answer if node in names)
 
 
 def notice_more(
@@ -87,32 +87,32 @@ def notice_more(
     plausible: Collection[str],
     spoiled: float = 0.0,
 ) -> Noticed:
-    """Try second opinions in the places of the nodes that may be at fault.
+    """Substitute second opinions for the plausible nodes.
 
-    A share of them is `spoiled` with a fault of its own: not everybody who is asked is right.
+    A share of them, `spoiled`, gets a fault injected, because real second opinions may be wrong.
     """
     context = put_together(open_tools(), fault.into(solved))
-    validate_program(context)  # which cases pass must be known
+    validate_program(context)  # to know which cases pass
     began = time.monotonic()
     known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
-    tries = [(node, _opinion(solved, fault, node, source, spoiled)) for node, source in known]
-    scene = failing_program_of(context)
-    assert scene is not None
-    others = list(alternatives(context, scene, tries))
-    found = intervene(context.sandbox, scene.failing, others)
+    tries = [(node, _maybe_spoiled(solved, fault, node, source, spoiled)) for node, source in known]
+    failing_program = failing_program_of(context)
+    assert failing_program is not None
+    others = list(alternatives(context, failing_program, tries))
+    result = intervene(context.sandbox, failing_program.failing, others)
     return replace(
         before,
-        swaps={str(scene.nodes[function]): own for function, own in found.swapped.items()},
-        failing=found.failing,
-        runs=before.runs + found.runs,
+        swaps={str(failing_program.nodes[function]): own for function, own in result.swapped.items()},
+        failing=result.failing,
+        runs=before.runs + result.runs,
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 
 
-def _opinion(
+def _maybe_spoiled(
     solved: SolvedProgram, fault: InjectedFailure, node: NodeId, source: str, spoiled: float
 ) -> str:
-    """Return an opinion as it is or, as chance has it, with a fault in it."""
+    """Return a second opinion, with an injected fault in the share `spoiled` of all cases."""
     chance = random.Random(f"{fault.id} {node}")  # noqa: S311 - a draw, not a secret
     contract = solved.plan.graph.by_id[node].contract
     if contract is None or chance.random() >= spoiled:
@@ -122,7 +122,7 @@ def _opinion(
 
 
 def _answer(case: DiagnosisInput, diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Return the nodes that a diagnosis names; all of a branch."""
+    """Return the nodes that a diagnosis names, including all nodes of a branch."""
     if not isinstance(diagnosis, Localised):
         return ()
     first = named_in(diagnosis.target)

@@ -1,4 +1,7 @@
-"""Injected failures: a fault put into solved work, seen to fail, labelled by construction."""
+"""Injects faults into solved programs and classes, and keeps those that make a check fail.
+
+The faulty nodes are known by construction.
+"""
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -25,40 +28,38 @@ from auditcoder_bench.faultbench.prepared_run import put_together
 from auditcoder_bench.faultbench.wrong_checks import with_another_answer
 
 NODE, TWO, BETWEEN, GRAPH, CHECK = "node", "two nodes", "interface", "graph", "check"
-"""Where a fault is."""
+"""The places of a fault."""
 _TRIES = 4
-"""Variants of one kind in one node that are tried until one fails."""
-_PAIRS = 4
-_GRAPHS = 4
-_CHECKS = 4
-"""Of two faults at once, of faults in the plan in either way, and of wrong checks in one work."""
+"""Maximum number of variants per kind and node that are tried until one fails."""
+_PAIRS, _GRAPHS, _CHECKS = 4, 4, 4
+"""Maximum per work: pairs of faults, faults of each kind in the plan, wrong checks."""
 
 Open: TypeAlias = Callable[[], RunResources]
-"""Opens what a run is made with, with a store of its own."""
+"""Opens the resources of a run, with a new store."""
 
 
 class InjectedFailure(Value):
-    """Solved work with a fault in it."""
+    """A fault, and the solved work (a program, class or run) that it was injected into."""
 
     id: str
     solved: str
-    """The program or class that it was put into."""
+    """The name of the program, class or run."""
     where: str
     faults: tuple[str, ...]
-    """What kinds."""
+    """The kinds of the faults."""
     nodes: tuple[NodeId, ...]
-    """Whose code was changed; nobody's where a check is wrong."""
+    """The nodes whose code was changed; empty if a check is wrong."""
     codes: dict[NodeId, str]
     """The changed code."""
     said: str
-    """What was changed, in words."""
+    """A description of the change."""
     promises: dict[NodeId, tuple[CallExample, ...]] = {}
-    """All that contracts say beyond their interfaces, where the fault is in the plan already."""
+    """If the fault is in the plan: the examples that replace a contract's clauses and examples."""
     more: tuple[Example, ...] = ()
-    """What it is checked by beside the task's examples, or in place of one."""
+    """Examples that are added to those of the task, or replace one of them."""
 
     def into(self, solved: SolvedProgram) -> SolvedProgram:
-        """Put it into the work that it was made for."""
+        """Return the solved work with the fault in it."""
         checked = solved.with_examples(self.more).with_promises(self.promises)
         return checked._replace(codes={**solved.codes, **self.codes})
 
@@ -69,35 +70,35 @@ def inject(
     kinds: Collection[Fault] = tuple(Fault),
     most: int = 100,
 ) -> list[InjectedFailure]:
-    """Put faults into solved work, in every node and of every kind that makes it fail.
+    """Inject faults of every kind into every node, and return those that make a check fail.
 
-    Of faults in one part there are `most` at most.
+    At most `most` faults of single nodes are returned.
     """
     context = put_together(open_tools(), solved)
-    scene = failing_program_of(context)
-    if scene is None:
-        return []  # there is nothing to fail at
-    if not watch(context.sandbox, scene.failing.program, (), scene.failing.trial).passes:
-        return []  # solved only as long as nobody looks
+    failing_program = failing_program_of(context)
+    if failing_program is None:
+        return []  # no check can fail
+    if not watch(context.sandbox, failing_program.failing.program, (), failing_program.failing.trial).passes:
+        return []  # fails while it is traced
     quick = [kind for kind in kinds if kind is not Fault.SLOW_LOOP]
-    failing = scene.failing
-    single = list(_single(context, failing, solved, quick, most))
-    if Fault.SLOW_LOOP in kinds and (large := _large(context, solved)):
-        slow = put_together(open_tools(), solved.with_examples((large,)))
-        scene = failing_program_of(slow)
-        assert scene is not None
-        found = _single(slow, scene.failing, solved, [Fault.SLOW_LOOP], most)
-        single += [replace(fault, more=(large,)) for fault in found]
+    failing = failing_program.failing
+    single = list(_single_faults(context, failing, solved, quick, most))
+    if Fault.SLOW_LOOP in kinds and (large := _large_example(context, solved)):
+        with_large = put_together(open_tools(), solved.with_examples((large,)))
+        failing_program = failing_program_of(with_large)
+        assert failing_program is not None
+        slow_faults = _single_faults(with_large, failing_program.failing, solved, [Fault.SLOW_LOOP], most)
+        single += [replace(fault, more=(large,)) for fault in slow_faults]
     return [
         *single,
-        *_two(context, failing, solved, single),
-        *_in_the_plan(context, solved, single),
+        *_fault_pairs(context, failing, solved, single),
+        *_plan_faults(context, solved, single),
         *_wrong_checks(solved),
     ]
 
 
-def _large(context: RunContext, solved: SolvedProgram) -> CodeExample | None:
-    """Return an example with a large input, and the answer that solved work gives to it."""
+def _large_example(context: RunContext, solved: SolvedProgram) -> CodeExample | None:
+    """Return an example with a large input and the result of the solved work for it."""
     if not solved.large:
         return None
     outcome = run_calls(context, context.program, (solved.large,), bounds(solved.task))
@@ -108,7 +109,7 @@ def _large(context: RunContext, solved: SolvedProgram) -> CodeExample | None:
             return None
 
 
-def _single(
+def _single_faults(
     context: RunContext,
     failing: FailingRun,
     solved: SolvedProgram,
@@ -125,9 +126,9 @@ def _single(
     _shuffle(wanted, f"{solved.name} all")
     made = 0
     for node, kind in wanted:
-        found = known[node, kind]
-        _shuffle(found, f"{solved.name} {node} {kind.name}")
-        for variant in found[:_TRIES] if made < most else ():
+        candidates = known[node, kind]
+        _shuffle(candidates, f"{solved.name} {node} {kind.name}")
+        for variant in candidates[:_TRIES] if made < most else ():
             if _fails(context, failing, {node: variant.source}):
                 yield _injected(solved, node, variant)
                 made += 1
@@ -135,11 +136,11 @@ def _single(
 
 
 def _shuffle(items: list[Any], seed: str) -> None:
-    random.Random(seed).shuffle(items)  # noqa: S311 - a choice, not a secret
+    random.Random(seed).shuffle(items)  # noqa: S311 - reproducible, not secret
 
 
 def _fails(context: RunContext, failing: FailingRun, codes: Mapping[NodeId, str]) -> bool:
-    """Whether the program loads with this code, and fails."""
+    """Whether the program loads with this code and fails a check."""
     program = with_codes(context, codes)
     if not program:
         return False
@@ -159,12 +160,12 @@ def _injected(solved: SolvedProgram, node: NodeId, variant: Variant) -> Injected
     )
 
 
-def _two(
+def _fault_pairs(
     context: RunContext, failing: FailingRun, solved: SolvedProgram, single: list[InjectedFailure]
 ) -> Iterator[InjectedFailure]:
-    """Put two faults in at once: with either alone mended, the other still fails.
+    """Inject two faults at once, each of which makes the program fail alone.
 
-    Together they fail, too, unless one makes up for the other.
+    Pairs that compensate each other are skipped.
     """
     pairs = [
         (one, other)
@@ -190,10 +191,13 @@ def _two(
             )
 
 
-def _in_the_plan(
+def _plan_faults(
     context: RunContext, solved: SolvedProgram, single: list[InjectedFailure]
 ) -> Iterator[InjectedFailure]:
-    """Let the plan be silent on what the code gets wrong, or be wrong itself: no contract tells."""
+    """Empty the contract of a faulty node, or make it promise the wrong results.
+
+    In both cases no contract reveals the fault.
+    """
     promising = [
         one
         for one in single
@@ -207,7 +211,7 @@ def _in_the_plan(
         (node,) = one.nodes
         yield replace(one, id=f"{one.id}.unsaid", where=GRAPH, promises={node: ()})
     wrong = ((one, as_it_does(context, solved, one)) for one in promising)
-    for one, examples in islice(((one, said) for one, said in wrong if said), _GRAPHS):
+    for one, examples in islice(((one, made) for one, made in wrong if made), _GRAPHS):
         (node,) = one.nodes
         yield replace(one, id=f"{one.id}.missaid", where=GRAPH, promises={node: examples})
 
@@ -215,7 +219,7 @@ def _in_the_plan(
 def as_it_does(
     context: RunContext, solved: SolvedProgram, fault: InjectedFailure
 ) -> tuple[CallExample, ...]:
-    """Return what faulty code makes of its contract's examples; nothing if that is all right."""
+    """Return the contract's examples with the faulty code's results; empty if all are correct."""
     ((node, code),) = fault.codes.items()
     contract = solved.plan.graph.by_id[node].contract
     assert contract is not None
@@ -233,7 +237,7 @@ def as_it_does(
 
 
 def _wrong_checks(solved: SolvedProgram) -> Iterator[InjectedFailure]:
-    """Let an example expect another answer than the right one: no part is to blame for that."""
+    """Yield failures in which an example expects a wrong result and no node is faulty."""
     examples = list(solved.task.examples)
     _shuffle(examples, f"{solved.name} checks")
     wrong = [other for example in examples if (other := with_another_answer(example))]

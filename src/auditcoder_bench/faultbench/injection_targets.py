@@ -1,4 +1,7 @@
-"""What faults are put into: solved programs, classes and runs, with plan, code and opinions."""
+"""Targets of fault injection: solved programs, classes and runs with plan and code.
+
+They also hold other implementations of single nodes, which serve as second opinions.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,34 +42,34 @@ from auditcoder_bench.faultbench.observations import MOST_SWAPS
 from auditcoder_bench.faultbench.published_answers import Subject
 
 _LIMITS = Limits(seconds=1.0)
-"""Examples take milliseconds; what takes longer has a fault that makes it endless."""
+"""Examples take milliseconds; one that exceeds the limit has an endless loop."""
 _FOLDER = "auditcoder_bench.faultbench.solved"
-_RUN, _CLASS = "run:", "|"
-"""What the names of solved runs begin with, and what is in those of published classes."""
+_RUN_PREFIX, _CLASS_SEPARATOR = "run:", "|"
+"""The prefix of the names of solved runs; a separator in the names of published classes."""
 
 
 class SolvedProgram(NamedTuple):
-    """A task with a plan, and code that passes every example."""
+    """A task with a plan and code that passes every example."""
 
     name: str
     task: Task
     plan: Plan
     codes: Mapping[NodeId, str]
     others: Mapping[NodeId, tuple[str, ...]]
-    """Other implementations of single nodes, by their contracts alone; not all are right."""
+    """Other implementations of single nodes; some of them are wrong."""
     stubs: str = ""
-    """The plan of a program as a planner writes it, without the root."""
+    """The sketch of a program without its root; empty for classes and runs."""
     large: str = ""
-    """A call with a large input, to see what takes long."""
+    """A call with a large input, which detects slow code; empty if there is none."""
 
     def with_examples(self, more: tuple[Example, ...]) -> "SolvedProgram":
-        """Return it with more to be checked by; what asks the same takes the other's place."""
-        asked = {_asked(example) for example in more}
-        kept = (example for example in self.task.examples if _asked(example) not in asked)
+        """Return it with more examples; one with the same input as an old one replaces it."""
+        inputs = {_input(example) for example in more}
+        kept = (example for example in self.task.examples if _input(example) not in inputs)
         return self._replace(task=replace(self.task, examples=(*kept, *more)))
 
     def with_promises(self, promises: Mapping[NodeId, tuple[CallExample, ...]]) -> "SolvedProgram":
-        """Return it with contracts that promise these examples, and nothing else."""
+        """Return it with contracts that promise only these examples."""
         nodes = tuple(
             replace(node, contract=_promising(node.contract, promises[node.id]))
             if node.id in promises and node.contract
@@ -80,16 +83,16 @@ def _promising(contract: Contract, examples: tuple[CallExample, ...]) -> Contrac
     return replace(contract, requires=(), ensures=(), examples=examples)
 
 
-def _asked(example: Example) -> str:
+def _input(example: Example) -> str:
     match example:
-        case CallExample(arguments=asked) | StdioExample(input=asked) | CodeExample(code=asked):
-            return asked
+        case CallExample(arguments=text) | StdioExample(input=text) | CodeExample(code=text):
+            return text
         case FilesExample(inputs=files):
             return repr(files)
 
 
 def programs() -> Iterator[SolvedProgram]:
-    """Yield the programs that come with the package, by name."""
+    """Yield the programs in the package, ordered by name."""
     folder = resources.files(_FOLDER)
     for file in sorted(folder.iterdir(), key=lambda f: f.name):
         name = file.name.removesuffix(".py")
@@ -99,7 +102,10 @@ def programs() -> Iterator[SolvedProgram]:
 
 
 def program(name: str, text: str, again: str = "") -> SolvedProgram:
-    """Read a program: functions with contracts, the last of them the root, and `EXAMPLES`."""
+    """Read a program: functions with contracts, of which the last is the root, and `EXAMPLES`.
+
+    `again` is a module with second implementations of the same functions.
+    """
     tree = parse(text)
     functions = {f.name: f for f in tree.body if isinstance(f, Function)}
     root = list(functions)[-1]
@@ -140,16 +146,16 @@ def _examples(tree: ast.Module, *, whole: bool) -> Iterator[Example]:
 
 
 def _constant(tree: ast.Module, name: str) -> Any:
-    """Return what a constant of the module is; None if it is not there."""
+    """Return the value of a module constant; None if there is none of that name."""
     for statement in tree.body:
         match statement:
-            case ast.Assign(targets=[ast.Name(id=found)], value=value) if found == name:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
                 return ast.literal_eval(value)
     return None
 
 
 def _stubs(tree: ast.Module, root: str) -> str:
-    """Write what a planner would have said, but for the root."""
+    """Return the sketch that a planner would have written, without the root."""
     kept: list[ast.stmt] = []
     for statement in tree.body:
         match statement:
@@ -165,16 +171,16 @@ def _stubs(tree: ast.Module, root: str) -> str:
 
 
 def _pieces(tree: ast.Module, text: str) -> dict[str, str]:
-    """Return each function with the imports that it uses."""
+    """Return the source of each function with the imports that it uses."""
     imports = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
-    found = {}
+    sources = {}
     for function in tree.body:
         if isinstance(function, Function):
             used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
             needed = [ast.unparse(s) for s in imports if _bound(s) & used]
             source = ast.get_source_segment(text, function) or ""
-            found[function.name] = "\n".join([*needed, *([""] * bool(needed)), source]) + "\n"
-    return found
+            sources[function.name] = "\n".join([*needed, *([""] * bool(needed)), source]) + "\n"
+    return sources
 
 
 def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
@@ -182,59 +188,63 @@ def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
 
 
 def of_a_run(name: str) -> bool:
-    """Whether that is the name of a solved run, or of a fault in one."""
-    return name.startswith(_RUN)
+    """Whether this is the name of a solved run, or the id of a fault in one."""
+    return name.startswith(_RUN_PREFIX)
 
 
 def of_a_class(name: str) -> bool:
-    """Whether that is the name of a published class."""
-    return _CLASS in name and not of_a_run(name)
+    """Whether this is the name of a published class."""
+    return _CLASS_SEPARATOR in name and not of_a_run(name)
 
 
 def from_run(trace: Trace, read: ReadBlob) -> SolvedProgram | None:
-    """Read a run that ended well, and whose plan has several parts; None for any other.
+    """Read a run that passed and whose plan has several nodes; None for any other run.
 
-    What it had written for a part before is another implementation of that part.
+    Earlier versions of a node serve as its other implementations.
     """
     working = trace.working
     passed = trace.finish is not None and trace.finish.outcome is RunOutcome.PASSED
     if not passed or working.graph is None or working.brief is None or working.graph.sole:
         return None
-    plan = Plan(_fulfilled(working), working.graph, trace.planner, trace.granularity, {})
+    plan = Plan(
+        _brief_of_passed_checks(working), working.graph, trace.planner, trace.granularity, {}
+    )
     codes = {node: read(code.digest).decode() for node, code in working.code.items()}
     before = {
-        node: _before(working.graph.by_id[node].contract, code, versions)
+        node: _earlier_versions(working.graph.by_id[node].contract, code, versions)
         for node, code in codes.items()
         if (versions := [read(version.code).decode() for version in trace.versions_of(node)])
     }
     others = {node: texts for node, texts in before.items() if texts}
     task = replace(trace.task, limits=_LIMITS)
-    return SolvedProgram(f"{_RUN}{trace.run}", task, plan, codes, others)
+    return SolvedProgram(f"{_RUN_PREFIX}{trace.run}", task, plan, codes, others)
 
 
-def _fulfilled(working: WorkingState) -> Brief:
-    """Return what a run had to do, but for checks that it does not pass or that were dropped."""
+def _brief_of_passed_checks(working: WorkingState) -> Brief:
+    """Return the brief of a run with only those required checks that the run passes."""
     assert working.brief is not None
     checks = working.brief.requirements.checks
-    stands = {name for name, s in working.evidence.items() if s.verdict is Verdict.PASSED}
-    kept = tuple(check for check in checks if check.id in stands)
+    passed = {name for name, s in working.evidence.items() if s.verdict is Verdict.PASSED}
+    kept = tuple(check for check in checks if check.id in passed)
     requirements = replace(working.brief.requirements, checks=kept)
     return replace(working.brief, requirements=requirements)
 
 
-def _before(contract: Contract | None, code: str, versions: Iterable[str]) -> tuple[str, ...]:
-    """Return what a node had before that does something else, for the same interface."""
-    found = {does(text): text for text in versions if contract and sig_match(contract, text)}
-    found.pop(does(code), None)
-    return tuple(found.values())[-MOST_SWAPS:]
+def _earlier_versions(
+    contract: Contract | None, code: str, versions: Iterable[str]
+) -> tuple[str, ...]:
+    """Return earlier versions of a node with the same signature and different behaviour."""
+    earlier = {does(text): text for text in versions if contract and sig_match(contract, text)}
+    earlier.pop(does(code), None)
+    return tuple(earlier.values())[-MOST_SWAPS:]
 
 
 def from_class(
     name: str, subject: Subject, code: str, others: Iterable[str]
 ) -> SolvedProgram | None:
-    """Read a class that passes, a node a method; None if it is not cut as its skeleton is."""
-    tests, holder = _integration_tests(subject), subject.class_name
-    if not tests or not all(class_in(text, holder) for text in (subject.skeleton, code)):
+    """Read a passing class, with a node per method; None if its methods are not its skeleton's."""
+    tests, name_of_class = _integration_tests(subject), subject.class_name
+    if not tests or not all(class_in(text, name_of_class) for text in (subject.skeleton, code)):
         return None
     form = ClassForm(name=subject.class_name, skeleton=subject.skeleton)
     task = Task(
@@ -269,21 +279,21 @@ def _others(
     own: Mapping[NodeId, reply_splitter.CodePiece],
     others: Iterable[str],
 ) -> dict[NodeId, tuple[str, ...]]:
-    """Return what others wrote for each method: what most of them agree on first."""
-    found: dict[NodeId, dict[str, list[str]]] = {}
+    """Return other implementations of each method, the most common first."""
+    by_meaning: dict[NodeId, dict[str, list[str]]] = {}
     for code in others:
         try:
             split = reply_splitter.split(code, contracts, {}, subject.class_name)
         except FormatMismatch:
             continue
-        # What relies on helpers beside the class cannot stand in another.
+        # A method that needs helpers outside its class cannot be moved to another class.
         for node, piece in split.pieces.items() if not split.shared else ():
-            means = _meaning(piece.source)
-            if means != _meaning(own[node].source):
-                found.setdefault(node, {}).setdefault(means, []).append(piece.source)
+            key = _meaning(piece.source)
+            if key != _meaning(own[node].source):
+                by_meaning.setdefault(node, {}).setdefault(key, []).append(piece.source)
     return {
         node: tuple(s[0] for s in sorted(alike.values(), key=len, reverse=True)[:MOST_SWAPS])
-        for node, alike in found.items()
+        for node, alike in by_meaning.items()
     }
 
 
@@ -292,11 +302,11 @@ def _meaning(source: str) -> str:
 
 
 def _integration_tests(subject: Subject) -> str:
-    """Write the tests that belong to no one method; empty if there are none."""
+    """Return the code of the integration tests; empty if there are none."""
     kept = [
         statement
         for statement in parse(subject.tests).body
         if not isinstance(statement, ast.ClassDef) or statement.name == subject.integration_class
     ]
-    there = any(isinstance(statement, ast.ClassDef) for statement in kept)
-    return ast.unparse(ast.Module(body=kept, type_ignores=[])) if there else ""
+    has_tests = any(isinstance(statement, ast.ClassDef) for statement in kept)
+    return ast.unparse(ast.Module(body=kept, type_ignores=[])) if has_tests else ""

@@ -1,4 +1,4 @@
-"""What language models get wrong between functions: what is handed over, kept, done and asked."""
+"""Mutations: typical mistakes of language models at interfaces, in state and in orchestration."""
 
 import ast
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ from auditcoder_bench.faultbench.mutations import (
     without,
 )
 
-_ORDERED = frozenset(("pow", "divmod", "range", "zip", "log", "atan2", "replace", "insert"))
-"""Functions and methods that everybody has, and that take two things in an order."""
+_ORDER_SENSITIVE = frozenset(("pow", "divmod", "range", "zip", "log", "atan2", "replace", "insert"))
+"""Built-in functions and methods whose arguments are easily swapped."""
 
-_TAKERS = frozenset(("append", "appendleft", "add", "insert", "put", "heappush"))
+_INSERTING = frozenset(("append", "appendleft", "add", "insert", "put", "heappush"))
 
 
-def swapped_arguments(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Give arguments in the wrong order."""
+def swapped_arguments(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Pass arguments in the wrong order."""
     if not isinstance(node, ast.Call):
         return
-    ours = called(node, scene.others | scene.own) is not None
-    known = isinstance(node.func, ast.Name | ast.Attribute) and _last(node.func) in _ORDERED
+    ours = called(node, scope.others | scope.own) is not None
+    known = isinstance(node.func, ast.Name | ast.Attribute) and _last(node.func) in _ORDER_SENSITIVE
     if ours or known:
         yield from _pairs_swapped(node.args, node)
     if ours:
@@ -49,8 +49,8 @@ def _pairs_swapped(nodes: list[ast.expr], where: ast.AST) -> Iterator[SourceChan
         yield from (swapped(a, b, where) for a, b in combinations(nodes, 2))
 
 
-def swapped_results(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Hand out or take the parts of a tuple in the wrong order."""
+def swapped_results(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Return or unpack the elements of a tuple in the wrong order."""
     match node:
         case ast.Return(value=ast.Tuple(elts=parts)) | ast.Yield(value=ast.Tuple(elts=parts)):
             yield from _pairs_swapped(parts, node)
@@ -67,7 +67,7 @@ def swapped_results(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChan
         case (
             ast.Call(func=ast.Name(id=name), args=[*_, ast.Tuple(elts=parts)])
             | ast.Call(func=ast.Attribute(attr=name), args=[*_, ast.Tuple(elts=parts)])
-        ) if name in _TAKERS:
+        ) if name in _INSERTING:
             yield from _pairs_swapped(parts, node)
 
 
@@ -78,8 +78,8 @@ _KINDS = {
 }
 
 
-def _kind(node: ast.expr, scene: MutationScope) -> str:
-    """Return which collection an expression makes, as far as one sees; or nothing."""
+def _kind(node: ast.expr, scope: MutationScope) -> str:
+    """Return the collection type of an expression; empty if it is not evident."""
     match node:
         case ast.List() | ast.ListComp():
             return "list"
@@ -90,15 +90,15 @@ def _kind(node: ast.expr, scene: MutationScope) -> str:
         case ast.Call(func=ast.Name(id=name)):
             return _KINDS.get(name, "")
         case ast.Name(id=name):
-            values = _values_of(name, node, scene)
-            kinds = {"" if isinstance(value, ast.Name) else _kind(value, scene) for value in values}
+            values = _values_of(name, node, scope)
+            kinds = {"" if isinstance(value, ast.Name) else _kind(value, scope) for value in values}
             return kinds.pop() if len(kinds) == 1 else ""
     return ""
 
 
-def _values_of(name: str, near: ast.AST, scene: MutationScope) -> Iterator[ast.expr]:
-    """Yield what the function assigns to a name."""
-    function = around(near, scene)
+def _values_of(name: str, near: ast.AST, scope: MutationScope) -> Iterator[ast.expr]:
+    """Yield the values that the enclosing function assigns to a name."""
+    function = around(near, scope)
     for node in own_scope(function.body if function else ()):
         match node:
             case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
@@ -106,35 +106,35 @@ def _values_of(name: str, near: ast.AST, scene: MutationScope) -> Iterator[ast.e
                     yield value
 
 
-def wrong_returns(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Hand the caller something of another type or shape, or nothing."""
-    function = around(node, scene)
-    if function is None or function.name != scene.function:
+def wrong_returns(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Return a value of another type or shape, or None."""
+    function = around(node, scope)
+    if function is None or function.name != scope.function:
         return
     match node:
         case ast.Return(value=ast.Constant(value=None)):
             return
         case ast.Return(value=ast.expr() as value):
-            yield from (instead(value, new, where=node) for new in _reshaped(value, scene))
-            yield _forgotten(node, value, scene)
+            yield from (instead(value, new, where=node) for new in _reshaped(value, scope))
+            yield _discarded(node, value, scope)
         case ast.Yield(value=ast.expr() as value):
-            yield from (instead(value, new, where=node) for new in _reshaped(value, scene))
+            yield from (instead(value, new, where=node) for new in _reshaped(value, scope))
 
 
-def _forgotten(node: ast.stmt, value: ast.expr, scene: MutationScope) -> SourceChange:
-    """Work something out, and then do nothing with it; a mere name is not even looked at."""
+def _discarded(node: ast.stmt, value: ast.expr, scope: MutationScope) -> SourceChange:
+    """Keep a call but discard its value; a statement without a call is removed."""
     if any(isinstance(inner, ast.Call | ast.Await) for inner in ast.walk(value)):
         return SourceChange(
             f"`{brief(node)}` only as `{brief(value)}`", ((node, (ast.Expr(value),)),)
         )
-    return without(node, scene)
+    return without(node, scope)
 
 
-def _reshaped(value: ast.expr, scene: MutationScope) -> Iterator[ast.expr]:
+def _reshaped(value: ast.expr, scope: MutationScope) -> Iterator[ast.expr]:
     templates = ["[A]", "(A, None)"]
     if not is_text(value):
         templates.append("str(A)")
-    match _kind(value, scene):
+    match _kind(value, scope):
         case "dict":
             templates.append("list(A.items())")
         case "list":
@@ -146,14 +146,14 @@ def _reshaped(value: ast.expr, scene: MutationScope) -> Iterator[ast.expr]:
         yield value.elts[0]
 
 
-def wrong_exchanges(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Give another responsibility something else, or take what it gives for something else."""
-    if not isinstance(node, ast.Call | ast.Await) or not called(node, scene.others):
+def wrong_exchanges(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Pass a value of another type or shape to another node, or misuse its result."""
+    if not isinstance(node, ast.Call | ast.Await) or not called(node, scope.others):
         return
-    if not isinstance(scene.parents[node], ast.Await | ast.Expr):
+    if not isinstance(scope.parents[node], ast.Await | ast.Expr):
         yield instead(node, filled("A[0]", A=node))
     if isinstance(node, ast.Call):
-        for given in _given(node):
+        for given in _arguments(node):
             for template in ("[A]",) if is_text(given) else ("[A]", "str(A)"):
                 yield instead(given, filled(template, A=given), where=node)
         for gone in node.args if len(node.args) > 1 else ():
@@ -161,8 +161,8 @@ def wrong_exchanges(node: ast.AST, scene: MutationScope) -> Iterator[SourceChang
             yield instead(node, changed(node, args=kept))
 
 
-def _given(call: ast.Call) -> list[ast.expr]:
-    """Return what is given to a call one by one."""
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    """Return the arguments of a call, without starred ones."""
     named = [keyword.value for keyword in call.keywords if keyword.arg is not None]
     return [*(arg for arg in call.args if not isinstance(arg, ast.Starred)), *named]
 
@@ -170,18 +170,18 @@ def _given(call: ast.Call) -> list[ast.expr]:
 _GROWING = frozenset(("add", "append", "appendleft", "extend", "insert", "setdefault", "update"))
 _SHRINKING = frozenset(("clear", "discard", "pop", "popleft", "remove"))
 _MUTATORS = _GROWING | _SHRINKING | {"reverse", "sort"}
-"""Methods that everybody has, and that change what they are called on."""
+"""Built-in methods that change their object."""
 
 
-def _changes_in_place(node: ast.AST, scene: MutationScope) -> bool:
+def _changes_in_place(node: ast.AST, scope: MutationScope) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name)) as call):
-            return name in _MUTATORS and not called(call, scene.others)
+            return name in _MUTATORS and not called(call, scope.others)
     return False
 
 
-def lost_updates(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Forget to keep a new value."""
+def lost_updates(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Omit the update of a variable, attribute or collection."""
     match node:
         case (
             ast.Assign(targets=[target])
@@ -189,25 +189,25 @@ def lost_updates(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
             | ast.AugAssign(target=target)
         ):
             kept = isinstance(target, ast.Attribute | ast.Subscript)
-            if kept or isinstance(node, ast.AugAssign) or _renews(node):
-                yield without(node, scene)
-        case ast.Expr() if _changes_in_place(node, scene):
-            yield without(node, scene)
+            if kept or isinstance(node, ast.AugAssign) or _is_self_update(node):
+                yield without(node, scope)
+        case ast.Expr() if _changes_in_place(node, scope):
+            yield without(node, scope)
 
 
-def _renews(node: ast.AST) -> bool:
+def _is_self_update(node: ast.AST) -> bool:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             return name in names_in([value])
     return False
 
 
-def lost_results(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Make a new value of an old one, and go on with the old one."""
+def lost_results(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Compute a new value, and continue with the old one."""
     match node:
-        case ast.Assign(value=ast.Call() as value) if _renews(node):
-            if not called(value, scene.others):
-                yield _forgotten(node, value, scene)
+        case ast.Assign(value=ast.Call() as value) if _is_self_update(node):
+            if not called(value, scope.others):
+                yield _discarded(node, value, scope)
         case ast.Call(func=ast.Attribute(value=items, attr="sort"), args=[], keywords=given):
             new = changed(filled("sorted(A)", A=items), keywords=given)
             yield instead(node, new)
@@ -215,8 +215,8 @@ def lost_results(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
             yield instead(node, ast.Assign(targets=[target], value=value, lineno=0))
 
 
-def lost_in_locals(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Put a new value in a variable of the function, where nobody else sees it."""
+def lost_in_locals(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Assign a new value to a local variable instead of the shared object."""
     match node:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name) as target]):
             yield instead(target, ast.Name(id=name, ctx=ast.Store()), where=node)
@@ -225,17 +225,17 @@ def lost_in_locals(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange
             value = ast.BinOp(left=before, op=node.op, right=node.value)
             yield instead(node, _assigned(name, value))
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=items, attr="append"), args=[item])):
-            name = _lost_as(items, scene)
+            name = _local_name(items, scope)
             if name:
                 yield instead(node, _assigned(name, filled("A + [B]", A=items, B=item)))
 
 
-def _lost_as(items: ast.expr, scene: MutationScope) -> str:
-    """Return what to call a list that others see, so that they do not see it grow; or nothing."""
+def _local_name(items: ast.expr, scope: MutationScope) -> str:
+    """Return the name of a local variable to use instead of a shared list; or empty."""
     match items:
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             return name
-        case ast.Name(id=name) if name in _parameters(around(items, scene)):
+        case ast.Name(id=name) if name in _parameters(around(items, scope)):
             return name
     return ""
 
@@ -253,52 +253,55 @@ def _parameters(function: Function | None) -> dict[str, ast.arg]:
 
 
 _PURE = (ast.Name, ast.Constant, ast.BinOp, ast.Attribute, ast.operator, ast.expr_context)
-"""What can be worked out again, and nothing happens."""
+"""Expressions that can be evaluated again without side effects."""
 
-_HEADED = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
-"""Statements that something can be put in front of, as it is only worked out once."""
+_SIMPLE_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
+"""Statements before which another one can be inserted."""
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension)
 
 
-def slow_loops(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Go through everything again, and again for everything, and make no use of it."""
+def slow_loops(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Iterate over a collection repeatedly without using the result."""
     if not isinstance(node, ast.stmt):
         return
-    for items in _gone_through(node, scene):
+    for items in _iterated(node, scope):
         shown = f"`{brief(items)}`"
         if isinstance(node, ast.For):
             first = node.body[0]
-            yield SourceChange(f"{shown} again for each", ((first, (_burning(items, 1), first)),))
+            yield SourceChange(
+                f"{shown} again for each", ((first, (_wasted_iteration(items, 1), first)),)
+            )
         for depth, said in ((3, "cubed"), (4, "to the fourth")):
             yield SourceChange(
-                f"as many steps as {shown} {said}", ((node, (_burning(items, depth), node)),)
+                f"as many steps as {shown} {said}",
+                ((node, (_wasted_iteration(items, depth), node)),),
             )
 
 
-def slow_lookups(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Make a list of a collection each time something is looked up in it."""
+def slow_lookups(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Convert a collection to a list for every membership test."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() as items]):
-            if _kind(items, scene) and _repeated(node, scene):
+            if _kind(items, scope) and _repeated(node, scope):
                 yield instead(items, filled("list(A)", A=items), where=node)
 
 
-def _repeated(node: ast.AST, scene: MutationScope) -> bool:
-    above = scene.parents.get(node)
-    return above is not None and (isinstance(above, _LOOPS) or _repeated(above, scene))
+def _repeated(node: ast.AST, scope: MutationScope) -> bool:
+    above = scope.parents.get(node)
+    return above is not None and (isinstance(above, _LOOPS) or _repeated(above, scope))
 
 
-def _burning(items: ast.expr, depth: int) -> ast.Expr:
+def _wasted_iteration(items: ast.expr, depth: int) -> ast.Expr:
     return ast.Expr(value=filled(f"sum(1 {'for _ in A ' * depth})", A=items))
 
 
-def _gone_through(node: ast.stmt, scene: MutationScope) -> Iterator[ast.expr]:
-    """Yield what a statement goes through, where going through it once more does no harm."""
+def _iterated(node: ast.stmt, scope: MutationScope) -> Iterator[ast.expr]:
+    """Yield the collections that a statement iterates over, if iterating again is harmless."""
     iterated: list[ast.expr] = []
     if isinstance(node, ast.For):
         iterated = [node.iter]
-    elif isinstance(node, _HEADED):
+    elif isinstance(node, _SIMPLE_STATEMENTS):
         outer = own_scope(ast.iter_child_nodes(node))
         made = (n for n in outer if isinstance(n, ast.ListComp | ast.SetComp | ast.GeneratorExp))
         iterated = [one.generators[0].iter for one in made]
@@ -308,36 +311,40 @@ def _gone_through(node: ast.stmt, scene: MutationScope) -> Iterator[ast.expr]:
             for call in ast.walk(node.test)
             if isinstance(call, ast.Call) and called(call, {"len"}) and call.args
         ]
-    yield from (items for one in iterated if (items := _lasting(one, scene)) is not None)
+    yield from (items for one in iterated if (items := _reiterable(one, scope)) is not None)
 
 
-def _lasting(node: ast.expr, scene: MutationScope) -> ast.expr | None:
-    """Return the collection behind an iterable, if it can be gone through more than once."""
+def _reiterable(node: ast.expr, scope: MutationScope) -> ast.expr | None:
+    """Return the collection behind an iterable if it can be iterated repeatedly, else None."""
     match node:
         case ast.Name(id=name):
-            return node if _kind(node, scene) or _is_given_whole(name, node, scene) else None
+            return (
+                node if _kind(node, scope) or _is_collection_parameter(name, node, scope) else None
+            )
         case ast.Attribute(value=ast.Name(id="self")):
             return node
         case ast.Call(func=ast.Name(id="range"), args=bounds):
             return node if all(map(_is_pure, bounds)) else None
         case ast.Call(func=ast.Name(id="enumerate" | "sorted" | "reversed" | "zip"), args=[a, *_]):
-            return _lasting(a, scene)
+            return _reiterable(a, scope)
         case ast.Call(func=ast.Attribute(value=whole, attr="items" | "keys" | "values"), args=[]):
-            return node if _lasting(whole, scene) else None
+            return node if _reiterable(whole, scope) else None
         case ast.Subscript(value=whole, slice=ast.Slice()):
-            return _lasting(whole, scene)
+            return _reiterable(whole, scope)
     return None
 
 
-def _is_given_whole(name: str, near: ast.AST, scene: MutationScope) -> bool:
-    """Whether a name is a parameter that nobody says or shows to be used up as it is read."""
-    function = around(near, scene)
+def _is_collection_parameter(name: str, near: ast.AST, scope: MutationScope) -> bool:
+    """Whether a name is a parameter that is neither annotated nor used as an iterator."""
+    function = around(near, scope)
     given = _parameters(function).get(name)
-    if function is None or given is None or any(True for _ in _values_of(name, near, scene)):
+    if function is None or given is None or any(True for _ in _values_of(name, near, scope)):
         return False
-    said = ast.unparse(given.annotation) if given.annotation else ""
-    used_up = any(called(n, {"next", "iter"}) and name in names_in([n]) for n in ast.walk(function))
-    return not (used_up or "Iter" in said or "Generator" in said)
+    annotation = ast.unparse(given.annotation) if given.annotation else ""
+    is_consumed = any(
+        called(n, {"next", "iter"}) and name in names_in([n]) for n in ast.walk(function)
+    )
+    return not (is_consumed or "Iter" in annotation or "Generator" in annotation)
 
 
 def _is_pure(node: ast.expr) -> bool:
@@ -347,95 +354,97 @@ def _is_pure(node: ast.expr) -> bool:
     )
 
 
-_NEAREST = 3
-"""How many other variables are tried in the place of one."""
+_MAX_VARIABLES = 3
+"""Maximum number of other variables that are tried instead of one."""
 
 
-def skipped_calls(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Leave out another responsibility, or what it gives, or ask it twice."""
+def skipped_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Omit the call of another node, discard its result, or call it twice."""
     match node:
-        case ast.Expr(value=value) if called(value, scene.others):
-            yield without(node, scene)
+        case ast.Expr(value=value) if called(value, scope.others):
+            yield without(node, scope)
             yield SourceChange(f"`{brief(node)}` twice", ((node, (node, node)),))
-        case ast.Assign(value=value) if called(value, scene.others) and _renews(node):
-            yield _forgotten(node, value, scene)
-        case ast.Call() if called(node, scene.others) and _given(node):
-            above = scene.parents[node]
+        case ast.Assign(value=value) if called(value, scope.others) and _is_self_update(node):
+            yield _discarded(node, value, scope)
+        case ast.Call() if called(node, scope.others) and _arguments(node):
+            above = scope.parents[node]
             whole = above if isinstance(above, ast.Await) else node
-            if not isinstance(scene.parents[whole], ast.Expr):
-                first, *rest = _given(node)
+            if not isinstance(scope.parents[whole], ast.Expr):
+                first, *rest = _arguments(node)
                 yield instead(whole, first)
                 if not rest:
                     yield instead(first, whole, where=whole)
 
 
-def mixed_up_calls(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Ask another one, or ask two in the other order."""
+def mixed_up_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Call a different node, or two nodes in the wrong order."""
     if isinstance(node, ast.Expr | ast.Assign | ast.AugAssign):
-        block = block_of(node, scene)
+        block = block_of(node, scope)
         following = block[block.index(node) + 1 :][:1]
-        if following and _may_swap(node, following[0], scene):
+        if following and _may_swap(node, following[0], scope):
             said = f"`{brief(following[0])}` before `{brief(node)}`"
             yield SourceChange(said, ((node, following[0]), (following[0], node)))
-    name = called(node, scene.others)
+    name = called(node, scope.others)
     if name is not None and isinstance(node, ast.Call):
-        for other in _asked_alike(node, scene):
+        for other in _called_alike(node, scope):
             if other != name:
                 func: Any = node.func
                 key = "id" if isinstance(func, ast.Name) else "attr"
                 yield instead(func, changed(func, **{key: other}), f"`{other}` instead of `{name}`")
 
 
-def _may_swap(a: ast.stmt, b: ast.stmt, scene: MutationScope) -> bool:
-    asked = [any(called(n, scene.others) for n in ast.walk(one)) for one in (a, b)]
-    apart = not (bound_by([a]) & names_in([b]) or bound_by([b]) & names_in([a]))
-    return all(asked) and apart and isinstance(b, ast.Expr | ast.Assign | ast.AugAssign)
+def _may_swap(a: ast.stmt, b: ast.stmt, scope: MutationScope) -> bool:
+    both_call = all(any(called(n, scope.others) for n in ast.walk(one)) for one in (a, b))
+    independent = not (bound_by([a]) & names_in([b]) or bound_by([b]) & names_in([a]))
+    return both_call and independent and isinstance(b, ast.Expr | ast.Assign | ast.AugAssign)
 
 
-def _asked_alike(call: ast.Call, scene: MutationScope) -> list[str]:
-    """Return who is asked in the same way somewhere: by as many arguments."""
+def _called_alike(call: ast.Call, scope: MutationScope) -> list[str]:
+    """Return the other nodes that are called elsewhere with as many arguments."""
     alike = (
         node
-        for node in scene.parents
+        for node in scope.parents
         if isinstance(node, ast.Call)
         and type(node.func) is type(call.func)
         and len(node.args) == len(call.args)
         and len(node.keywords) == len(call.keywords)
     )
-    return sorted({name for node in alike if (name := called(node, scene.others))})
+    return sorted({name for node in alike if (name := called(node, scope.others))})
 
 
-def mistaken_variables(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Go on with another variable, above all with the one before the last step."""
+def mistaken_variables(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Use another variable, such as the one from before the last call."""
     match node:
         case ast.Name(id=name, ctx=ast.Load()):
-            for value in _values_of(name, node, scene):
-                if value.lineno < node.lineno and called(value, scene.others):
-                    for old in _given_names(value):
-                        yield instead(node, old, where=_shown(node, scene))
-        case ast.Call() if called(node, scene.others):
-            there = names_in(_given(node))
-            near = [name for name in _bound_before(node, scene) if name not in there][-_NEAREST:]
-            for given in _given(node):
+            for value in _values_of(name, node, scope):
+                if value.lineno < node.lineno and called(value, scope.others):
+                    for old in _argument_names(value):
+                        yield instead(node, old, where=_in_context(node, scope))
+        case ast.Call() if called(node, scope.others):
+            there = names_in(_arguments(node))
+            near = [name for name in _bound_before(node, scope) if name not in there][
+                -_MAX_VARIABLES:
+            ]
+            for given in _arguments(node):
                 for name in near if isinstance(given, ast.Name) else ():
                     yield instead(given, ast.Name(id=name, ctx=ast.Load()), where=node)
 
 
-def _given_names(value: ast.expr) -> list[ast.expr]:
+def _argument_names(value: ast.expr) -> list[ast.expr]:
     call = value.value if isinstance(value, ast.Await) else value
-    given = _given(call) if isinstance(call, ast.Call) else []
+    given = _arguments(call) if isinstance(call, ast.Call) else []
     return [name for name in given if isinstance(name, ast.Name) and name.id != "self"]
 
 
-def _shown(node: ast.AST, scene: MutationScope) -> ast.AST:
-    """Return what shows best where a name stands."""
-    above = scene.parents[node]
+def _in_context(node: ast.AST, scope: MutationScope) -> ast.AST:
+    """Return the expression or statement that shows a name in its context."""
+    above = scope.parents[node]
     return above if isinstance(above, ast.Call | ast.Return | ast.Assign | ast.BinOp) else node
 
 
-def _bound_before(node: ast.expr, scene: MutationScope) -> list[str]:
-    """Return the function's variables that have a value by then, in the order of getting it."""
-    function = around(node, scene)
+def _bound_before(node: ast.expr, scope: MutationScope) -> list[str]:
+    """Return the variables that are bound before a node, in the order of their first binding."""
+    function = around(node, scope)
     if function is None:
         return []
     stored = [n for n in own_scope(function.body) if isinstance(n, ast.Name)]

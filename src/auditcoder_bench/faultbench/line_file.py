@@ -1,4 +1,4 @@
-"""Files of JSON lines: read, written whole, and extended line by line so that work can resume."""
+"""Reads and writes files of JSON lines; work that appends to one can be resumed."""
 
 import gzip
 import zlib
@@ -72,16 +72,16 @@ class ResumableLineFile(Generic[IdentifiedLine]):
         Lines with other ids follow them if `keep_others` is set, and are removed otherwise.
         """
         listed = [self.lines[name] for name in order if name in self.lines]
-        places = set(order)
-        others = [line for name, line in self.lines.items() if name not in places]
+        ids = set(order)
+        others = [line for name, line in self.lines.items() if name not in ids]
         write_lines(self.path, [*listed, *others] if keep_others else listed)
         return listed
 
 
 def read_lines(path: Path, kind: type[Line], *, allow_partial: bool = False) -> list[Line]:
-    """Read a file of JSON lines, all of one type; a name in .gz means that it is compressed.
+    """Read a file of JSON lines of one type; a name that ends in .gz is a compressed file.
 
-    With `allow_partial`, a last line without its end is ignored.
+    With `allow_partial`, an incomplete last line is ignored.
     """
     try:
         content = path.read_bytes()
@@ -90,7 +90,7 @@ def read_lines(path: Path, kind: type[Line], *, allow_partial: bool = False) -> 
     except FileNotFoundError:
         raise NotFound(
             "faults.missing",
-            f"there is no file {path}",
+            f"file not found: {path}",
             "make one with `auditcoder faults build` or `auditcoder faults inject`",
         ) from None
     except (OSError, EOFError, zlib.error) as error:

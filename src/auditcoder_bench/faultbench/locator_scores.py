@@ -1,8 +1,8 @@
-"""Scoring answers about failures whose cause is known.
+"""Scores the answers of locators to failures with known causes.
 
-An answer is a set of methods, the likeliest first, or nothing. Failures that one method causes
-and failures that need several are scored apart: the first by whether that method is named, the
-second by whether everything named is at fault, and how much of the fault is named.
+An answer is a tuple of methods, the most probable first; an empty one is an abstention. Failures
+with one faulty method are scored by whether it is named first, failures with several by whether
+only faulty methods are named, and by the share of them that is named.
 """
 
 import random
@@ -15,51 +15,55 @@ from auditcoder_bench.faultbench.ground_truth import IMPORTS
 from auditcoder_bench.faultbench.observations import Noticed
 
 Answer = tuple[str, ...]
-"""The methods that are named, the likeliest first; none is an abstention."""
+"""The named methods, the most probable first; empty for an abstention."""
 Beliefs = Mapping[str, float]
-"""How likely each method of one failure is at fault."""
+"""Probability of each method of one failure to be at fault."""
 
 _BINS = 10
-_RESAMPLED = 1000
+_RESAMPLES = 1000
 
 
 class Scores(NamedTuple):
-    """How good a locator's answers are; None where there was nothing to count."""
+    """Scores of a locator's answers; None if there was nothing to count.
+
+    "Single" failures have one faulty method, "several" failures more than one.
+    """
 
     singles: int
     top1: float | None
-    """Of failures of one method: how often it is named first, an abstention counting as wrong."""
+    """Single: share whose faulty method is named first; an abstention counts as wrong."""
     coverage: float | None
-    """How often there is an answer."""
+    """Single: share with an answer."""
     precision: float | None
-    """Of the answers: how often the first named is right."""
+    """Single: share of the answers whose first method is faulty."""
     remotes: int
     remote: float | None
-    """Top-1 where the fault is not in the method that was called last."""
+    """Top-1 where the fault is not in the method that the failing test called last."""
     several: int
     named: float | None
-    """How often there is an answer to failures of several methods."""
+    """Several: share with an answer."""
     inside: float | None
-    """Of answers to failures of several methods: how often all that is named is at fault."""
+    """Several: share of the answers that name only faulty methods."""
     covered: float | None
-    """How much of what is at fault is named."""
+    """Several: mean share of the faulty methods that is named (recall)."""
     exact: float | None
+    """Several: share in which exactly the faulty methods are named."""
     beyond: int
     """Failures that no set of methods repairs, or whose check is wrong."""
     abstained: float | None
-    """How often nothing is named for these."""
+    """Share of these with no answer."""
     brier: float | None
-    """Of what is believed of single methods."""
+    """Brier score of the probabilities of all methods."""
     error: float | None
-    """How far belief and frequency lie apart, on average over ten bins."""
+    """Expected calibration error of the probabilities of all methods, over ten bins."""
     answers_error: float | None
-    """The same of answers: how often all that they name is at fault, beside what they say."""
+    """Expected calibration error of answers: whether only faulty methods are named."""
 
 
 def score(
     cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None = None
 ) -> Scores:
-    """Score answers, one a failure, and the beliefs behind them, if there are any."""
+    """Score one answer per failure, and the probabilities behind them, if given."""
     return _scores([_tally(cases, answers, beliefs)])
 
 
@@ -69,58 +73,58 @@ def intervals(
     beliefs: Sequence[Beliefs] | None = None,
     seed: int = 1,
 ) -> dict[str, tuple[float, float]]:
-    """Return the middle 95 % of each score when whole tasks are drawn again and again.
+    """Return the 95 % bootstrap interval of each score, by resampling whole tasks.
 
-    A score that no draw has is left out.
+    Scores that no resample has are left out.
     """
-    chance = random.Random(seed)  # noqa: S311 - a resample, not a secret
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     tasks = list(_by_task(cases, answers, beliefs).values())
-    found: dict[str, list[float]] = defaultdict(list)
-    for _ in range(_RESAMPLED if tasks else 0):
+    samples: dict[str, list[float]] = defaultdict(list)
+    for _ in range(_RESAMPLES if tasks else 0):
         drawn = _scores(chance.choices(tasks, k=len(tasks)))
         for name, value in drawn._asdict().items():
             if value is not None:
-                found[name].append(value)
-    return {name: _middle(sorted(values)) for name, values in found.items()}
+                samples[name].append(value)
+    return {name: _percentiles(sorted(values)) for name, values in samples.items()}
 
 
-def _middle(values: Sequence[float]) -> tuple[float, float]:
+def _percentiles(values: Sequence[float]) -> tuple[float, float]:
     return values[int(0.025 * len(values))], values[max(0, int(0.975 * len(values)) - 1)]
 
 
 class _Tally:
-    """Sums that every score follows from; those of several tasks can be added up."""
+    """The sums from which all scores are computed; tallies of several tasks can be added."""
 
     def __init__(self) -> None:
-        self.parts: dict[tuple[str, int], float] = defaultdict(float)
+        self.sums: dict[tuple[str, int], float] = defaultdict(float)
         self.counts: dict[tuple[str, int], int] = defaultdict(int)
 
-    def count(self, measure: str, value: float, place: int = 0) -> None:
-        """Count one more value of a measure, in one of its bins."""
-        self.parts[measure, place] += value
-        self.counts[measure, place] += 1
+    def count(self, measure: str, value: float, bin_: int = 0) -> None:
+        """Add one value of a measure to one of its bins."""
+        self.sums[measure, bin_] += value
+        self.counts[measure, bin_] += 1
 
     def add(self, other: "_Tally") -> None:
-        """Count all that another one has counted."""
-        for key, value in other.parts.items():
-            self.parts[key] += value
+        """Add another tally to this one."""
+        for key, value in other.sums.items():
+            self.sums[key] += value
             self.counts[key] += other.counts[key]
 
     def number(self, measure: str) -> int:
-        """Return how many there were to count."""
+        """Return the number of values of a measure."""
         return self.counts.get((measure, 0), 0)
 
     def mean(self, measure: str) -> float | None:
-        """Return a measure; None where there was nothing to count."""
+        """Return the mean of a measure; None if it has no values."""
         number = self.number(measure)
-        return self.parts[measure, 0] / number if number else None
+        return self.sums[measure, 0] / number if number else None
 
-    def apart(self, measure: str) -> float | None:
-        """Return how far its bins lie from nought, each counting as much as is in it."""
-        bins = [place for name, place in self.parts if name == measure]
-        number = sum(self.counts[measure, place] for place in bins)
-        far = sum(abs(self.parts[measure, place]) for place in bins)
-        return far / number if number else None
+    def calibration_error(self, measure: str) -> float | None:
+        """Return the mean absolute error of the bins, weighted by their number of values."""
+        bins = [bin_ for name, bin_ in self.sums if name == measure]
+        number = sum(self.counts[measure, bin_] for bin_ in bins)
+        total = sum(abs(self.sums[measure, bin_]) for bin_ in bins)
+        return total / number if number else None
 
 
 def _scores(tallies: Iterable[_Tally]) -> Scores:
@@ -142,8 +146,8 @@ def _scores(tallies: Iterable[_Tally]) -> Scores:
         beyond=whole.number("abstained"),
         abstained=whole.mean("abstained"),
         brier=whole.mean("brier"),
-        error=whole.apart("error"),
-        answers_error=whole.apart("answers_error"),
+        error=whole.calibration_error("error"),
+        answers_error=whole.calibration_error("answers_error"),
     )
 
 
@@ -168,15 +172,15 @@ def _tally(
 ) -> _Tally:
     tally = _Tally()
     for case, answer, believed in zip(cases, answers, beliefs or [{}] * len(cases), strict=True):
-        for measure, value in _counted(case, answer):
+        for measure, value in _measured(case, answer):
             tally.count(measure, value)
         for method, probability in believed.items():
-            off = probability - (method in case.truth)
-            tally.count("brier", off**2)
-            tally.count("error", off, _bin(probability))
-        if answer and believed:  # what rules answer has no probability
-            said = min(believed[method] for method in answer)
-            tally.count("answers_error", said - (set(answer) <= set(case.truth)), _bin(said))
+            error = probability - (method in case.truth)
+            tally.count("brier", error**2)
+            tally.count("error", error, _bin(probability))
+        if answer and believed:  # the answers of rules have no probability
+            stated = min(believed[method] for method in answer)
+            tally.count("answers_error", stated - (set(answer) <= set(case.truth)), _bin(stated))
     return tally
 
 
@@ -184,8 +188,8 @@ def _bin(probability: float) -> int:
     return min(int(probability * _BINS), _BINS - 1)
 
 
-def _counted(case: Noticed, answer: Answer) -> Iterator[tuple[str, float]]:
-    """Yield what one answer is worth by each measure that its failure counts for."""
+def _measured(case: Noticed, answer: Answer) -> Iterator[tuple[str, float]]:
+    """Yield the value of one answer for each measure that applies to its failure."""
     truth, named = set(case.truth), set(answer)
     if case.kind == SINGLE:
         right = answer[:1] == case.truth
@@ -206,6 +210,6 @@ def _counted(case: Noticed, answer: Answer) -> Iterator[tuple[str, float]]:
 
 
 def _needs_several(case: Noticed) -> bool:
-    """Whether several methods are at fault; in real failures, also where they share a state."""
-    shared = case.kind == INTERFACE and not case.fault and case.truth != (IMPORTS,)
-    return case.kind == MULTI or shared
+    """Whether several methods are at fault; in real failures also through shared state."""
+    shared_state = case.kind == INTERFACE and not case.fault and case.truth != (IMPORTS,)
+    return case.kind == MULTI or shared_state

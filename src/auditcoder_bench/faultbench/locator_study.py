@@ -1,4 +1,4 @@
-"""Locators put to the test: faults put in, failures looked at, and what the study says."""
+"""The steps of a locator study: inject faults, collect evidence, and read it for the tables."""
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,21 +45,20 @@ from auditcoder_bench.faultbench.published_dataset import Tell
 from auditcoder_bench.faultbench.published_failures import LEFT_OUT, PublishedAnswer, answers
 from auditcoder_bench.suites import suite
 
-_PEEK = 1000
-_OF_A_CLASS = 12
-"""Faults that are put into one class: there are many classes."""
-_ENOUGH = 5
-"""Published answers to one task that are tried until one passes."""
+_PEEK_BYTES = 1000
+_FAULTS_PER_CLASS = 12
+_ANSWERS_PER_TASK = 5
+"""Maximum number of published answers to a task that are tried until one passes."""
 
 
 class PublishedClasses(NamedTuple):
-    """What was published for ClassEval: every answer by its task, as code."""
+    """The published answers to ClassEval by task, with their code, and the tests of each task."""
 
     answers: dict[str, list[tuple[PublishedAnswer, str]]]
     tests: dict[str, str]
 
     def others(self, task: str, model: str) -> list[str]:
-        """Return what other models wrote for a task."""
+        """Return the code that other models wrote for a task."""
         return [code for answer, code in self.answers.get(task, ()) if answer.model != model]
 
 
@@ -75,21 +74,21 @@ def read_published(data: Path | None) -> PublishedClasses:
         for subject in read_subjects(files[known.sources[0].path])
         if subject.task_id.removeprefix("ClassEval_") not in left_out
     ]
-    found: dict[str, list[tuple[PublishedAnswer, str]]] = {}
+    by_task: dict[str, list[tuple[PublishedAnswer, str]]] = {}
     for answer in answers(PUBLISHED, files, subjects):
         code = class_code(answer.text, answer.subject.imports)
-        found.setdefault(answer.subject.task_id, []).append((answer, code))
-    return PublishedClasses(found, {subject.task_id: subject.tests for subject in subjects})
+        by_task.setdefault(answer.subject.task_id, []).append((answer, code))
+    return PublishedClasses(by_task, {subject.task_id: subject.tests for subject in subjects})
 
 
 def own_runs(store: str | None) -> dict[str, SolvedProgram]:
-    """Return the runs of a store that ended well with several parts, by their names here."""
+    """Return the runs of a store that passed and have several nodes, by their FaultBench names."""
     if store is None:
         return {}
     with closing(open_store(store)) as kept:
         traces = (fold(kept.read(run), kept.blob) for run in kept.runs())
-        found = (from_run(trace, kept.blob) for trace in traces)
-        return {solved.name: solved for solved in found if solved}
+        usable = (from_run(trace, kept.blob) for trace in traces)
+        return {solved.name: solved for solved in usable if solved}
 
 
 def inject(
@@ -102,7 +101,7 @@ def inject(
     classes: bool,
     runs: str | None = None,
 ) -> list[InjectedFailure]:
-    """Put faults into solved programs, classes and runs of our own; write what fails."""
+    """Inject faults into solved programs, classes and recorded runs; write those that fail."""
     published = read_published(data) if classes else None
     solved_works = [*programs(), *own_runs(runs).values()]
     with closing(_sandbox(say, classes=classes)) as sandbox:
@@ -113,36 +112,41 @@ def inject(
         for task in published.answers if published else ():
             assert published is not None
             works.append(partial(_inject_into_class, opened, published, task))
-        found: list[InjectedFailure] = []
-        barren = 0
+        failures: list[InjectedFailure] = []
+        without_failure = 0
         done = LocalEngine(jobs).each(lambda work: work(), works)
         for number, own in enumerate(done, start=1):
-            found += own
-            barren += not own
+            failures += own
+            without_failure += not own
             tell(number, len(works), False)
-    if barren:
-        say(f"{barren} of {len(works)} works gave no failure: no check passes that could fail")
-    found.sort(key=lambda fault: fault.id)
-    write_lines(out, found)
-    return found
+    if without_failure:
+        say(
+            f"{without_failure} of {len(works)} programs, classes and runs gave no failure:"
+            " they have no passing check that a fault could break"
+        )
+    failures.sort(key=lambda fault: fault.id)
+    write_lines(out, failures)
+    return failures
 
 
 def _inject_into_class(
     opened: Callable[[], RunResources], published: PublishedClasses, task: str
 ) -> list[InjectedFailure]:
-    """Put faults into the first published answer to a task that passes."""
-    for answer, _ in published.answers[task][:_ENOUGH]:
-        solved = _class(published, answer.id)
-        found = inject_into(opened, solved, most=_OF_A_CLASS) if solved else []
-        if found:
-            return found
+    """Inject faults into the first published answer to a task that passes."""
+    for answer, _ in published.answers[task][:_ANSWERS_PER_TASK]:
+        solved = _published_class(published, answer.id)
+        failures = inject_into(opened, solved, most=_FAULTS_PER_CLASS) if solved else []
+        if failures:
+            return failures
     return []
 
 
-def _class(published: PublishedClasses, name: str, *, alone: bool = False) -> SolvedProgram | None:
-    """Return the published class of that name, with what other models wrote for its methods.
+def _published_class(
+    published: PublishedClasses, name: str, *, alone: bool = False
+) -> SolvedProgram | None:
+    """Return the published class of that name, with other models' implementations.
 
-    If it is to stand `alone`, without that: there is much to be read.
+    With `alone`, these are left out, since parsing them takes long.
     """
     task = name.rpartition("|")[2]
     answer, code = next((a, code) for a, code in published.answers[task] if a.id == name)
@@ -163,7 +167,7 @@ def look(
     opinions: int | None = None,
     runs: str | None = None,
 ) -> list[Noticed]:
-    """Watch every failure, then try other implementations where that leaves something open."""
+    """Trace every failure, then try substitutions where the trace leaves a node in doubt."""
     cases = read_faults(faults)
     real = any(isinstance(case, FaultRecord) for case in cases)
     classes = any(isinstance(case, InjectedFailure) and of_a_class(case.solved) for case in cases)
@@ -171,16 +175,18 @@ def look(
     _refuse_unknown(cases, solved)
     published = read_published(data) if real or classes else None
     notes = ResumableLineFile(out, Noticed)
-    if any(_otherwise(noticed, view, opinions, spoiled) for noticed in notes.lines.values()):
+    if any(
+        _has_other_settings(noticed, view, opinions, spoiled) for noticed in notes.lines.values()
+    ):
         raise RecordUnreadable(
             "faults.view",
-            f"{out} holds what was noticed in another view, or with other opinions",
-            "name another file for this one",
+            f"{out} was made with another --view, --opinions or --spoiled",
+            "choose another output file",
         )
     with notes, closing(_sandbox(say, classes=published is not None)) as sandbox:
-        looker = _Looker(sandbox, view, published, spoiled, opinions, solved)
+        collector = _EvidenceCollector(sandbox, view, published, spoiled, opinions, solved)
         todo = [case for case in cases if case.id not in notes.lines]
-        for number, noticed in enumerate(LocalEngine(jobs).each(looker.look, todo), start=1):
+        for number, noticed in enumerate(LocalEngine(jobs).each(collector.look, todo), start=1):
             notes.append(noticed)
             tell(number, len(todo), False)
         by_id = {case.id: case for case in cases}
@@ -190,7 +196,9 @@ def look(
             for n, wanted in zip(seen, weight_fit.open_questions(seen), strict=True)
             if wanted and n.swaps is None
         ]
-        for number, noticed in enumerate(LocalEngine(jobs).each(looker.look_more, more), start=1):
+        for number, noticed in enumerate(
+            LocalEngine(jobs).each(collector.look_more, more), start=1
+        ):
             notes.append(noticed)
             tell(number, len(more), False)
     ordered = notes.sort(list(by_id), keep_others=False)
@@ -200,21 +208,23 @@ def look(
 def _refuse_unknown(
     cases: Iterable[FaultRecord | InjectedFailure], solved: Mapping[str, SolvedProgram]
 ) -> None:
-    """Say so if faults were put into what is not here."""
+    """Raise an error if a fault belongs to a program or run that is not available."""
     for case in cases:
         if isinstance(case, InjectedFailure) and not of_a_class(case.solved) | (
             case.solved in solved
         ):
-            where = "name the store of that run with --runs" if of_a_run(case.solved) else ""
+            advice = "pass the store of that run as --runs" if of_a_run(case.solved) else ""
             raise NotFound(
                 "faults.program",
-                f"{case.id} was put into {case.solved}, which is not here",
-                where or "make the faults again with this version: `auditcoder faults inject`",
+                f"{case.id} belongs to {case.solved}, which is not available",
+                advice or "make the faults again with this version: `auditcoder faults inject`",
             )
 
 
-def _otherwise(noticed: Noticed, view: LocatorView, opinions: int | None, spoiled: float) -> bool:
-    """Whether something was looked at in another way than is wanted now."""
+def _has_other_settings(
+    noticed: Noticed, view: LocatorView, opinions: int | None, spoiled: float
+) -> bool:
+    """Whether an observation was made with other settings than those of this command."""
     if noticed.kind == UNSEEN:
         return False
     if noticed.fault:
@@ -224,15 +234,15 @@ def _otherwise(noticed: Noticed, view: LocatorView, opinions: int | None, spoile
 
 
 def read_faults(path: Path) -> list[FaultRecord] | list[InjectedFailure]:
-    """Read failures, real or injected; a file holds one kind."""
-    first = path.read_bytes()[:_PEEK] if path.suffix != ".gz" and path.is_file() else b""
+    """Read failures from a file, which holds either real or injected ones."""
+    first = path.read_bytes()[:_PEEK_BYTES] if path.suffix != ".gz" and path.is_file() else b""
     if b'"where"' in first:
         return read_lines(path, InjectedFailure)
     return read_lines(path, FaultRecord)
 
 
-class _Looker:
-    """Looks at failures of either kind."""
+class _EvidenceCollector:
+    """Collects evidence about real and injected failures."""
 
     def __init__(
         self,
@@ -251,23 +261,23 @@ class _Looker:
         self._known = solved
 
     def look(self, case: FaultRecord | InjectedFailure) -> Noticed:
-        """Watch one fail."""
+        """Trace one failure."""
         if isinstance(case, InjectedFailure):
-            found = injected_evidence.notice(
+            evidence = injected_evidence.notice(
                 partial(_tools, self._sandbox), self._solved(case), case
             )
-            if found:
-                return replace(found, spoiled=self._spoiled if found.rooted else 0.0)
+            if evidence:
+                return replace(evidence, spoiled=self._spoiled if evidence.rooted else 0.0)
         else:
-            found = observations.gather(self._sandbox, case, self._tests(case), self._view)
-            if found and self._view is LocatorView.PROGRAM:
-                found = replace(found, rules=self._by_rules(case, found))
-        return found or observations.unseen(case.id)
+            evidence = observations.gather(self._sandbox, case, self._tests(case), self._view)
+            if evidence and self._view is LocatorView.PROGRAM:
+                evidence = replace(evidence, rules=self._by_rules(case, evidence))
+        return evidence or observations.unseen(case.id)
 
     def look_more(
         self, asked: tuple[FaultRecord | InjectedFailure, Noticed, tuple[str, ...]]
     ) -> Noticed:
-        """Try other implementations in the places of what may be at fault."""
+        """Try substitutions for the plausible nodes of one failure."""
         case, before, nodes = asked
         if isinstance(case, InjectedFailure):
             opened = partial(_tools, self._sandbox)
@@ -282,14 +292,14 @@ class _Looker:
             self._sandbox, case, tests, others, before, nodes, self._view, self._opinions
         )
 
-    def _by_rules(self, case: FaultRecord, found: Noticed) -> tuple[str, ...]:
-        """Ask the paper's rules; of a class that is cut otherwise than its skeleton, R1 alone."""
+    def _by_rules(self, case: FaultRecord, evidence: Noticed) -> tuple[str, ...]:
+        """Apply the paper's rules; only R1 if the methods differ from those of the skeleton."""
         assert self._published is not None
-        solved = _class(self._published, case.id, alone=True)
+        solved = _published_class(self._published, case.id, alone=True)
         named = (
             injected_evidence.by_rules(partial(_tools, self._sandbox), solved) if solved else None
         )
-        return named if named is not None else tuple(filter(None, [found.traceback]))
+        return named if named is not None else tuple(filter(None, [evidence.traceback]))
 
     def _tests(self, case: FaultRecord) -> str:
         assert self._published is not None
@@ -299,21 +309,21 @@ class _Looker:
         if case.solved in self._known:
             return self._known[case.solved]
         assert self._published is not None
-        found = _class(self._published, case.solved)
-        assert found is not None
-        return found
+        solved = _published_class(self._published, case.solved)
+        assert solved is not None
+        return solved
 
 
 def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
-    """Read what was noticed about failures."""
+    """Read observations; of two lines about one failure the later one counts."""
     for path in paths:
-        # Of two lines about one failure the later holds: somebody was cut off while looking.
+        # An interrupted `look` leaves two lines about one failure.
         last = {noticed.id: noticed for noticed in read_lines(path, Noticed)}
         yield from (noticed for noticed in last.values() if noticed.kind != UNSEEN)
 
 
 def made_with(paths: Iterable[Path]) -> Table:
-    """Say what a study was made with."""
+    """Return the versions and input files of a study as a table."""
     files = [(path.name, digest(path.read_bytes())) for path in paths]
     versions = {
         "auditcoder": __version__,
@@ -322,7 +332,7 @@ def made_with(paths: Iterable[Path]) -> Table:
     }
     return Table(
         name="made-with",
-        title="What it was made with",
+        title="Versions and input files",
         columns=("what", "which"),
         rows=tuple(Row(cells=pair) for pair in (*versions.items(), *files)),
     )
@@ -331,7 +341,7 @@ def made_with(paths: Iterable[Path]) -> Table:
 def held_out(
     paths: Iterable[Path], cases: Sequence[Noticed]
 ) -> tuple[list[Noticed], list[Noticed]]:
-    """Part failures into those that are fitted on, and those of some files, which are not."""
+    """Split observations into those to fit on and those held out by the files."""
     used = list(cases)
     unused: list[Noticed] = []
     for path in paths:
@@ -340,8 +350,8 @@ def held_out(
         if not own:
             raise NotFound(
                 "faults.missing",
-                f"none of the failures in {path} was looked at: nothing is held out",
-                "name the file that `faults look` was given, or a part of it",
+                f"there are no observations of the failures in {path}: nothing is held out",
+                "pass the input file of `faults look`, or a part of it",
             )
         unused += own
         used = [case for case in used if case.id not in names]
@@ -349,7 +359,7 @@ def held_out(
 
 
 def write_weights(path: Path, fitted: FittedModels) -> None:
-    """Write weights as they are kept in the package."""
+    """Write weights in the format of the package's weight file."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(fitted), indent=1) + b"\n")
 
 

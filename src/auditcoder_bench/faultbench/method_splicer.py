@@ -1,4 +1,4 @@
-"""Methods in and out of a class: everything else keeps its text."""
+"""Replaces methods of a class in its source text; all other text is unchanged."""
 
 import ast
 import builtins
@@ -12,7 +12,7 @@ from auditcoder.domain.python_names import body_without_docstring, parse, parsed
 
 _Method: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_KNOWN = {
+_KNOWN_IMPORTS = {
     "np": "import numpy as np",
     "pd": "import pandas as pd",
     **{
@@ -30,29 +30,32 @@ _KNOWN = {
         for name in names
     },
 }
-"""What a name that is nowhere bound most likely was to be; modules are known by their names."""
+"""The most likely import for an unbound name; modules of the standard library need no entry."""
 
 
 def class_in(code: str, class_name: str) -> ast.ClassDef | None:
-    """Return the class of that name, the last one if there are more; None if there is none."""
+    """Return the last class of that name; None if there is none or the code does not parse."""
     tree = parsed(code)
     body = tree.body if tree else []
-    found = [n for n in body if isinstance(n, ast.ClassDef) and n.name == class_name]
-    return found[-1] if found else None
+    classes = [n for n in body if isinstance(n, ast.ClassDef) and n.name == class_name]
+    return classes[-1] if classes else None
 
 
 def methods_of(code: str, class_name: str) -> dict[str, list[_Method]]:
-    """Return the class's methods by name; one name may be said more than once."""
-    found: dict[str, list[_Method]] = {}
-    holder = class_in(code, class_name)
-    for node in holder.body if holder else ():
+    """Return the definitions of each method; a name may be defined more than once."""
+    methods: dict[str, list[_Method]] = {}
+    class_node = class_in(code, class_name)
+    for node in class_node.body if class_node else ():
         if isinstance(node, _Method):
-            found.setdefault(node.name, []).append(node)
-    return found
+            methods.setdefault(node.name, []).append(node)
+    return methods
 
 
 def different(code: str, reference: str, class_name: str) -> list[str]:
-    """Return the reference's methods that the class lacks or has otherwise; words aside."""
+    """Return the reference's methods that the class lacks or implements differently.
+
+    Docstrings are ignored.
+    """
     own = methods_of(code, class_name)
     return [
         name
@@ -62,77 +65,77 @@ def different(code: str, reference: str, class_name: str) -> list[str]:
 
 
 def called_alike(code: str, reference: str, class_name: str) -> set[str]:
-    """Return the methods that are called in the same way in both."""
+    """Return the methods with the same signature and decorators in both."""
     own = methods_of(code, class_name)
     return {
         name
         for name, nodes in methods_of(reference, class_name).items()
-        if list(map(_head, own.get(name, ()))) == list(map(_head, nodes))
+        if list(map(_signature, own.get(name, ()))) == list(map(_signature, nodes))
     }
 
 
 def meaning(method: _Method) -> str:
-    """Return what a method does, as far as text can say: without its docstring."""
-    return "\n".join([_head(method), *map(ast.dump, body_without_docstring(method))])
+    """Return a normalised form of a method: its syntax tree without the docstring."""
+    return "\n".join([_signature(method), *map(ast.dump, body_without_docstring(method))])
 
 
-def _head(method: _Method) -> str:
+def _signature(method: _Method) -> str:
     return "\n".join(map(ast.dump, [method.args, *method.decorator_list]))
 
 
 def splice(code: str, reference: str, class_name: str, names: Collection[str]) -> str:
-    """Return the code with these methods as the reference has them, and what they import.
+    """Return the code with these methods of the reference and the imports that they need.
 
-    A method that the class lacks is put at its end.
+    Methods that the class lacks are appended to it.
     """
-    holder = class_in(code, class_name)
-    assert holder is not None
+    class_node = class_in(code, class_name)
+    assert class_node is not None
     lines = _lines(code)
     theirs, ours = methods_of(code, class_name), methods_of(reference, class_name)
-    indent = _indent(lines[_first(holder.body[0]) - 1])
-    start, end = _first(holder) - 1, holder.end_lineno or 0
-    if holder.body[0].lineno == holder.lineno:  # all on one line, and so there is none below it
-        lines[start:end] = [f"{line}\n" for line in ast.unparse(holder).split("\n")]
+    indent = _indent(lines[_first_line(class_node.body[0]) - 1])
+    start, end = _first_line(class_node) - 1, class_node.end_lineno or 0
+    if class_node.body[0].lineno == class_node.lineno:  # a class on a single line
+        lines[start:end] = [f"{line}\n" for line in ast.unparse(class_node).split("\n")]
         return splice("".join(lines), reference, class_name, names)
     changes = [(start, start, _needed_imports(code, reference, ours, names))]
     for name in names:
-        new = [line for node in ours[name] for line in _written(reference, node, indent)]
-        old = [(_first(node) - 1, node.end_lineno or 0) for node in theirs.get(name, ())]
+        new = [line for node in ours[name] for line in _method_lines(reference, node, indent)]
+        old = [(_first_line(node) - 1, node.end_lineno or 0) for node in theirs.get(name, ())]
         changes += [(*span, []) for span in old[:-1]]
         changes.append((*(old[-1] if old else (end, end)), new))
-    # From the bottom up, so that what is above keeps its place.
+    # From the bottom up, so that line numbers above a change stay valid.
     for begin, until, new in sorted(changes, key=lambda change: -change[0]):
         lines[begin:until] = new
     return "".join(lines)
 
 
 def with_imports(code: str, imports: Collection[str]) -> str:
-    """Put imports in front, behind those that must come first."""
+    """Insert imports at the top, after imports from `__future__`."""
     body = parse(code).body
-    late = [n for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
+    future = [n for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
     lines = _lines(code)
-    place = (late[-1].end_lineno or 0) if late else 0
-    lines[place:place] = [f"{line}\n" for line in imports]
+    index = (future[-1].end_lineno or 0) if future else 0
+    lines[index:index] = [f"{line}\n" for line in imports]
     return "".join(lines)
 
 
 def missing_imports(code: str) -> list[str]:
-    """Return imports of what the code uses and nowhere binds, where it is known what that is."""
+    """Return import statements for unbound names of the code, as far as they are known."""
     return [
-        _KNOWN.get(name, f"import {name}")
+        _KNOWN_IMPORTS.get(name, f"import {name}")
         for name in _unbound(code)
-        if name in _KNOWN or name in sys.stdlib_module_names
+        if name in _KNOWN_IMPORTS or name in sys.stdlib_module_names
     ]
 
 
 def initial_attributes(code: str, class_name: str) -> frozenset[str] | None:
-    """Return which attributes the class sets as it is made; None if it says nothing of that."""
-    made = methods_of(code, class_name).get("__init__")
-    if made is None:
+    """Return the attributes that `__init__` sets; None if the class has no `__init__`."""
+    constructors = methods_of(code, class_name).get("__init__")
+    if constructors is None:
         return None
     return frozenset(
         node.attr
-        for node in ast.walk(made[-1])
+        for node in ast.walk(constructors[-1])
         if isinstance(node, ast.Attribute)
         and isinstance(node.ctx, ast.Store)
         and isinstance(node.value, ast.Name)
@@ -141,12 +144,15 @@ def initial_attributes(code: str, class_name: str) -> frozenset[str] | None:
 
 
 def helpers_in(code: str, class_name: str, methods: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the class's other methods, and those of `methods` that call them, however far."""
+    """Return the methods of the class that are not in `methods`, each with its callers.
+
+    Callers are those of `methods` that reach it, directly or through other helpers.
+    """
     own = methods_of(code, class_name)
     calls = {name: _mentioned(nodes, own.keys()) for name, nodes in own.items()}
     reached = {name: _reached(name, calls, methods) for name in methods if name in own}
     return {
-        helper: tuple(sorted(name for name, far in reached.items() if helper in far))
+        helper: tuple(sorted(name for name, helpers in reached.items() if helper in helpers))
         for helper in own
         if helper not in methods
     }
@@ -158,7 +164,7 @@ def _mentioned(nodes: list[_Method], names: Collection[str]) -> set[str]:
 
 
 def _reached(start: str, calls: dict[str, set[str]], stops: Collection[str]) -> set[str]:
-    """Follow calls from a method through helpers, but not through other methods."""
+    """Return the helpers that a method reaches by calls; other methods (`stops`) end the search."""
     seen: set[str] = set()
     todo = list(calls[start])
     while todo:
@@ -170,26 +176,26 @@ def _reached(start: str, calls: dict[str, set[str]], stops: Collection[str]) -> 
 
 
 def _lines(code: str) -> list[str]:
-    """Split text into lines as the parser counts them."""
+    """Split text into lines as the Python parser does."""
     lines = [f"{line}\n" for line in code.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     return lines if lines[-1] != "\n" else lines[:-1]
 
 
-def _first(node: ast.stmt) -> int:
-    marks: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(mark.lineno for mark in marks)])
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _written(reference: str, node: _Method, indent: str) -> list[str]:
-    """Return a method's lines, to stand at this depth."""
-    lines = _lines(reference)[_first(node) - 1 : node.end_lineno]
+def _method_lines(reference: str, node: _Method, indent: str) -> list[str]:
+    """Return the lines of a method with this indentation."""
+    lines = _lines(reference)[_first_line(node) - 1 : node.end_lineno]
     if _indent(lines[0]) == indent:
         return lines
-    # Moving lines would move what is inside of strings; the parser knows the difference.
+    # Indenting the lines would change multi-line strings, so the method is unparsed.
     return [f"{indent}{line}\n" for line in ast.unparse(node).split("\n")]
 
 
@@ -198,13 +204,13 @@ def _needed_imports(
 ) -> list[str]:
     walked = chain.from_iterable(ast.walk(node) for name in names for node in methods[name])
     used = {node.id for node in walked if isinstance(node, ast.Name)}
-    there = {_bound(alias) for alias in _imported(code)}
+    imported = {_bound(alias) for alias in _imported(code)}
     lines = []
     for node in parse(reference).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            lacking = [a for a in node.names if _bound(a) in used and _bound(a) not in there]
-            if lacking:
-                node.names = lacking
+            missing = [a for a in node.names if _bound(a) in used and _bound(a) not in imported]
+            if missing:
+                node.names = missing
                 lines.append(f"{ast.unparse(node)}\n")
     return lines
 
@@ -220,7 +226,7 @@ def _bound(alias: ast.alias) -> str:
 
 
 def _unbound(code: str) -> list[str]:
-    """Return names that some scope takes from the module, and the module does not have."""
+    """Return names that are used as globals but bound nowhere."""
     top = symtable.symtable(code, "code", "exec")
     bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
     bound |= {s.get_name() for s in top.get_symbols() if s.is_namespace()} | set(dir(builtins))

@@ -1,4 +1,4 @@
-"""Tests below a class, in a sandbox: how each ended, and which methods ran."""
+"""Runs the tests of a class in a sandbox; returns how each ended and which methods ran."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,36 +19,36 @@ from auditcoder_bench.faultbench.failure_records import (
 from auditcoder_bench.sandboxed import method_tests
 
 _SECONDS = 1.0
-"""Of processor time that one test may take; three times as long by the clock."""
-_START = 10.0
-_MEMORY = 2 << 30
+"""Limit of processor time per test; the limit of wall-clock time is three times as long."""
+_STARTUP_SECONDS = 10.0
+_MEMORY_BYTES = 2 << 30
 
 Case = tuple[str, str]
 """A test: its class and its name."""
 
 
 class MethodTestRun(NamedTuple):
-    """What came of the tests of one program."""
+    """The results of the tests of one program."""
 
     broken: str
-    """Why the program could not be loaded; empty if it could."""
+    """Why the program could not be loaded; empty if it was loaded."""
     failing: tuple[FailingTest, ...]
     passing: tuple[PassingTest, ...]
     not_run: tuple[Case, ...]
 
     @property
     def passes(self) -> bool:
-        """Whether there is nothing to find fault with."""
+        """Whether the program loads and passes all tests."""
         return not (self.broken or self.failing or self.not_run)
 
     @property
     def verdicts(self) -> tuple[str, frozenset[Case]]:
-        """What a second run must say, too."""
+        """The part of the results that a second run must reproduce."""
         return self.broken, frozenset((t.test_class, t.test_name) for t in self.failing)
 
 
 class ClassProgram(NamedTuple):
-    """Code with a class in it, and test code to run below it."""
+    """Code with a class, and test code to append to it."""
 
     code: str
     class_name: str
@@ -64,9 +64,9 @@ def watch(
     trace: bool = True,
     to_first: bool = False,
 ) -> MethodTestRun:
-    """Run tests, each as if it were the only one; with `to_first`, until one fails.
+    """Run tests independently of each other; with `to_first`, stop at the first failure.
 
-    A test that takes the whole process with it has failed, and the rest is run in another.
+    A test that ends the process has failed, and the remaining tests run in a new process.
     """
     done: list[_Line] = []
     while len(done) < len(cases):
@@ -85,14 +85,14 @@ def watch(
             return MethodTestRun(first.broken, (), (), tuple(cases))
         done += lines
         if len(lines) < len(left) and not (to_first and lines and lines[-1].kind):
-            done.append(_lost(outcome))
+            done.append(_ended_process(outcome))
         if to_first and done[-1].kind:
             break
-    return _watched(cases, done)
+    return _results(cases, done)
 
 
 class _Line(OpenValue):
-    """What the inside program says of one test; in its first line, of the program itself."""
+    """A line of the sandboxed report, about one test; the first is about the program."""
 
     broken: str = ""
     kind: str = ""
@@ -104,7 +104,7 @@ class _Line(OpenValue):
     order: tuple[str, ...] = ()
 
 
-def _watched(cases: Sequence[Case], done: list[_Line]) -> MethodTestRun:
+def _results(cases: Sequence[Case], done: list[_Line]) -> MethodTestRun:
     failing, passing = [], []
     for (test_class, test_name), line in zip(cases, done, strict=False):
         seen = PassingTest(
@@ -135,19 +135,19 @@ def _execution(job: dict[str, object], count: int) -> Execution:
         action=RunFiles(
             inputs={method_tests.JOB: msgspec.json.encode(job)}, artefacts=(method_tests.REPORT,)
         ),
-        bounds=Bounds(seconds=_START + 4 * _SECONDS * count, memory_bytes=_MEMORY),
+        bounds=Bounds(seconds=_STARTUP_SECONDS + 4 * _SECONDS * count, memory_bytes=_MEMORY_BYTES),
     )
 
 
 def _lines(outcome: ExecutionOutcome) -> list[_Line]:
-    """Read the report as far as it goes: a process that was ended may have been writing."""
+    """Read the complete lines of the report; a killed process may leave a partial one."""
     content = (outcome.artefacts[0].content if outcome.artefacts else None) or b""
-    whole = content[: content.rfind(b"\n") + 1].splitlines()
-    return [msgspec.json.decode(line, type=_Line) for line in whole]
+    complete = content[: content.rfind(b"\n") + 1].splitlines()
+    return [msgspec.json.decode(line, type=_Line) for line in complete]
 
 
-def _lost(outcome: ExecutionOutcome) -> _Line:
-    """Say what is known of a test that took the process with it."""
+def _ended_process(outcome: ExecutionOutcome) -> _Line:
+    """Return the result of a test that ended the process."""
     late = outcome.ending is Ending.TIMEOUT or outcome.exit_code == method_tests.LATE
     return _Line(
         kind=TIMEOUT if late else EXCEPTION,
@@ -157,5 +157,5 @@ def _lost(outcome: ExecutionOutcome) -> _Line:
 
 
 def _ended(outcome: ExecutionOutcome) -> str:
-    why = f": {outcome.raised.exception}" if outcome.raised else ""
-    return f"the process ended: {outcome.ending.value}{why}"
+    reason = f": {outcome.raised.exception}" if outcome.raised else ""
+    return f"the process ended: {outcome.ending.value}{reason}"

@@ -1,7 +1,7 @@
-"""What language models get wrong, as changes of a syntax tree: every function knows one slip.
+"""Mutations: typical mistakes of language models inside a function, as syntax tree changes.
 
-A mutation is asked about every node, and answers for those that it is about. It only says which
-node becomes which; whether that makes another program, and how it is written, is not its concern.
+A mutation is called for every node and yields changes for the nodes it applies to. It only says
+which nodes are replaced; the fault injector writes the text and drops changes without effect.
 """
 
 import ast
@@ -11,54 +11,56 @@ from typing import Any, NamedTuple, TypeAlias
 from auditcoder.domain.python_names import Function, expression
 
 New: TypeAlias = ast.AST | tuple[ast.stmt, ...]
-"""What a node becomes; a statement may become several, or none."""
+"""The replacement of a node; a statement may become several statements or none."""
 
 
 class SourceChange(NamedTuple):
-    """One slip."""
+    """One mistake."""
 
     said: str
+    """A description of the change."""
     news: tuple[tuple[ast.AST, New], ...]
-    """Nodes of the tree, and what each of them becomes."""
+    """Nodes of the tree, each with its replacement."""
 
 
 class MutationScope(NamedTuple):
-    """What there is to know beyond the node in question."""
+    """The context of a mutated node."""
 
     function: str
+    """The name of the node's function."""
     others: frozenset[str]
-    """The other responsibilities."""
+    """The functions of other nodes."""
     own: frozenset[str]
-    """The functions and classes of this one."""
+    """The functions and classes that this code defines."""
     parents: Mapping[ast.AST, ast.AST]
     counters: frozenset[str]
-    """Names that count something, so that one more or less is as good a number."""
+    """Names of loop counters and indices, for which an off-by-one change is plausible."""
 
 
 Mutation: TypeAlias = Callable[[ast.AST, MutationScope], Iterator[SourceChange]]
 
 
 def scene_of(tree: ast.AST, function: str, others: Collection[str]) -> MutationScope:
-    """Look at a tree as a whole."""
+    """Return the context for mutations of a tree."""
     nodes = list(ast.walk(tree))
     return MutationScope(
         function=function,
         others=frozenset(others) - {function},
         own=frozenset(n.name for n in nodes if isinstance(n, Function | ast.ClassDef)),
         parents={child: node for node in nodes for child in ast.iter_child_nodes(node)},
-        counters=frozenset(name for node in nodes for name in _counted(node)),
+        counters=frozenset(name for node in nodes for name in _counters(node)),
     )
 
 
 def replaced(node: ast.AST, become: Callable[[ast.AST], New | None]) -> Any:
-    """Return the tree with some nodes become others; what holds none of them is not copied."""
+    """Return the tree with nodes replaced as `become` says; unchanged subtrees are not copied."""
     new = become(node)
     if new is not None:
         return new
     before = dict(ast.iter_fields(node))
     after = {name: _each_replaced(value, become) for name, value in before.items()}
     same = all(after[name] is value for name, value in before.items())
-    # The place is not what a copy is about, but the writer of statements asks for it.
+    # `ast.unparse` needs a line number for some statements.
     return node if same else ast.copy_location(type(node)(**after), node)
 
 
@@ -74,7 +76,7 @@ def _each_replaced(value: Any, become: Callable[[ast.AST], New | None]) -> Any:
 
 
 def filled(template: str, **parts: ast.expr) -> ast.expr:
-    """Return an expression in which these names are those parts."""
+    """Return the expression `template` with names replaced by the given expressions."""
     result: ast.expr = replaced(
         expression(template), lambda n: parts.get(n.id) if isinstance(n, ast.Name) else None
     )
@@ -82,14 +84,13 @@ def filled(template: str, **parts: ast.expr) -> ast.expr:
 
 
 def changed(node: ast.AST, **fields: Any) -> Any:
-    """Return the node with other fields."""
+    """Return a copy of the node with some fields replaced."""
     new = type(node)(**{**dict(ast.iter_fields(node)), **fields})
     return ast.copy_location(new, node)
 
 
 def brief(node: ast.AST, most: int = 60) -> str:
-    """Return a node as text, on one line and not too long."""
-    # A slip is as often at the end as at the beginning.
+    """Return a node as text on one line, shortened in the middle if it is too long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 3 :]}"
 
@@ -97,34 +98,34 @@ def brief(node: ast.AST, most: int = 60) -> str:
 def instead(
     old: ast.AST, new: ast.AST, said: str = "", where: ast.AST | None = None
 ) -> SourceChange:
-    """Change a node; what is said shows it inside of `where`."""
+    """Return the replacement of a node; the default description shows it inside `where`."""
     if not said:
         shown = replaced(where or old, {old: new}.get)
         said = f"`{brief(shown)}` instead of `{brief(where or old)}`"
     return SourceChange(said, ((old, new),))
 
 
-def without(statement: ast.stmt, scene: MutationScope) -> SourceChange:
-    """Leave out a statement."""
-    alone = len(block_of(statement, scene)) == 1
+def without(statement: ast.stmt, scope: MutationScope) -> SourceChange:
+    """Return the removal of a statement."""
+    is_only = len(block_of(statement, scope)) == 1
     said = f"without `{brief(statement)}`"
-    return SourceChange(said, ((statement, (ast.Pass(),) if alone else ()),))
+    return SourceChange(said, ((statement, (ast.Pass(),) if is_only else ()),))
 
 
-def block_of(statement: ast.stmt, scene: MutationScope) -> list[ast.stmt]:
-    """Return the statements that a statement is one of."""
-    fields = (value for _, value in ast.iter_fields(scene.parents[statement]))
+def block_of(statement: ast.stmt, scope: MutationScope) -> list[ast.stmt]:
+    """Return the block that contains a statement."""
+    fields = (value for _, value in ast.iter_fields(scope.parents[statement]))
     return next(value for value in fields if isinstance(value, list) and statement in value)
 
 
-def around(node: ast.AST, scene: MutationScope) -> Function | None:
-    """Return the function that a node is in."""
-    above = scene.parents.get(node)
-    return above if above is None or isinstance(above, Function) else around(above, scene)
+def around(node: ast.AST, scope: MutationScope) -> Function | None:
+    """Return the innermost function around a node; None at module level."""
+    above = scope.parents.get(node)
+    return above if above is None or isinstance(above, Function) else around(above, scope)
 
 
 def called(node: ast.AST, names: Collection[str]) -> str | None:
-    """Return which of the names a node calls, as a function or as a method of its own object."""
+    """Return which of the names a node calls, as a function or a method of `self` or `cls`."""
     match node:
         case ast.Call(func=ast.Name(id=name)) if name in names:
             return name
@@ -136,17 +137,17 @@ def called(node: ast.AST, names: Collection[str]) -> str | None:
 
 
 def names_in(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names in some nodes."""
+    """Return all names that occur in some nodes."""
     return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def swapped(a: ast.AST, b: ast.AST, where: ast.AST) -> SourceChange:
-    """Let two nodes change places."""
+    """Return the exchange of two nodes."""
     shown = brief(replaced(where, {a: b, b: a}.get))
     return SourceChange(f"`{shown}` instead of `{brief(where)}`", ((a, b), (b, a)))
 
 
-def _counted(node: ast.AST) -> Iterator[str]:
+def _counters(node: ast.AST) -> Iterator[str]:
     match node:
         case (
             ast.For(target=target, iter=ast.Call(func=ast.Name(id=name)))
@@ -159,12 +160,12 @@ def _counted(node: ast.AST) -> Iterator[str]:
 
 
 def _neighbours(number: ast.expr) -> list[ast.expr]:
-    """Return one less and one more."""
-    return [_moved(number, by) for by in (-1, 1)]
+    """Return the number minus one and plus one."""
+    return [_shifted(number, by) for by in (-1, 1)]
 
 
-def _moved(number: ast.expr, by: int) -> ast.expr:
-    """Return a number one further, as one would write it."""
+def _shifted(number: ast.expr, by: int) -> ast.expr:
+    """Return an expression for a number plus `by`, simplified."""
     match number:
         case ast.Constant(value=int(value)):
             return expression(str(value + by))
@@ -183,12 +184,12 @@ def _plus(left: ast.expr, number: int) -> ast.expr:
     return filled(f"A {'+' if number > 0 else '-'} {abs(number)}", A=left)
 
 
-def _is_count(node: ast.AST) -> bool:
+def _is_integer(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
-def off_bounds(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Begin or end a range, a slice or an index one too early or too late."""
+def off_bounds(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Shift a bound of a range or slice, or an index, by one."""
     bounds: list[ast.expr | None] = []
     match node:
         case ast.Call(func=ast.Name(id="range"), args=[stop]):
@@ -198,36 +199,36 @@ def off_bounds(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
             bounds = [start, stop]
         case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper)):
             bounds = [lower, upper]
-        case ast.Subscript(slice=index) if _is_index(index, scene):
+        case ast.Subscript(slice=index) if _is_index(index, scope):
             bounds = [index]
     for bound in bounds:
         if bound is not None and not isinstance(bound, ast.Starred):
             yield from (instead(bound, new, where=node) for new in _neighbours(bound))
 
 
-def _is_index(node: ast.expr, scene: MutationScope) -> bool:
+def _is_index(node: ast.expr, scope: MutationScope) -> bool:
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return _is_count(inner)
+            return _is_integer(inner)
         case ast.BinOp(op=ast.Add() | ast.Sub(), right=right):
-            return _is_count(right)
+            return _is_integer(right)
         case ast.Name(id=name):
-            return name in scene.counters
-    return _is_count(node)
+            return name in scope.counters
+    return _is_integer(node)
 
 
-def off_limits(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Count an end that does not count, or compare with the number beside."""
+def off_limits(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Include or exclude the limit of a comparison, or shift it by one."""
     if not isinstance(node, ast.Compare):
         return
-    yield from _other_comparisons(node, _LIMITS)
+    yield from _other_comparisons(node, _LIMIT_OPERATORS)
     for side in (node.left, *node.comparators):
-        if _is_count(side):
+        if _is_integer(side):
             yield from (instead(side, new, where=node) for new in _neighbours(side))
 
 
-def off_terms(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Forget to add or to take away one; count from zero what is counted from one."""
+def off_terms(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Omit `+ 1` or `- 1`, or start `enumerate` at the wrong number."""
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
             yield instead(node, left)
@@ -237,8 +238,8 @@ def off_terms(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
             yield instead(node, filled("enumerate(A)", A=items))
 
 
-def _either(*groups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return, for each member of a group, the other ones."""
+def _confusions(*groups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Map each member of a group to the other members."""
     return {one: tuple(o for o in group if o != one) for group in groups for one in group}
 
 
@@ -267,24 +268,24 @@ _LOGIC: dict[str, type[ast.AST]] = {
 _OPERATORS = _ARITHMETIC | _LOGIC
 _SYMBOLS = {kind: symbol for symbol, kind in _OPERATORS.items()}
 
-_LIMITS = _either(("<", "<="), (">", ">="))
-_MISTAKEN = (
-    _either(("==", "!="), ("<", ">"), ("<=", ">="), ("in", "not in"), ("is", "is not"))
-    | _either(("and", "or"), ("/", "//"), ("-", "+"))
+_LIMIT_OPERATORS = _confusions(("<", "<="), (">", ">="))
+_CONFUSED_OPERATORS = (
+    _confusions(("==", "!="), ("<", ">"), ("<=", ">="), ("in", "not in"), ("is", "is not"))
+    | _confusions(("and", "or"), ("/", "//"), ("-", "+"))
     | {"+": ("-", "*"), "*": ("+",), "//": ("/", "%"), "%": ("//",)}
 )
-_CALLS = (
-    _either(("min", "max"), ("any", "all"), ("floor", "ceil"), ("keys", "values"))
-    | _either(("lower", "upper"), ("strip", "lstrip", "rstrip"), ("find", "rfind"))
-    | _either(("startswith", "endswith"), ("isalpha", "isdigit", "isalnum"))
-    | _either(("append", "extend"), ("union", "intersection"))
+_CONFUSED_CALLS = (
+    _confusions(("min", "max"), ("any", "all"), ("floor", "ceil"), ("keys", "values"))
+    | _confusions(("lower", "upper"), ("strip", "lstrip", "rstrip"), ("find", "rfind"))
+    | _confusions(("startswith", "endswith"), ("isalpha", "isdigit", "isalnum"))
+    | _confusions(("append", "extend"), ("union", "intersection"))
     | {"sum": ("len",), "popleft": ("pop",), "appendleft": ("append",)}
 )
-"""What is taken for what, among functions and methods that everybody has."""
+"""Built-in functions and methods that are easily confused."""
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether one sees that it is a text."""
+    """Whether an expression is evidently a string."""
     match node:
         case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
             return True
@@ -306,31 +307,33 @@ def _is_text_or_list(node: ast.AST) -> bool:
     return is_text(node)
 
 
-def _taken_for(op: ast.AST, table: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[ast.AST, str]]:
-    """Yield operators that are taken for this one, and how to say so."""
-    was = _SYMBOLS.get(type(op), "")
-    for now in table.get(was, ()):
-        yield _OPERATORS[now](), f"`{now}` instead of `{was}`"
+def _confused_with(
+    op: ast.AST, table: Mapping[str, tuple[str, ...]]
+) -> Iterator[tuple[ast.AST, str]]:
+    """Yield operators that are confused with this one, each with a description."""
+    old = _SYMBOLS.get(type(op), "")
+    for new in table.get(old, ()):
+        yield _OPERATORS[new](), f"`{new}` instead of `{old}`"
 
 
 def _other_comparisons(
     node: ast.Compare, table: Mapping[str, tuple[str, ...]]
 ) -> Iterator[SourceChange]:
-    for place, op in enumerate(node.ops):
-        for new, said in _taken_for(op, table):
-            ops = [*node.ops[:place], new, *node.ops[place + 1 :]]
+    for index, op in enumerate(node.ops):
+        for new, said in _confused_with(op, table):
+            ops = [*node.ops[:index], new, *node.ops[index + 1 :]]
             yield instead(node, changed(node, ops=ops), said)
 
 
-def wrong_operators(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Calculate, compare or combine otherwise."""
+def wrong_operators(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Use a wrong arithmetic, comparison or logical operator, or omit a unary one."""
     match node:
         case ast.Compare():
-            yield from _other_comparisons(node, _MISTAKEN)
+            yield from _other_comparisons(node, _CONFUSED_OPERATORS)
         case ast.BinOp() | ast.AugAssign() | ast.BoolOp():
-            # No other operator is taken for the one that puts texts or lists together.
+            # The concatenation of strings or lists is not confused with other operators.
             if not any(map(_is_text_or_list, ast.iter_child_nodes(node))):
-                for new, said in _taken_for(node.op, _MISTAKEN):
+                for new, said in _confused_with(node.op, _CONFUSED_OPERATORS):
                     yield instead(node, changed(node, op=new), said)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield instead(node, operand)
@@ -338,9 +341,9 @@ def wrong_operators(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChan
             yield instead(node, operand)
 
 
-def wrong_calls(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Call what does the opposite, or nearly the same."""
-    if not isinstance(node, ast.Call) or called(node, scene.others | scene.own):
+def wrong_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Call a similar or opposite built-in function or method."""
+    if not isinstance(node, ast.Call) or called(node, scope.others | scope.own):
         return
     match node:
         case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(), *_]):
@@ -348,16 +351,16 @@ def wrong_calls(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
         case ast.Call(func=ast.Attribute(attr="append"), args=[ast.Constant() | ast.BinOp()]):
             return
         case ast.Call(func=ast.Name(id=name) as func):
-            for new in _CALLS.get(name, ()):
+            for new in _CONFUSED_CALLS.get(name, ()):
                 yield instead(func, ast.Name(id=new, ctx=ast.Load()))
         case ast.Call(func=ast.Attribute(attr=name) as func):
-            for new in _CALLS.get(name, ()):
+            for new in _CONFUSED_CALLS.get(name, ()):
                 said = f"`.{new}` instead of `.{name}`"
                 yield instead(func, changed(func, attr=new), said)
 
 
-def wrong_directions(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Sort the other way round."""
+def wrong_directions(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Sort in the opposite order."""
     match node:
         case ast.Call(func=ast.Name(id="sorted") | ast.Attribute(attr="sort"), keywords=keywords):
             kept = [keyword for keyword in keywords if keyword.arg != "reverse"]
@@ -366,7 +369,7 @@ def wrong_directions(node: ast.AST, _scene: MutationScope) -> Iterator[SourceCha
             yield instead(node, changed(node, keywords=kept))
 
 
-_STARTS = _either(("0", "1"), ("0.0", "1.0"), ("True", "False")) | {
+_INITIAL_VALUES = _confusions(("0", "1"), ("0.0", "1.0"), ("True", "False")) | {
     "-1": ("0",),
     "float('inf')": ("0", "float('-inf')"),
     "float('-inf')": ("0", "float('inf')"),
@@ -374,20 +377,20 @@ _STARTS = _either(("0", "1"), ("0.0", "1.0"), ("True", "False")) | {
     "math.inf": ("0", "-math.inf"),
     "-math.inf": ("0", "math.inf"),
 }
-"""What a value is begun with, and what by mistake."""
+"""Initial values, each with wrong ones."""
 
 
-def wrong_starts(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Begin with another value what is then counted up, compared or flagged."""
-    for value in _starts_in(node, scene):
-        for old, new in _other_starts(value):
+def wrong_starts(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Use a wrong initial value of a counter, extremum or flag."""
+    for value in _initial_values(node, scope):
+        for old, new in _wrong_initial_values(value):
             yield instead(old, new, where=node)
 
 
-def _starts_in(node: ast.AST, scene: MutationScope) -> list[ast.expr]:
+def _initial_values(node: ast.AST, scope: MutationScope) -> list[ast.expr]:
     match node:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            return [value] if _begins(node, scene) else []
+            return [value] if _is_initial(node, scope) else []
         case ast.arguments():
             return [value for value in (*node.defaults, *node.kw_defaults) if value is not None]
         case (
@@ -402,36 +405,36 @@ def _starts_in(node: ast.AST, scene: MutationScope) -> list[ast.expr]:
     return []
 
 
-def _begins(node: ast.stmt, scene: MutationScope) -> bool:
-    """Whether it is assigned for what comes: a loop, inner functions, the life of an object."""
-    function = around(node, scene)
+def _is_initial(node: ast.stmt, scope: MutationScope) -> bool:
+    """Whether an assignment sets an initial value: in `__init__`, or before a loop or closure."""
+    function = around(node, scope)
     if function is not None and function.name == "__init__":
         return True
-    block = block_of(node, scene)
+    block = block_of(node, scope)
     later = (n for s in block[block.index(node) + 1 :] for n in ast.walk(s))
     return any(isinstance(n, ast.For | ast.AsyncFor | ast.While | ast.Nonlocal) for n in later)
 
 
-def _other_starts(value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _wrong_initial_values(value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     match value:
         case ast.Tuple(elts=parts) | ast.BinOp(left=ast.List(elts=parts), op=ast.Mult()):
             for part in parts:
-                yield from _other_starts(part)
+                yield from _wrong_initial_values(part)
         case ast.Subscript(slice=ast.Constant(value=0)):
             yield value, expression("0")
         case _:
-            for new in _STARTS.get(ast.unparse(value), ()):
+            for new in _INITIAL_VALUES.get(ast.unparse(value), ()):
                 yield value, expression(new)
 
 
-_SMALL = 3
-"""How many statements a guard has at most; more are no edge case."""
+_GUARD_STATEMENTS = 3
+"""A guard with more statements than this is not an edge case."""
 
 _CLEANERS = ("strip", "lstrip", "rstrip", "lower", "casefold")
 
 
-def missing_branches(node: ast.AST, scene: MutationScope) -> Iterator[SourceChange]:
-    """Forget a guard, or one of the branches."""
+def missing_branches(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
+    """Omit a guard or a branch."""
     match node:
         case ast.If(orelse=[ast.If() as other]) if other.col_offset == node.col_offset:
             said = f"without `elif {brief(other.test)}`"
@@ -440,13 +443,15 @@ def missing_branches(node: ast.AST, scene: MutationScope) -> Iterator[SourceChan
             said = f"without the `else` of `if {brief(node.test)}`"
             yield instead(node, changed(node, orelse=[]), said)
         case ast.If(body=[*body, ast.Return() | ast.Raise() | ast.Continue() | ast.Break()]):
-            above = scene.parents[node]
-            if len(body) < _SMALL and not (isinstance(above, ast.If) and above.orelse == [node]):
-                yield without(node, scene)
+            above = scope.parents[node]
+            if len(body) < _GUARD_STATEMENTS and not (
+                isinstance(above, ast.If) and above.orelse == [node]
+            ):
+                yield without(node, scope)
 
 
-def missing_conditions(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Forget a part of a condition, or the case that is otherwise."""
+def missing_conditions(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Omit a part of a condition, or the alternative of a conditional expression."""
     match node:
         case ast.BoolOp(values=values):
             for gone in values:
@@ -457,11 +462,11 @@ def missing_conditions(node: ast.AST, _scene: MutationScope) -> Iterator[SourceC
             yield from (instead(node, kept) for kept in (body, orelse))
 
 
-def missing_care(node: ast.AST, _scene: MutationScope) -> Iterator[SourceChange]:
-    """Take a value as it comes: not cut off, cleaned, or there at all."""
+def missing_care(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
+    """Omit the clamping, cleaning or default of a value."""
     match node:
         case ast.Call(func=ast.Name(id="min" | "max"), args=[a, b], keywords=[]):
-            clamps = [value for value in (a, b) if _is_count(value)]
+            clamps = [value for value in (a, b) if _is_integer(value)]
             if len(clamps) == 1:
                 yield instead(node, a if clamps == [b] else b)
         case ast.Call(func=ast.Name(id="min" | "max"), keywords=[*_, ast.keyword(arg="default")]):

@@ -1,7 +1,6 @@
-"""Gathering: what the collectors notice about a failure whose cause is known.
+"""Collects evidence about real failures whose ground truth is known.
 
-The reference never takes part. What other models wrote for the same task may: it is what a
-second opinion would be in use.
+The reference is never used. Answers of other models to the same task serve as second opinions.
 """
 
 import random
@@ -35,75 +34,76 @@ from auditcoder_bench.faultbench.failure_records import (
 from auditcoder_bench.faultbench.method_splicer import class_in, meaning, methods_of, splice
 
 _SECONDS = 1.0
-"""That one test may take: they take milliseconds, and what takes longer hardly ever ends."""
+"""Time limit of one test: tests take milliseconds, and a longer one hardly ever ends."""
 MOST_SWAPS = 3
-"""Other implementations of one method that are tried, the commonest first."""
+"""Maximum number of substitutions per method, the most common implementations first."""
 
 
 class LocatorView(Enum):
-    """Which tests a locator sees."""
+    """The tests that a locator sees."""
 
     PROGRAM = "program"
-    """Those of the class as a whole, as in real use."""
+    """The tests of the class as a whole, as in a run."""
     ALL = "all"
-    """Those of single methods as well."""
+    """The tests of single methods as well."""
 
 
 UNSEEN = "unseen"
-"""The kind of a failure that does not fail any more, or not in this view."""
+"""The kind of a case that does not fail any more, or not in this view."""
 
 
 class Noticed(OpenValue):
-    """What was noticed about one failure."""
+    """The evidence about one failure, with its ground truth."""
 
     id: str
     task: str
     kind: str
-    """Of the ground truth."""
+    """The kind of the ground truth."""
     truth: tuple[str, ...]
+    """The faulty methods or nodes."""
     signs: dict[str, dict[str, float]]
-    """What one watched run shows, by method, then by sign."""
+    """Feature values from one traced run, by method and feature."""
     swaps: dict[str, SubstitutionResult] | None
-    """What came of other implementations of each method; None where none was tried."""
+    """Results of substitutions by method; None if none was tried."""
     remote: bool
-    """Whether the fault is not in the method that the failing test called last."""
+    """Whether the fault is outside the method that the failing test called last."""
     traceback: str
     """The innermost method of the first failing test's traceback, if it has one."""
     counts: dict[str, SpectrumCounts]
-    """How often each method ran in failing and in passing tests."""
+    """Coverage of each method in failing and passing tests, for spectrum-based locators."""
     runs: int
-    """Of the sandbox, beyond the one that failed."""
+    """Number of sandbox runs for the diagnosis."""
     milliseconds: float
     failing: int = 0
-    """How many lines failed before something was tried."""
+    """Number of failing lines before any substitution."""
     fault: str = ""
-    """What was put in, where something was."""
+    """The kind of the injected fault; empty for a real failure."""
     where: str = ""
-    """In a node, in two, between two, or in the plan."""
+    """The place of the injected fault; empty for a real failure."""
     rules: tuple[str, ...] | None = None
-    """What the paper's rules name; None where they were not asked."""
+    """The answer of the paper's rules; None if they were not applied."""
     crossings: tuple[tuple[str, str], ...] = ()
-    """Who handed to whom what that one does not take."""
+    """Pairs of producer and consumer in which the consumer does not accept the passed value."""
     blind: bool = False
-    """Whether it was gone before it could be watched."""
+    """Whether the failure could not be traced, for example because the program exited early."""
     view: str = LocatorView.PROGRAM.value
     opinions: int | None = None
-    """How many others were asked about each method, as chance had it; None: what most agree on."""
+    """Number of randomly chosen answers per method; None if the most common ones were used."""
     spoiled: float = 0.0
-    """The share of second opinions that were spoiled on purpose."""
+    """The share of second opinions with an injected fault."""
     rooted: bool = False
-    """Whether one of its parts puts the others together."""
+    """Whether the program has a root that orchestrates the others."""
 
 
 def tried_signs(case: Noticed, nodes: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return what is seen of all methods if others' implementations of these alone are tried."""
+    """Return the features of all methods if only these nodes are substituted."""
     chosen = {node: own for node, own in (case.swaps or {}).items() if node in nodes}
-    found = gathered(substitution.signs(chosen, case.signs, case.failing))
-    return {node: found.get(node, {}) for node in case.signs}
+    features = gathered(substitution.signs(chosen, case.signs, case.failing))
+    return {node: features.get(node, {}) for node in case.signs}
 
 
 def unseen(name: str) -> Noticed:
-    """Say that a failure was looked for in vain."""
+    """Return the entry of a failure that could not be reproduced."""
     return Noticed(
         id=name,
         task="",
@@ -120,39 +120,40 @@ def unseen(name: str) -> Noticed:
 
 
 def truth_of(record: FaultRecord, view: LocatorView) -> GroundTruth | None:
-    """Return the ground truth of a view; None where nothing fails in it."""
+    """Return the ground truth of a view; None if no test fails in it."""
     return record.ground_truth if view is LocatorView.ALL else record.ground_truth_program
 
 
 def gather(
     sandbox: Sandbox, record: FaultRecord, tests: str, view: LocatorView = LocatorView.PROGRAM
 ) -> Noticed | None:
-    """Look at a failure, with one watched run; None where nothing fails for sure in this view."""
+    """Trace a failure once; None if it is flaky or does not fail in this view."""
     truth = truth_of(record, view)
     if truth is None or record.flaky:
         return None
     began = time.monotonic()
-    seen_failing, seen_passing = _tests(record, view)
-    failing, nodes = _failing(record, tests, view)
-    found = collect_evidence(sandbox, failing)
-    if found.seen.passes:
+    failing_tests, passing_tests = _tests(record, view)
+    failing, nodes = _failing_run(record, tests, view)
+    evidence = collect_evidence(sandbox, failing)
+    if evidence.seen.passes:
         return None
-    own = gathered(_named(sign, nodes) for sign in found.signs)
-    last = seen_failing[0].direct[-1:] if seen_failing else ()
-    frames = [f.function for f in seen_failing[0].frames if f.kind == "gen"] if seen_failing else []
+    features = gathered(_without_class(feature, nodes) for feature in evidence.signs)
+    last = failing_tests[0].direct[-1:] if failing_tests else ()
+    frames = failing_tests[0].frames if failing_tests else ()
+    methods = [frame.function for frame in frames if frame.kind == "gen"]
     return Noticed(
         id=record.id,
         task=record.task_id,
         kind=truth.kind,
         truth=truth.nodes,
-        signs={name: own.get(name, {}) for name in nodes.values()},
+        signs={name: features.get(name, {}) for name in nodes.values()},
         swaps=None,
         remote=last != truth.nodes,
-        traceback=frames[-1] if frames else "",
-        counts=counted([set(t.cov) for t in seen_failing], [set(t.cov) for t in seen_passing]),
+        traceback=methods[-1] if methods else "",
+        counts=counted([set(t.cov) for t in failing_tests], [set(t.cov) for t in passing_tests]),
         runs=1,
         milliseconds=1000 * (time.monotonic() - began),
-        blind=found.seen.blind,
+        blind=evidence.seen.blind,
         view=view.value,
     )
 
@@ -167,39 +168,39 @@ def gather_more(
     view: LocatorView = LocatorView.PROGRAM,
     opinions: int | None = None,
 ) -> Noticed:
-    """Try what others wrote in the places of the methods that may be at fault."""
+    """Substitute other models' implementations for the plausible methods."""
     began = time.monotonic()
-    failing, nodes = _failing(record, tests, view)
+    failing, nodes = _failing_run(record, tests, view)
     tried = list(alternatives(record, others, plausible, opinions))
-    found = intervene(sandbox, failing, tried)
+    result = intervene(sandbox, failing, tried)
     return replace(
         before,
-        swaps={nodes[function]: own for function, own in found.swapped.items()},
-        failing=found.failing,
+        swaps={nodes[function]: own for function, own in result.swapped.items()},
+        failing=result.failing,
         opinions=opinions,
-        runs=before.runs + found.runs,
+        runs=before.runs + result.runs,
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),
     )
 
 
-def _failing(
+def _failing_run(
     record: FaultRecord, tests: str, view: LocatorView
 ) -> tuple[FailingRun, dict[str, str]]:
-    """Return what fails, and how records name its methods."""
+    """Return the failing run, and the method name of each qualified name."""
     failing, passing = _tests(record, view)
     names = tuple(f"{t.test_class}.{t.test_name}" for t in (*failing, *passing))
-    fine = frozenset(f"{t.test_class}.{t.test_name}" for t in passing)
+    passing_names = frozenset(f"{t.test_class}.{t.test_name}" for t in passing)
     nodes = {f"{record.class_name}.{method.name}": method.name for method in record.methods}
     form = ClassForm(name=record.class_name, skeleton=record.skeleton)
-    readable = class_in(record.skeleton, record.class_name)  # some were published broken
-    told = class_planner.contracts(form) if readable else []
-    contracts = {f"{record.class_name}.{contract.name}": contract for contract in told}
-    trial = TracePlan(tests, names, _SECONDS, passing=fine)
+    parses = class_in(record.skeleton, record.class_name)  # some published skeletons do not
+    planned = class_planner.contracts(form) if parses else []
+    contracts = {f"{record.class_name}.{contract.name}": contract for contract in planned}
+    trial = TracePlan(tests, names, _SECONDS, passing=passing_names)
     return FailingRun(record.generated_code, tuple(nodes), trial, contracts), nodes
 
 
 def _tests(record: FaultRecord, view: LocatorView) -> tuple[list[FailingTest], list[PassingTest]]:
-    """Return the tests of a view: those that fail, and those that pass."""
+    """Return the failing and the passing tests of a view."""
     return (
         [t for t in record.failing_tests if _in(t.test_class, record, view)],
         [t for t in record.passing_tests if _in(t.test_class, record, view)],
@@ -210,9 +211,9 @@ def _in(test_class: str, record: FaultRecord, view: LocatorView) -> bool:
     return view is LocatorView.ALL or test_class == record.integration_class
 
 
-def _named(sign: Feature, nodes: Mapping[str, str]) -> Feature:
-    """Name methods as records do: without their class."""
-    return sign._replace(node=nodes.get(sign.node, sign.node))
+def _without_class(feature: Feature, nodes: Mapping[str, str]) -> Feature:
+    """Replace the qualified name of a method by its name, as in fault records."""
+    return feature._replace(node=nodes.get(feature.node, feature.node))
 
 
 def alternatives(
@@ -221,9 +222,10 @@ def alternatives(
     plausible: Collection[str],
     opinions: int | None = None,
 ) -> Iterator[SubstitutedProgram]:
-    """Yield the class with one method as others wrote it: what most of them agree on first.
+    """Yield the class with one method replaced by another model's implementation.
 
-    Or, of so many `opinions`, as chance has it: who is asked in use is one of many.
+    The most common implementations come first. With `opinions`, that many answers are drawn at
+    random instead, since in a run a single model is asked.
     """
     name = record.class_name
     if class_in(record.generated_code, name) is None:
@@ -231,33 +233,32 @@ def alternatives(
     own = _bodies(record.generated_code, name)
     known: dict[str, dict[str, list[str]]] = {}
     for other in others:
-        for written, body in _bodies(other, name).items():
-            if body and (body != own.get(written) or opinions is not None):
-                known.setdefault(written, {}).setdefault(body, []).append(other)
-    there = {method.name for method in record.methods}
-    for method in (method for method in plausible if method in there):
-        found = known.get(method, {})
+        for method, body in _bodies(other, name).items():
+            if body and (body != own.get(method) or opinions is not None):
+                known.setdefault(method, {}).setdefault(body, []).append(other)
+    methods = {method.name for method in record.methods}
+    for method in (method for method in plausible if method in methods):
+        codes_by_body = known.get(method, {})
         if opinions is None:
-            chosen = sorted(found.values(), key=len, reverse=True)[:MOST_SWAPS]
+            chosen = sorted(codes_by_body.values(), key=len, reverse=True)[:MOST_SWAPS]
         else:
-            drawn = _drawn(found, opinions, f"{record.id} {method}")
-            chosen = [found[body] for body in drawn if body != own.get(method)]
+            drawn = _draw(codes_by_body, opinions, f"{record.id} {method}")
+            chosen = [codes_by_body[body] for body in drawn if body != own.get(method)]
         for code, *_ in chosen:
             program = splice(record.generated_code, code, name, [method])
             yield SubstitutedProgram(f"{name}.{method}", program)
 
 
-def _drawn(found: Mapping[str, list[str]], number: int, seed: str) -> list[str]:
-    """Draw so many answers, who gives what is there already among them."""
-    ballots = [body for body, alike in found.items() for _ in alike]
-    random.Random(seed).shuffle(ballots)  # noqa: S311 - a draw, not a secret
-    return list(dict.fromkeys(ballots[:number]))
+def _draw(codes_by_body: Mapping[str, list[str]], number: int, seed: str) -> list[str]:
+    """Draw `number` answers at random, including equal ones; return their distinct bodies."""
+    bodies = [body for body, codes in codes_by_body.items() for _ in codes]
+    random.Random(seed).shuffle(bodies)  # noqa: S311 - reproducible, not secret
+    return list(dict.fromkeys(bodies[:number]))
 
 
 def _bodies(code: str, class_name: str) -> dict[str, str]:
-    """Return what each method does; empty for one that does nothing."""
-    found = {}
+    """Return a normalised form of each method's code; empty for a stub."""
+    bodies = {}
     for name, nodes in methods_of(code, class_name).items():
-        empty = is_stub(nodes[-1])
-        found[name] = "" if empty else meaning(nodes[-1])
-    return found
+        bodies[name] = "" if is_stub(nodes[-1]) else meaning(nodes[-1])
+    return bodies

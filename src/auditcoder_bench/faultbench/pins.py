@@ -1,6 +1,6 @@
-"""Pins: by which digest the failures of every piece of solved work are known.
+"""Pins: digests of the injected failures of each solved program or class.
 
-Published figures are about these failures, and nobody has to take our word for which they are.
+They identify the failures that the published results are about.
 """
 
 from collections.abc import Iterable
@@ -16,20 +16,20 @@ FILE = "pinned.json"
 
 
 class Pin(Value):
-    """The failures of one piece of work."""
+    """The number and the digest of the failures of one solved program or class."""
 
     failures: int
     digest: Digest
 
 
 def pins_of(faults: Iterable[InjectedFailure]) -> dict[str, Pin]:
-    """Pin failures, by the work that they were put into.
+    """Return the pins of failures by the name of the solved work.
 
-    What is merely slow is left out: whether that fails depends on how fast a machine is.
+    Slow loops are left out: whether they fail depends on the speed of the machine.
     """
     by_work: dict[str, list[InjectedFailure]] = {}
-    lasting = (fault for fault in faults if Fault.SLOW_LOOP.value not in fault.faults)
-    for fault in sorted(lasting, key=lambda fault: fault.id):
+    reproducible = (fault for fault in faults if Fault.SLOW_LOOP.value not in fault.faults)
+    for fault in sorted(reproducible, key=lambda fault: fault.id):
         by_work.setdefault(fault.solved, []).append(fault)
     return {
         name: Pin(failures=len(own), digest=digest_of(tuple(own))) for name, own in by_work.items()
@@ -37,11 +37,11 @@ def pins_of(faults: Iterable[InjectedFailure]) -> dict[str, Pin]:
 
 
 def pinned() -> dict[str, Pin]:
-    """Return the pins that come with the package."""
+    """Return the pins in the package."""
     text = resources.files("auditcoder_bench.faultbench").joinpath(FILE).read_bytes()
     return msgspec.json.decode(text, type=dict[str, Pin])
 
 
 def written(pins: dict[str, Pin]) -> bytes:
-    """Write pins as the package has them."""
+    """Return pins in the format of the package's file."""
     return msgspec.json.format(msgspec.json.encode(pins), indent=1) + b"\n"

@@ -1,6 +1,6 @@
-"""Staging: solved work, or what was made of it, as a run that has just been validated.
+"""Prepares a run from solved work, with or without a fault, up to its validation.
 
-Plan, laws, checks and record are those of any run; only no model is asked.
+Plan, laws, checks and record are those of an ordinary run, but no model is used.
 """
 
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ _OPTIONS = Options(review=False, second_opinions=False)
 
 
 def stage(tools: RunResources, work: SolvedProgram) -> RunContext:
-    """Take work up to where it is diagnosed if it fails."""
+    """Prepare a run up to the point where a failure would be diagnosed."""
     context = put_together(tools, work)
     local = validate_region(context, context.recorder.ledger.graph.ids)
     validate_program(context)
@@ -32,7 +32,7 @@ def stage(tools: RunResources, work: SolvedProgram) -> RunContext:
 
 
 def put_together(tools: RunResources, work: SolvedProgram) -> RunContext:
-    """Plan it, write the code, and assemble it, as a run does before anything is checked."""
+    """Prepare a run up to the assembled program, before any check."""
     manifest = manifest_for(tools, _OPTIONS)
     recorder = Recorder.start(tools.store, RunId("staged"), work.task, _now, manifest)
     client = ModelClient(

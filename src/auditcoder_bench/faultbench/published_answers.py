@@ -1,4 +1,4 @@
-"""What models were published to have written for ClassEval, and what it was written for."""
+"""Reads the tasks of ClassEval and the published answers of models to them."""
 
 import ast
 import gzip
@@ -14,12 +14,12 @@ from auditcoder.domain.values import Digest
 from auditcoder_bench.faultbench.method_splicer import methods_of
 from auditcoder_bench.suites.suite import DataFile
 
-_HOME = (
+_BASE_URL = (
     "https://raw.githubusercontent.com/FudanSELab/ClassEval/"
     "eaeac44d0d5dcd8a95feec50726d66fedc73a98f/output/model_output_v1.0.0"
 )
 _FOLDER = "classeval/model_output"
-_PINNED = {
+_DIGESTS = {
     "CodeLlama-13b-Instruct-hf": {
         "class_H": "87c8c55b796d75a781c89d44d028870009db29991b9f7b6faf690a1dc76acb10",
     },
@@ -71,18 +71,18 @@ _PINNED = {
         "method_C": "3951187a27c9d1a9a9cb444668adabeaa5e5b75db798e6508a7c882cdb7028c9",
     },
 }
-"""The files with one answer to each task, by model and mode, and what each must be."""
+"""SHA-256 digests of the files with one answer per task, by model and mode."""
 
-_ANSWER_BEGINS = ("### Response:", "@@ Response:", "[/INST]")
+_ANSWER_MARKERS = ("### Response:", "@@ Response:", "[/INST]")
 _FENCES = (
     *(("```python", "```"), ("```ruby", "```"), ("```scss", "```"), ("```", "```")),
     ("[PYTHON]", "[/PYTHON]"),
 )
-"""How code is set off, in the order in which it is looked for; some models are odd about it."""
+"""Delimiters of code in an answer, in the order of search; some models use unusual ones."""
 
 
 class PublishedModel(NamedTuple):
-    """The answers of one model, asked in one mode."""
+    """The file with the answers of one model in one prompting mode."""
 
     model: str
     mode: str
@@ -93,7 +93,7 @@ def _published(model: str, mode: str, sha256: str) -> PublishedModel:
     name = f"{model}_{mode}_greedy.json"
     source = DataFile(
         path=f"{_FOLDER}/{name}",
-        url=f"{_HOME}/{name}",
+        url=f"{_BASE_URL}/{name}",
         sha256=Digest(sha256),
         instead=(f"{_FOLDER}/{name}.gz",),
     )
@@ -102,45 +102,45 @@ def _published(model: str, mode: str, sha256: str) -> PublishedModel:
 
 PUBLISHED = tuple(
     _published(model, mode, sha256)
-    for model, modes in _PINNED.items()
+    for model, modes in _DIGESTS.items()
     for mode, sha256 in modes.items()
 )
 
 
 class Subject(NamedTuple):
-    """A task of ClassEval: the class that was to be written, and its tests."""
+    """A task of ClassEval: the required class and its tests."""
 
     task_id: str
     class_name: str
     skeleton: str
     imports: str
     reference: str
-    """The class as it should be, with its imports."""
+    """The correct class with its imports."""
     tests: str
-    """Test code, to be run below the class."""
+    """Test code, appended to the class."""
     unit_tests: Mapping[str, str | None]
-    """The reference's methods, and the test class that is about each alone."""
+    """The reference's methods, each with the test class for it alone."""
     integration_class: str | None
     cases: tuple[tuple[str, str], ...]
-    """Every test, by class and name, in order."""
+    """All tests as pairs of class and name, in order."""
 
 
 def read_subjects(path: Path) -> list[Subject]:
-    """Read ClassEval's own data."""
+    """Read the tasks from ClassEval's data file."""
     return [subject_of(row) for row in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def subject_of(row: dict[str, Any]) -> Subject:
-    """Read one task; what its data forgets to say is known by names."""
+    """Read one task; test classes that its data does not assign are matched by name."""
     imports = "\n".join(row["import_statement"])
     reference = f"{imports}\n{row['solution_code']}\n"
     test_classes = [name.strip() for name in row["test_classes"]]
-    said = {info["method_name"]: info["test_class"].strip() for info in row["methods_info"]}
-    free = [name for name in test_classes if name not in said.values()]
+    assigned = {info["method_name"]: info["test_class"].strip() for info in row["methods_info"]}
+    unassigned = [name for name in test_classes if name not in assigned.values()]
     unit_tests: dict[str, str | None] = {}
     for method in methods_of(reference, row["class_name"]):
-        unit_tests[method] = said.get(method) or _named_for(method, free)
-    shared = [name for name in free if name not in unit_tests.values()]
+        unit_tests[method] = assigned.get(method) or _named_for(method, unassigned)
+    shared = [name for name in unassigned if name not in unit_tests.values()]
     return Subject(
         task_id=row["task_id"],
         class_name=row["class_name"],
@@ -149,27 +149,27 @@ def subject_of(row: dict[str, Any]) -> Subject:
         reference=reference,
         tests=row["test"],
         unit_tests=unit_tests,
-        # Where there are more, the last is the one that goes through everything.
+        # If there are several, the last one tests the class as a whole.
         integration_class=shared[-1] if shared else None,
         cases=_cases(row["test"]),
     )
 
 
 def _named_for(method: str, test_classes: list[str]) -> str | None:
-    """Find the test class of a method that the data forgot, by its name."""
+    """Return the test class whose name matches a method; None if there is none."""
     camel = "".join(part.capitalize() for part in method.strip("_").split("_"))
     return next((name for name in test_classes if name.endswith(f"Test{camel}")), None)
 
 
 def _cases(tests: str) -> tuple[tuple[str, str], ...]:
-    found = {
-        (holder.name, node.name): None
-        for holder in parse(tests).body
-        if isinstance(holder, ast.ClassDef)
-        for node in holder.body
+    cases = {
+        (test_class.name, node.name): None
+        for test_class in parse(tests).body
+        if isinstance(test_class, ast.ClassDef)
+        for node in test_class.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
     }
-    return tuple(found)
+    return tuple(cases)
 
 
 def read_answers(path: Path) -> dict[str, str]:
@@ -181,18 +181,18 @@ def read_answers(path: Path) -> dict[str, str]:
     except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
         raise DataUnavailable(
             "faults.answers",
-            f"{path} does not hold a model's answers: {error!r}",
-            "remove it, to have it fetched from its home again",
+            f"{path} does not contain a model's answers: {error!r}",
+            "delete it, and it will be downloaded again",
         ) from error
 
 
 def class_code(answer: str, imports: str) -> str:
-    """Return the class in an answer, as ClassEval's own scoring reads it, line for line."""
+    """Return the code in an answer, extracted exactly as ClassEval's own scoring does."""
     return f"{imports}\n{_marked_static(_code_in(answer.rstrip()))}"
 
 
 def _code_in(text: str) -> str:
-    for mark in _ANSWER_BEGINS:
+    for mark in _ANSWER_MARKERS:
         if mark in text:
             text = text.split(mark)[1]
             break
@@ -203,9 +203,9 @@ def _code_in(text: str) -> str:
 
 
 def _without_preamble(text: str) -> str:
-    """Leave out what is said before the class; a line that was said there is left out everywhere.
+    """Remove the text before the class, and later lines that are equal to a removed one.
 
-    So empty lines may go, which changes no class; the lines of tracebacks depend on it.
+    This may remove empty lines, as upstream does; line numbers in tracebacks depend on it.
     """
     lines = text.split("\n")
     before = []
@@ -213,12 +213,12 @@ def _without_preamble(text: str) -> str:
         if line.strip().startswith("class"):
             break
         before.append(line)
-    said = {line for line in before if not line.strip().startswith(("import", "from"))}
-    return "\n".join(line for line in lines if line not in said)
+    removed = {line for line in before if not line.strip().startswith(("import", "from"))}
+    return "\n".join(line for line in lines if line not in removed)
 
 
 def _unindented(text: str) -> str:
-    """Move a class that is indented to the left, with everything in it."""
+    """Remove the indentation of an indented class and its body."""
     lines = text.split("\n")
     depth = next((_depth(line) for line in lines if line.strip().startswith("class")), 0)
     if not depth:
@@ -227,11 +227,11 @@ def _unindented(text: str) -> str:
 
 
 def _marked_static(code: str) -> str:
-    """Mark the methods that take no `self` as static, as scoring does whether they were or not."""
+    """Decorate methods without `self` or `cls` as static, as ClassEval's scoring does."""
     marked = []
     for line in code.split("\n"):
-        begins = line.strip().startswith("def ") and _depth(line) == 4
-        if begins and not re.search("self|cls", line):
+        is_method = line.strip().startswith("def ") and _depth(line) == 4
+        if is_method and not re.search("self|cls", line):
             marked.append("    @staticmethod")
         if "@staticmethod" not in line:
             marked.append(line)

@@ -29,7 +29,7 @@ from auditcoder_bench.faultbench.published_failures import (
 from auditcoder_bench.suites import suite
 
 Tell = Callable[[int, int, bool], None]
-"""Is called with the number done, the total, and whether the last item was already done."""
+"""Reports progress: the number done, the total, and whether the last was done earlier."""
 
 
 class BuildSummary(NamedTuple):
@@ -48,7 +48,7 @@ def published(models: Sequence[str]) -> tuple[PublishedModel, ...]:
         if name not in known:
             raise NotFound(
                 "faults.model",
-                f"there are no published answers of {name}",
+                f"no published answers of model '{name}'",
                 f"the models are {', '.join(known)}",
             )
     return tuple(each for each in PUBLISHED if not models or each.model in models)

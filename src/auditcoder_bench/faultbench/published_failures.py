@@ -1,4 +1,4 @@
-"""From a published answer to a record of its failure."""
+"""Examines published answers, and records the failing ones with their ground truth."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha1
@@ -18,16 +18,16 @@ from auditcoder_bench.faultbench.published_answers import (
 )
 
 FAILS, PASSES, UNUSABLE = "fails", "passes", "unusable"
-"""What can come of an answer: only the first makes a record."""
+"""The outcomes of an answer; only a failing one is recorded."""
 
 LEFT_OUT: Mapping[str, str] = {
     "25": "its tests need files that other tests left behind",
-    "35": "its reference takes longer than a test may",
+    "35": "its reference exceeds the time limit of a test",
 }
-"""Tasks that are of no use here, beside those that are of none to the suite."""
+"""Tasks that are excluded here, in addition to the unusable ones of the suite."""
 
 _SAMPLE = 10
-"""Of so many answers that pass, the methods of one are replaced, to see that nothing breaks."""
+"""One in this many passing answers has its methods replaced, to check that nothing breaks."""
 
 
 class PublishedAnswer(NamedTuple):
@@ -40,27 +40,27 @@ class PublishedAnswer(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Name it for good."""
+        """The permanent id."""
         return f"{self.model}|{self.mode}|{self.subject.task_id}"
 
 
 class AnswerOutcome(OpenValue):
-    """What came of an answer, kept so that nothing is done twice."""
+    """The outcome of an answer, stored so that a resumed build does not repeat it."""
 
     id: str
     outcome: str
     why: str = ""
-    """Of what is unusable: what is wrong with it."""
+    """For an unusable answer: the reason."""
     swapped: int = 0
-    """How many methods of a class that passes were replaced by the reference's, one at a time."""
+    """For a passing class: the number of methods replaced by the reference's, one at a time."""
     broken_by: tuple[str, ...] = ()
-    """Those of them that made it fail."""
+    """The replaced methods that made the class fail."""
 
 
 def answers(
     published: Iterable[PublishedModel], files: Mapping[str, Path], subjects: Iterable[Subject]
 ) -> Iterator[PublishedAnswer]:
-    """Yield every answer to these tasks."""
+    """Yield all published answers to these tasks."""
     known = {subject.task_id: subject for subject in subjects}
     for each in published:
         for task_id, text in read_answers(files[each.source.path]).items():
@@ -69,7 +69,7 @@ def answers(
 
 
 def check_reference(sandbox: Sandbox, subject: Subject) -> AnswerOutcome:
-    """See that a reference passes its own tests, twice."""
+    """Check that a reference passes its own tests with two random seeds."""
     program = ClassProgram(subject.reference, subject.class_name, subject.tests)
     for seed in (0, 1):
         seen = watch(sandbox, program, subject.cases, seed=seed, trace=False, to_first=True)
@@ -82,12 +82,12 @@ def check_reference(sandbox: Sandbox, subject: Subject) -> AnswerOutcome:
 
 
 def reference_id(subject: Subject) -> str:
-    """Name a task's reference among the answers to it."""
+    """Return the id of a task's reference among the outcomes of its answers."""
     return f"reference|{subject.task_id}"
 
 
 def examine(sandbox: Sandbox, answer: PublishedAnswer) -> tuple[AnswerOutcome, FaultRecord | None]:
-    """Run an answer's class below its tests and, if it fails, find out why."""
+    """Test the class of an answer and, if it fails, find the ground truth."""
     subject = answer.subject
     code = class_code(answer.text, subject.imports)
     if class_in(code, subject.class_name) is None:
@@ -102,7 +102,7 @@ def examine(sandbox: Sandbox, answer: PublishedAnswer) -> tuple[AnswerOutcome, F
         ), None
     again = watch(sandbox, candidate.program(code), subject.cases, seed=1, trace=False)
     if seen.passes and again.passes:
-        return _check(sandbox, answer, candidate), None
+        return _check_replacements(sandbox, answer, candidate), None
     if seen.passes:
         return AnswerOutcome(
             id=answer.id, outcome=UNUSABLE, why="it passes, and another time fails"
@@ -146,7 +146,7 @@ def _record(
         class_name=subject.class_name,
         skeleton=subject.skeleton,
         generated_code=code,
-        code_sha1=sha1(code.encode("utf-8", "replace")).hexdigest(),  # noqa: S324 - a name
+        code_sha1=sha1(code.encode("utf-8", "replace")).hexdigest(),  # noqa: S324 - an identifier
         methods=tuple(
             MethodCode(name=name, in_generated=name in own, unit_test_class=tests)
             for name, tests in subject.unit_tests.items()
@@ -162,11 +162,13 @@ def _record(
     )
 
 
-def _check(sandbox: Sandbox, answer: PublishedAnswer, candidate: FailingClass) -> AnswerOutcome:
-    """Replace methods of a class that passes: the reference's should do as well."""
+def _check_replacements(
+    sandbox: Sandbox, answer: PublishedAnswer, candidate: FailingClass
+) -> AnswerOutcome:
+    """Replace methods of a passing class by the reference's, which should not break it."""
     subject = candidate.subject
-    drawn = sha1(answer.id.encode()).digest()[0] % _SAMPLE == 0  # noqa: S324 - a draw
-    changed = different(candidate.code, subject.reference, subject.class_name) if drawn else []
+    sampled = sha1(answer.id.encode()).digest()[0] % _SAMPLE == 0  # noqa: S324 - a sample
+    changed = different(candidate.code, subject.reference, subject.class_name) if sampled else []
     broken = [
         name
         for name in changed

@@ -1,4 +1,4 @@
-"""Repair runs: each injected failure starts a run, which a real model then repairs."""
+"""Runs that start with an injected fault, which a real model then repairs."""
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,7 +44,7 @@ def failures(path: Path, each: int, say: Say) -> list[tuple[SolvedProgram, Injec
     if not chosen:
         raise NotFound(
             "faults.none",
-            f"{path} has no fault in the code of a program",
+            f"{path} contains no fault in the code of a program",
             "make some: `auditcoder faults inject`",
         )
     return [(known[fault.solved], fault) for fault in chosen]
@@ -74,8 +74,8 @@ def _run(
     if recorded[: len(replies)] != replies[: len(recorded)]:
         raise RecordRefused(
             "bench.differs",
-            f"run {run} exists, but started with another fault",
-            "use another store for other faults",
+            f"run {run} already exists, but started with a different fault",
+            "use another store for different faults",
         )
     return resume(_seeded(tools, replies[len(recorded) :]), run, methods=METHODS)
 
@@ -97,15 +97,15 @@ def run_of(fault: InjectedFailure) -> RunId:
 def some_of(
     faults: Iterable[InjectedFailure], known: Mapping[str, SolvedProgram], each: int
 ) -> tuple[list[InjectedFailure], int]:
-    """Choose up to `each` faults per program at random: in a node, in two, on an interface.
+    """Choose up to `each` faults per program at random; faults in plans and checks are left out.
 
-    Return also how many could not be used, because they change the plan of the program.
+    Return also the number of faults that change the plan of the program and cannot be used.
     """
     by_program: dict[str, list[InjectedFailure]] = {}
     unfit = 0
     for fault in sorted(faults, key=lambda fault: fault.id):
-        elsewhere = of_a_class(fault.solved) or of_a_run(fault.solved)
-        if elsewhere or fault.where in {GRAPH, CHECK}:
+        not_a_program = of_a_class(fault.solved) or of_a_run(fault.solved)
+        if not_a_program or fault.where in {GRAPH, CHECK}:
             continue
         if fault.solved not in known:
             raise NotFound(
@@ -118,12 +118,12 @@ def some_of(
         else:
             unfit += 1
     for name, own in by_program.items():
-        random.Random(name).shuffle(own)  # noqa: S311 - a choice, not a secret
+        random.Random(name).shuffle(own)  # noqa: S311 - reproducible, not secret
     return [fault for own in by_program.values() for fault in own[:each]], unfit
 
 
 def keeps_the_plan(solved: SolvedProgram, fault: InjectedFailure) -> bool:
-    """Whether planning the faulty program gives the same parts as planning the correct one."""
+    """Whether planning the faulty program gives the same nodes as planning the correct one."""
     if ROOT not in fault.codes:
         return True
     try:

@@ -1,4 +1,4 @@
-"""The study: every locator on the same failures, judged by weights that never saw their task."""
+"""Tables of the locator study: all locators on the same failures, cross-validated over tasks."""
 
 import random
 import re
@@ -29,46 +29,46 @@ _COLUMNS = (
 )
 
 _NOTES = (
-    "Top-1: of failures of one part; an abstention is wrong.",
-    "Remote: the fault is not in what the failing test called last.",
-    "Inside: of answers to failures of several parts, those that name nothing but faulty parts.",
-    "Covered: how much of what is at fault is named.",
-    "Beyond: failures that no set of parts repairs: the check is wrong, for one.",
-    "Abstained: how often nothing is named for those.",
-    "The paper's rules are asked without a model's verdicts on single parts.",
-    "The interval is of 1,000 draws of whole tasks.",
+    "Top-1: over failures with one faulty part; an abstention counts as wrong.",
+    "Remote: the fault is not in the function that the failing test called last.",
+    "Inside: of the answers to failures with several faulty parts, those that name only these.",
+    "Covered: the share of the faulty parts that is named (recall).",
+    "Beyond: failures that no set of parts repairs, for example because the check is wrong.",
+    "Abstained: the share of those for which nothing is named.",
+    "The paper's rules are applied without a model's verdicts on single parts.",
+    "The interval is a 95 % bootstrap interval, 1,000 resamples of whole tasks.",
 )
-_LEFT_OUT = "Weights and limits are those of all tasks but the one that they are judged on."
-_AS_THEY_ARE = "Weights and limits are those that were given: nothing was fitted."
+_CROSS_VALIDATED = "Weights and limits were fitted on all tasks except the evaluated one."
+_GIVEN_WEIGHTS = "Weights and limits were given; nothing was fitted."
 
 
 def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
     """Return the tables of a study of these failures."""
     judged = cross_validated(cases)
     looked = cross_validated(cases, tried=False)
-    return [*_told(cases, judged, looked, _LEFT_OUT), _controls(cases, seed)]
+    return [*_tables(cases, judged, looked, _CROSS_VALIDATED), _controls(cases, seed)]
 
 
 def put_to_the_test(cases: Sequence[Noticed], fitted: FittedModels) -> list[Table]:
-    """Return the same tables for weights as they are: nothing is learnt from these failures."""
+    """Return the same tables for given weights; nothing is fitted on these failures."""
     judged = [judge(case, fitted.of(rooted=case.rooted)) for case in cases]
     looked = [judge(case, fitted.of(rooted=case.rooted), tried=False) for case in cases]
-    return _told(cases, judged, looked, _AS_THEY_ARE)
+    return _tables(cases, judged, looked, _GIVEN_WEIGHTS)
 
 
-def _told(
+def _tables(
     cases: Sequence[Noticed],
     judged: Sequence[HeldOutFailure],
     looked: Sequence[HeldOutFailure],
-    whose: str,
+    note: str,
 ) -> list[Table]:
-    """Say how all locators did, how sure that is, and what it cost."""
+    """Return the tables of all locators: scores, intervals, goals and cost."""
     parts = {
         name: ([cases[n] for n in numbers], [judged[n] for n in numbers], numbers)
-        for name, numbers in _parts(cases).items()
+        for name, numbers in _groups(cases).items()
     }
     tables = [
-        _compared(name, part, own, [looked[n] for n in numbers], whose)
+        _compared(name, part, own, [looked[n] for n in numbers], note)
         for name, (part, own, numbers) in parts.items()
     ]
     for name, (part, own, _) in parts.items():
@@ -81,27 +81,29 @@ def _told(
 def on_what_was_held_out(
     cases: Sequence[Noticed], fitted: FittedModels, used: Iterable[Noticed]
 ) -> Table:
-    """Say how weights that were fitted on those `used` do on other failures, of whatever task."""
+    """Return the scores of weights that were fitted on `used`, on other failures of any task."""
     known = {case.task for case in used}
-    told = []
+    notes = []
     judged = [judge(case, fitted.of(rooted=case.rooted)) for case in cases]
     rows = []
-    for name, numbers in _parts(cases).items():
+    for name, numbers in _groups(cases).items():
         part, own = [cases[n] for n in numbers], [judged[n] for n in numbers]
         rows.append(_row(name, part, [j.answer for j in own], [j.believed for j in own]))
         tasks = {case.task for case in part}
-        told.append(f"Of {len(tasks)} tasks of {name}, {len(tasks & known)} were fitted on, too.")
+        notes.append(
+            f"{len(tasks & known)} of {len(tasks)} tasks of {name} are also among those fitted on."
+        )
     return Table(
         name="held-out",
-        title="The weights that are kept, on failures that they were not fitted on",
+        title="The fitted weights on held-out failures",
         columns=("failures of", *_COLUMNS[1:]),
         rows=tuple(rows),
-        notes=(*_NOTES, *told),
+        notes=(*_NOTES, *notes),
     )
 
 
-def _parts(cases: Sequence[Noticed]) -> dict[str, list[int]]:
-    """Return the failures that are never pooled: real ones, and those of programs and classes."""
+def _groups(cases: Sequence[Noticed]) -> dict[str, list[int]]:
+    """Return the groups of failures, which are never pooled: real and injected ones, by source."""
     parts: dict[str, list[int]] = {}
     for number, case in enumerate(cases):
         solved = "classes" if case.task.startswith("ClassEval") else "programs"
@@ -119,9 +121,9 @@ def _compared(
     cases: Sequence[Noticed],
     judged: Sequence[HeldOutFailure],
     looked: Sequence[HeldOutFailure],
-    whose: str,
+    note: str,
 ) -> Table:
-    """Compare all locators on one part."""
+    """Return the scores of all locators on one group of failures."""
     rows = [_row(each, cases, [locate(case) for case in cases]) for each, locate in PLAIN.items()]
     if any(case.rules is not None for case in cases):
         rows.append(_row(RULES, cases, [case.rules or () for case in cases]))
@@ -132,7 +134,7 @@ def _compared(
         title=f"Locators on {name}",
         columns=_COLUMNS,
         rows=tuple(rows),
-        notes=(*_NOTES, whose),
+        notes=(*_NOTES, note),
     )
 
 
@@ -142,45 +144,45 @@ def _row(
     answers: Sequence[Answer],
     beliefs: Sequence[Beliefs] | None = None,
 ) -> Row:
-    found = score(cases, answers, beliefs)
-    apart = intervals(cases, answers).get("top1")
+    scores = score(cases, answers, beliefs)
+    interval = intervals(cases, answers).get("top1")
     return Row(
         cells=(
-            *(name, found.singles, _round(found.top1)),
-            f"{apart[0]:.3f} to {apart[1]:.3f}" if apart else None,
-            *map(_round, (found.coverage, found.precision)),
-            *(found.remotes, _round(found.remote), found.several),
-            *map(_round, (found.inside, found.covered, found.exact)),
-            *(found.beyond, _round(found.abstained)),
-            *map(_round, (found.brier, found.error, found.answers_error)),
+            *(name, scores.singles, _round(scores.top1)),
+            f"{interval[0]:.3f} to {interval[1]:.3f}" if interval else None,
+            *map(_round, (scores.coverage, scores.precision)),
+            *(scores.remotes, _round(scores.remote), scores.several),
+            *map(_round, (scores.inside, scores.covered, scores.exact)),
+            *(scores.beyond, _round(scores.abstained)),
+            *map(_round, (scores.brier, scores.error, scores.answers_error)),
         )
     )
 
 
 def _by_confidence(name: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
-    """Say how far an answer can be relied on, by how likely it says itself to be right."""
+    """Return coverage and precision of the answers by their stated probability."""
     rows = []
     for level, least in _LEVELS.items():
-        found = score(cases, [_if_likely(one, least) for one in judged])
-        shares = (found.coverage, found.precision, found.named, found.inside, found.abstained)
+        scores = score(cases, [_if_likely(one, least) for one in judged])
+        shares = (scores.coverage, scores.precision, scores.named, scores.inside, scores.abstained)
         rows.append(Row(cells=(level, least, *map(_round, shares))))
     return Table(
         name=f"by-confidence-{_slug(name)}",
-        title=f"Answers by their confidence: {WEIGHED} on {name}",
+        title=f"Answers by confidence: {WEIGHED} on {name}",
         columns=(
             *("confidence", "from", "coverage", "precision", "several: coverage", "inside"),
             "beyond: abstained",
         ),
         rows=tuple(rows),
         notes=(
-            "Coverage and precision are of failures of one part.",
-            "Beyond: where no part is to blame, how often none is named so confidently.",
+            "Coverage and precision are over failures with one faulty part.",
+            "Beyond: share of failures without a faulty part in which none is named at this level.",
         ),
     )
 
 
 def _if_likely(judged: HeldOutFailure, least: float) -> Answer:
-    """Return an answer that is so likely; what rules answer has no probability."""
+    """Return the answer if it is probable enough, otherwise none; rules state no probability."""
     beliefs = [judged.believed.get(node, 0.0) for node in judged.answer]
     return judged.answer if beliefs and min(beliefs) >= least else ()
 
@@ -201,21 +203,21 @@ _MEASURES = {
 
 
 def _intervals(name: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
-    """Say how much each measure would be another on other tasks."""
+    """Return each measure with its bootstrap interval over tasks."""
     answers, beliefs = [one.answer for one in judged], [one.believed for one in judged]
-    found = score(cases, answers, beliefs)._asdict()
-    apart = intervals(cases, answers, beliefs)
+    values = score(cases, answers, beliefs)._asdict()
+    ends = intervals(cases, answers, beliefs)
     return Table(
         name=f"intervals-{_slug(name)}",
-        title=f"How sure the measures are: {WEIGHED} on {name}",
+        title=f"Confidence intervals: {WEIGHED} on {name}",
         columns=("measure", "value", "from", "to"),
         rows=tuple(
-            Row(cells=(measure, *map(_round, (found[key], *apart.get(key, (None, None))))))
+            Row(cells=(measure, *map(_round, (values[key], *ends.get(key, (None, None))))))
             for measure, key in _MEASURES.items()
         ),
         notes=(
-            "95 % of 1,000 draws of whole tasks",
-            "Those of calibration errors lie too high: every draw adds chance to each bin.",
+            "95 % bootstrap intervals, 1,000 resamples of whole tasks",
+            "Those of calibration errors are biased upwards: resampling adds noise to each bin.",
         ),
     )
 
@@ -225,36 +227,36 @@ def _slug(name: str) -> str:
 
 
 def _round(value: float | None) -> float | None:
-    """Write so much of a value that one just below its goal is not taken to reach it."""
+    """Round to four decimals, so that a value just below its goal is not shown as reaching it."""
     return None if value is None else round(value, 4)
 
 
 def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> list[Table]:
-    """Say for each kind of fault, and where it is, how often it is found."""
+    """Return how often faults are located, by kind and by place."""
     pairs = list(zip(cases, judged, strict=True))
     kinds = sorted({case.fault for case in cases if case.where in {NODE, GRAPH, BETWEEN}})
-    rows = [_found(kind, [(c, j) for c, j in pairs if c.fault == kind]) for kind in kinds]
+    rows = [_located_row(kind, [(c, j) for c, j in pairs if c.fault == kind]) for kind in kinds]
     places = [
-        _found(where, [(c, j) for c, j in pairs if c.where == where])
+        _located_row(where, [(c, j) for c, j in pairs if c.where == where])
         for where in (NODE, GRAPH, TWO, BETWEEN, CHECK)
     ]
     notes = (
-        "First: how often the first part that is named is one whose code was changed.",
-        "All: how often exactly those are named. Where a check is wrong, naming none is right.",
-        "As an interface: how often a value between two parts is named, one of them changed.",
+        "First: share of failures whose first named part is one whose code was changed.",
+        "All: share in which exactly these are named. If a check is wrong, naming none is right.",
+        "As an interface: share in which an interface of a changed part is named.",
     )
     columns = ("", "failures", "first", "all", "as an interface", "rules", "traceback")
     return [
         Table(
             name=f"by-kind-{_slug(part)}",
-            title=f"In one part, by kind: {part}",
+            title=f"Faults in one part, by kind: {part}",
             columns=("kind", *columns[1:]),
             rows=tuple(rows),
             notes=notes,
         ),
         Table(
             name=f"by-place-{_slug(part)}",
-            title=f"By where they are: {part}",
+            title=f"Faults by place: {part}",
             columns=("where", *columns[1:]),
             rows=tuple(places),
             notes=notes,
@@ -262,18 +264,18 @@ def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailur
     ]
 
 
-def _found(name: str, pairs: Sequence[tuple[Noticed, HeldOutFailure]]) -> Row:
+def _located_row(name: str, pairs: Sequence[tuple[Noticed, HeldOutFailure]]) -> Row:
     def share(right: Callable[[Noticed, HeldOutFailure], bool]) -> float | None:
         return _round(sum(right(c, j) for c, j in pairs) / len(pairs)) if pairs else None
 
-    blamed = [(c, j) for c, j in pairs if c.truth]
+    with_fault = [(c, j) for c, j in pairs if c.truth]
     return Row(
         cells=(
             name,
             len(pairs),
             share(lambda c, j: _first_right(c, j.answer)),
             share(lambda c, j: set(j.answer) == set(c.truth)),
-            share(as_interface) if blamed else None,
+            share(as_interface) if with_fault else None,
             share(lambda c, _: c.rules is not None and _first_right(c, c.rules)),
             share(lambda c, _: _first_right(c, (c.traceback,) if c.traceback else ())),
         )
@@ -281,12 +283,12 @@ def _found(name: str, pairs: Sequence[tuple[Noticed, HeldOutFailure]]) -> Row:
 
 
 def _first_right(case: Noticed, answer: Answer) -> bool:
-    """Whether what is named first is at fault; where nothing is, whether nothing is named."""
+    """Whether the first named part is faulty; if no part is, whether none is named."""
     return answer[0] in case.truth if answer and case.truth else not (answer or case.truth)
 
 
 def as_interface(case: Noticed, judged: HeldOutFailure) -> bool:
-    """Whether the answer is a value that one part hands to another, one of them the changed one."""
+    """Whether the answer is an interface between two parts, one of which was changed."""
     if len(judged.answer) != 1:
         return False
     crossing = next((pair for pair in case.crossings if pair[0] == judged.answer[0]), None)
@@ -294,11 +296,11 @@ def as_interface(case: Noticed, judged: HeldOutFailure) -> bool:
 
 
 def _cost(cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
-    """Say what a diagnosis costs."""
+    """Return the cost of a diagnosis in sandbox runs and time."""
     rows = []
-    for name, numbers in _parts(cases).items():
+    for name, numbers in _groups(cases).items():
         runs = [judged[n].runs for n in numbers]
-        tried = [many for many in runs if many > 1]
+        tried = [count for count in runs if count > 1]
         took = sum(cases[n].milliseconds for n in numbers) / sum(cases[n].runs for n in numbers)
         rows.append(
             Row(
@@ -312,42 +314,42 @@ def _cost(cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
     columns = ("failures of", "failures", "runs, median", "most", "something was tried")
     return Table(
         name="cost",
-        title="What a diagnosis costs",
+        title="Cost of a diagnosis",
         columns=(*columns, "runs then, median", "ms a run"),
         rows=tuple(rows),
-        notes=("Runs of the sandbox beyond those that failed, tried one by one while it is open.",),
+        notes=("Runs: sandbox runs of the diagnosis; nodes are substituted until all are clear.",),
     )
 
 
 def _controls(cases: Sequence[Noticed], seed: int) -> Table:
-    """Say what comes of labels that mean nothing."""
-    chance = random.Random(seed)  # noqa: S311 - a control, not a secret
-    shuffled = [replace(case, truth=_drawn(case, chance)) for case in cases]
+    """Return the accuracy with shuffled labels and by chance."""
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    shuffled = [replace(case, truth=_random_truth(case, chance)) for case in cases]
     judged = cross_validated(shuffled)
-    found = [
+    first_named = [
         (case, max(j.believed, key=lambda node: j.believed[node]))
         for case, j in zip(shuffled, judged, strict=True)
         if case.kind == SINGLE and j.believed
     ]
-    right = sum(node in case.truth for case, node in found)
-    expected = sum(1 / len(case.signs) for case, _ in found)
-    told: Iterable[tuple[str, float | None]] = (
-        ("Top-1 with shuffled labels", _share(right, len(found))),
-        ("Top-1 by chance", _share(expected, len(found))),
+    right = sum(node in case.truth for case, node in first_named)
+    expected = sum(1 / len(case.signs) for case, _ in first_named)
+    shares: Iterable[tuple[str, float | None]] = (
+        ("Top-1 with shuffled labels", _share(right, len(first_named))),
+        ("Top-1 by chance", _share(expected, len(first_named))),
     )
     return Table(
         name="controls",
         title="Negative controls",
         columns=("control", "failures", "share"),
-        rows=tuple(Row(cells=(name, len(found), value)) for name, value in told),
+        rows=tuple(Row(cells=(name, len(first_named), value)) for name, value in shares),
     )
 
 
-def _drawn(case: Noticed, chance: random.Random) -> tuple[str, ...]:
-    """Draw as many parts at random as are at fault."""
+def _random_truth(case: Noticed, chance: random.Random) -> tuple[str, ...]:
+    """Draw at random as many parts as are faulty."""
     nodes = sorted(case.signs)
-    many = min(len(case.truth), len(nodes))
-    return tuple(chance.sample(nodes, many))
+    count = min(len(case.truth), len(nodes))
+    return tuple(chance.sample(nodes, count))
 
 
 def _share(right: float, of: int) -> float | None:

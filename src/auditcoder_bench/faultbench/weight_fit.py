@@ -1,4 +1,4 @@
-"""Fitting the weights of signs, and what they are worth on tasks that they were not fitted on."""
+"""Fits the weights of features, and evaluates them by cross-validation over tasks."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -26,76 +26,80 @@ from auditcoder_bench.faultbench.observations import Noticed, tried_signs
 _PENALTY = 1.0
 _LIMITS = tuple(step / 20 for step in range(4, 20))
 _INSIDE = 0.965
-"""How often all that is named must be at fault where the limit is chosen; elsewhere it is less."""
-_ROUNDS = 50
-_CLOSE = 1e-6
+"""Required share of answers that name only faulty nodes, on the failures the limit is fitted on.
+
+On other failures the share is lower.
+"""
+_MAX_ITERATIONS = 50
+_TOLERANCE = 1e-6
 
 NOBODY = FittedWeights(looked=FeatureWeights(signs={}), tried=FeatureWeights(signs={}), each=1.0)
-"""What names nobody, where there was nothing to learn from: all of it is as likely as not."""
+"""Weights without any training data; an answer that uses them names no node."""
 
 Believed = dict[str, float]
-"""How likely each method of one failure is at fault."""
+"""Probability of each method of one failure to be at fault."""
 Signs = Mapping[str, Mapping[str, float]]
 
 
 class FitRow(NamedTuple):
-    """The signs of one failure, and how much it counts."""
+    """The features of all methods of one failure, and the weight of that failure in the fit."""
 
     case: int
     signs: Signs
     weight: float = 1.0
 
 
-class _Numbers:
-    """What was noticed about the methods of failures, as a matrix: a line a method."""
+class _FeatureMatrix:
+    """The features of failures as a matrix with one row per method."""
 
-    def __init__(self, noticed: Sequence[FitRow], truths: Sequence[frozenset[str]]):
+    def __init__(self, failures: Sequence[FitRow], truths: Sequence[frozenset[str]]):
         import numpy as np
 
-        lines = [(one, node, own) for one in noticed for node, own in one.signs.items()]
-        self.names = sorted({ALWAYS, *(name for _, _, own in lines for name in own)})
-        places = {name: place for place, name in enumerate(self.names)}
-        self.signs: Any = np.zeros((len(lines), len(self.names)))
-        self.signs[:, places[ALWAYS]] = 1.0
-        for number, (_, _, own) in enumerate(lines):
+        rows = [(failure, node, own) for failure in failures for node, own in failure.signs.items()]
+        self.names = sorted({ALWAYS, *(name for _, _, own in rows for name in own)})
+        columns = {name: column for column, name in enumerate(self.names)}
+        self.features: Any = np.zeros((len(rows), len(self.names)))
+        self.features[:, columns[ALWAYS]] = 1.0
+        for number, (_, _, own) in enumerate(rows):
             for name, strength in own.items():
-                self.signs[number, places[name]] = strength
-        self.case: Any = np.array([one.case for one, _, _ in lines], dtype=int)
-        self.counts: Any = np.array([one.weight for one, _, _ in lines], dtype=float)
-        at_fault = [node in truths[one.case] for one, node, _ in lines]
+                self.features[number, columns[name]] = strength
+        self.case: Any = np.array([failure.case for failure, _, _ in rows], dtype=int)
+        self.sample_weights: Any = np.array([failure.weight for failure, _, _ in rows], dtype=float)
+        at_fault = [node in truths[failure.case] for failure, node, _ in rows]
         self.at_fault: Any = np.array(at_fault, dtype=float)
         self._weights: Any = np.zeros(len(self.names))
 
     def fit(self, chosen: Any) -> Any:
-        """Penalised logistic regression over the methods of some failures, by Newton's way.
+        """Fit an L2-penalised logistic regression on some failures, by Newton's method.
 
-        It begins where the last one ended: leaving a task out changes little.
+        It starts from the weights of the previous fit, since leaving out a task changes little.
         """
         import numpy as np
 
-        lines = chosen[self.case]
-        signs, wanted, counts = self.signs[lines], self.at_fault[lines], self.counts[lines]
+        rows = chosen[self.case]
+        features, labels = self.features[rows], self.at_fault[rows]
+        sample_weights = self.sample_weights[rows]
         weights = self._weights
-        for _ in range(_ROUNDS):
-            likely = _logistic(signs @ weights)
-            slope = signs.T @ (counts * (likely - wanted)) + _PENALTY * weights
-            bent = counts * likely * (1 - likely)
-            bend = (signs.T * bent) @ signs + _PENALTY * np.eye(len(weights))
-            step = np.linalg.solve(bend, slope)
+        for _ in range(_MAX_ITERATIONS):
+            likely = _logistic(features @ weights)
+            gradient = features.T @ (sample_weights * (likely - labels)) + _PENALTY * weights
+            curvature = sample_weights * likely * (1 - likely)
+            hessian = (features.T * curvature) @ features + _PENALTY * np.eye(len(weights))
+            step = np.linalg.solve(hessian, gradient)
             weights = weights - step
-            if np.abs(step).max() < _CLOSE:
+            if np.abs(step).max() < _TOLERANCE:
                 break
         self._weights = weights
         return weights
 
     def likely(self, weights: FeatureWeights) -> Any:
-        """Return how likely each line is by weights that may be of other signs as well."""
+        """Return the probability of each row; the weights may include other features."""
         import numpy as np
 
-        return _logistic(self.signs @ np.array([weights.signs.get(n, 0.0) for n in self.names]))
+        return _logistic(self.features @ np.array([weights.signs.get(n, 0.0) for n in self.names]))
 
-    def told(self, weights: Any, cases: int) -> FeatureWeights:
-        """Write weights as they are kept."""
+    def rounded(self, weights: Any, cases: int) -> FeatureWeights:
+        """Return fitted weights by feature name, rounded to four decimals."""
         signs = dict(zip(self.names, (round(float(w), 4) for w in weights), strict=True))
         return FeatureWeights(signs=signs, cases=cases)
 
@@ -107,70 +111,72 @@ def _logistic(score: Any) -> Any:
 
 
 def _stages(number: int, case: Noticed) -> list[FitRow]:
-    """Return what is seen after the first try, the second, and so on, as they are asked for."""
-    asked = [node for node, own in (case.swaps or {}).items() if own.tried][:ASKED]
-    stages = [asked[: place + 1] for place in range(len(asked))] or [[]]
+    """Return the features after the first substituted node, the second, and so on."""
+    nodes = [node for node, own in (case.swaps or {}).items() if own.tried][:ASKED]
+    stages = [nodes[: number + 1] for number in range(len(nodes))] or [[]]
     return [
-        FitRow(number, together(case.signs, tried_signs(case, nodes)), 1 / len(stages))
-        for nodes in stages
+        FitRow(number, together(case.signs, tried_signs(case, stage)), 1 / len(stages))
+        for stage in stages
     ]
 
 
 class Learner:
-    """Fits weights and limits on any of a set of failures."""
+    """Fits weights and limits on a set of failures, with or without those of one task."""
 
     def __init__(self, cases: Sequence[Noticed]) -> None:
         import numpy as np
 
         self._cases = cases
         truths = [frozenset(case.truth) for case in cases]
-        self._looked = _Numbers([FitRow(n, case.signs) for n, case in enumerate(cases)], truths)
+        looked = [FitRow(n, case.signs) for n, case in enumerate(cases)]
+        self._looked = _FeatureMatrix(looked, truths)
         tried = [(n, case) for n, case in enumerate(cases) if case.swaps]
-        self._tried = _Numbers([line for n, case in tried for line in _stages(n, case)], truths)
-        whole = [(n, together(c.signs, tried_signs(c, c.swaps or {}))) for n, c in tried]
-        self._after = _Numbers([FitRow(n, signs) for n, signs in whole], truths)
+        stages = [row for n, case in tried for row in _stages(n, case)]
+        self._tried = _FeatureMatrix(stages, truths)
+        final = [FitRow(n, together(c.signs, tried_signs(c, c.swaps or {}))) for n, c in tried]
+        self._after = _FeatureMatrix(final, truths)
         self._was_tried = np.zeros(len(cases), dtype=bool)
         self._was_tried[[n for n, _ in tried]] = True
         starts = np.searchsorted(self._looked.case, np.arange(len(cases) + 1))
-        self._lines = [slice(*ends) for ends in pairwise(starts.tolist())]
+        self._rows = [slice(*ends) for ends in pairwise(starts.tolist())]
 
     def fit(self, left_out: str = "") -> FittedWeights:
-        """Fit on all failures but those of one task."""
+        """Fit on all failures except those of one task."""
         import numpy as np
 
         chosen = np.array([case.task != left_out for case in self._cases], dtype=bool)
         if not chosen.any():
             return NOBODY
-        looked = self._looked.told(self._looked.fit(chosen), int(chosen.sum()))
+        looked = self._looked.rounded(self._looked.fit(chosen), int(chosen.sum()))
         number = int((chosen & self._was_tried).sum())
-        tried = self._tried.told(self._tried.fit(chosen), number)
+        tried = self._tried.rounded(self._tried.fit(chosen), number)
         each = self._each(self._likely(looked, tried), chosen)
         return FittedWeights(looked=looked, tried=tried, each=each)
 
     def _likely(self, looked: FeatureWeights, tried: FeatureWeights) -> Any:
-        """Return how likely each method is, as `weigh` says it after everything was tried."""
+        """Return the probability of each method after all substitutions, as `weigh` computes it."""
         import numpy as np
 
         likely, after = self._looked.likely(looked), self._after.likely(tried)
         clear = (likely >= SURE) | (likely <= 1 - SURE)
         open_ = np.zeros(len(self._cases), dtype=bool)
-        for number, lines in enumerate(self._lines):
-            sure = clear[lines].all() and (likely[lines] >= SURE).any()
-            open_[number] = self._was_tried[number] and not sure
+        for number, rows in enumerate(self._rows):
+            is_settled = clear[rows].all() and (likely[rows] >= SURE).any()
+            open_[number] = self._was_tried[number] and not is_settled
         likely[open_[self._looked.case]] = after[open_[self._after.case]]
         return likely
 
-    def _chosen(self, likely: Any, chosen: Any, kind: str) -> Iterable[tuple[Any, Any]]:
-        """Yield how likely the methods of each failure of a kind are, and which are at fault."""
-        for number, lines in enumerate(self._lines):
-            if chosen[number] and self._cases[number].kind == kind and lines.stop > lines.start:
-                yield likely[lines], self._looked.at_fault[lines]
+    def _failures_of_kind(self, likely: Any, chosen: Any, kind: str) -> Iterable[tuple[Any, Any]]:
+        """Yield probabilities and labels of the methods of each chosen failure of a kind."""
+        for number, rows in enumerate(self._rows):
+            if chosen[number] and self._cases[number].kind == kind and rows.stop > rows.start:
+                yield likely[rows], self._looked.at_fault[rows]
 
     def _each(self, likely: Any, chosen: Any) -> float:
-        """Return the lowest limit above which all that is named is at fault often enough."""
+        """Return the lowest limit at which enough answers name only faulty methods."""
         several = [
             (bool(at_fault[own.argmax()]), (own * (1 - at_fault)).max())
-            for own, at_fault in self._chosen(likely, chosen, MULTI)
+            for own, at_fault in self._failures_of_kind(likely, chosen, MULTI)
         ]
         for each in _LIMITS if several else ():
             inside = sum(right and innocent < each for right, innocent in several)
@@ -179,15 +185,15 @@ class Learner:
         return _LIMITS[-1]
 
 
-_LIKE = {
+_WEIGHT_SOURCES = {
     FeatureKind.TOOK_MEMORY.name: FeatureKind.TOOK_TIME.name,
     FeatureKind.BROKE_INVARIANT.name: FeatureKind.BROKE_PROMISE.name,
 }
-"""Signs that no failure of the study has, and what they are worth as much as."""
+"""Features that no failure of the study has, and the feature whose weight they get."""
 
 
 def _completed(own: FittedWeights, other: FittedWeights) -> FittedWeights:
-    """Give signs that were never seen the weight that they have elsewhere."""
+    """Take the weights of features that do not occur in the data from the other weights."""
     return FittedWeights(
         looked=_with_more(own.looked, other.looked),
         tried=_with_more(own.tried, other.tried),
@@ -197,16 +203,16 @@ def _completed(own: FittedWeights, other: FittedWeights) -> FittedWeights:
 
 def _with_more(own: FeatureWeights, other: FeatureWeights) -> FeatureWeights:
     signs = {**other.signs, **own.signs}
-    for name, alike in _LIKE.items():
-        if alike in signs:
-            signs.setdefault(name, signs[alike])
+    for name, source in _WEIGHT_SOURCES.items():
+        if source in signs:
+            signs.setdefault(name, signs[source])
     return FeatureWeights(signs=dict(sorted(signs.items())), cases=own.cases)
 
 
-class _Both:
-    """Learns for classes and for programs apart: what a sign is worth differs.
+class _Learners:
+    """Fits separate weights for classes and for programs.
 
-    For classes there are real failures; what was put into others only tests what they teach.
+    For classes only real failures are used, if there are any; injected ones serve for evaluation.
     """
 
     def __init__(self, cases: Sequence[Noticed]) -> None:
@@ -217,7 +223,7 @@ class _Both:
         self._known: dict[tuple[bool, str], FittedWeights] = {}
 
     def without(self, case: Noticed) -> FittedWeights:
-        """Return what is learnt for a failure without its task."""
+        """Return the weights for a failure, fitted without its task."""
         key = case.rooted, case.task
         if key not in self._known:
             learner = self._programs if case.rooted else self._classes
@@ -225,7 +231,7 @@ class _Both:
         return self._known[key]
 
     def all(self) -> FittedModels:
-        """Return what is learnt from everything; what one never saw, it takes from the other."""
+        """Return the weights fitted on all failures; missing features come from the other kind."""
         classes, programs = self._classes.fit(), self._programs.fit()
         return FittedModels(
             classes=_completed(classes, programs), programs=_completed(programs, classes)
@@ -234,64 +240,68 @@ class _Both:
 
 def fit_both(cases: Sequence[Noticed]) -> FittedModels:
     """Fit weights and limits on all failures, for classes and for programs."""
-    return _Both(cases).all()
+    return _Learners(cases).all()
 
 
 class HeldOutFailure(NamedTuple):
-    """A failure as weights and limits see it that never saw its task."""
+    """The diagnosis of a failure with weights that were fitted without its task."""
 
     believed: Believed
     answer: tuple[str, ...]
+    """The named methods, the most probable first."""
     runs: int = 1
-    """Of the sandbox, to watch it and to try what was asked for."""
+    """Number of sandbox runs, for the trace and the substitutions."""
 
 
 def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[HeldOutFailure]:
-    """Judge every failure by weights and limits of all tasks but its own.
+    """Diagnose every failure with weights and limits fitted on all other tasks.
 
-    Unless something may be `tried`, by what one watched run shows: weights and limits are the same.
+    Without `tried`, only the trace is used; the weights and limits are the same.
     """
-    both = _Both(cases)
-    return [judge(case, both.without(case), tried=tried) for case in cases]
+    learners = _Learners(cases)
+    return [judge(case, learners.without(case), tried=tried) for case in cases]
 
 
 def judge(case: Noticed, fitted: FittedWeights, *, tried: bool = True) -> HeldOutFailure:
-    """Judge one failure as a run does: what is likeliest is tried, one by one, while it is open."""
-    if case.blind:  # there is nothing to weigh
+    """Diagnose one failure as a run does: substitute nodes one by one until all are clear."""
+    if case.blind:  # there is no trace
         return HeldOutFailure({}, tuple(case.rules or ()))
     beliefs = weigh(case.signs, None, fitted)
     known = case.swaps if tried and case.swaps else {}
-    asked: list[str] = []
-    while not settled(beliefs) and len(asked) < ASKED:
+    substituted: list[str] = []
+    while not settled(beliefs) and len(substituted) < ASKED:
         plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
-        node = next((n for n in plausible if n in known and n not in asked), None)
+        node = next((n for n in plausible if n in known and n not in substituted), None)
         if node is None:
             break
-        asked.append(node)
-        if any(known[each].tried for each in asked):  # what is unfit says nothing
-            beliefs = weigh(case.signs, tried_signs(case, asked), fitted)
+        substituted.append(node)
+        if any(known[each].tried for each in substituted):  # rejected ones are not evidence
+            beliefs = weigh(case.signs, tried_signs(case, substituted), fitted)
     chosen = named(beliefs, fitted.each) if fitted != NOBODY else []
     return HeldOutFailure(
         {belief.node: belief.probability for belief in beliefs},
         tuple(belief.node for belief in chosen),
-        1 + _runs([known[node] for node in asked]),
+        1 + _runs([known[node] for node in substituted]),
     )
 
 
 def _runs(tried: Sequence[SubstitutionResult]) -> int:
-    """Count the runs of trying: before it, for each, and once more where one heals."""
-    healed = any(own.healed for own in tried)
-    return 1 + sum(own.runs for own in tried) + healed if tried else 0
+    """Count the sandbox runs: one before, each substitution, one after a success.
+
+    The last one checks that the unchanged program still fails: the failure may be flaky.
+    """
+    success = any(own.healed for own in tried)
+    return 1 + sum(own.runs for own in tried) + success if tried else 0
 
 
 def open_questions(cases: Sequence[Noticed]) -> list[tuple[str, ...]]:
-    """Say which methods of each failure are worth a try after one watched run; none if it is clear.
+    """Return the methods of each failure to substitute after its trace; empty if all are clear.
 
-    The likeliest come first. Weights of all tasks but its own decide.
+    The most probable come first, by weights fitted on all other tasks.
     """
-    both, found = _Both(cases), []
+    learners, questions = _Learners(cases), []
     for case in cases:
-        beliefs = believe(case.signs, both.without(case).looked)
+        beliefs = believe(case.signs, learners.without(case).looked)
         plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
-        found.append(() if settled(beliefs) else tuple(plausible))
-    return found
+        questions.append(() if settled(beliefs) else tuple(plausible))
+    return questions

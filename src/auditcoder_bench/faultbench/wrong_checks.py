@@ -1,4 +1,4 @@
-"""Wrong checks: an example with an answer that is near the right one, and is not it."""
+"""Makes wrong checks: examples whose expected result is plausible but wrong."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from auditcoder.domain.task import CallExample, Example, StdioExample
 
 
 def with_another_answer(example: Example) -> Example | None:
-    """Return an example that expects something else; None where nobody knows how."""
+    """Return the example with a wrong expected result; None if none can be derived."""
     match example:
         case CallExample(result=text):
             try:
@@ -23,7 +23,7 @@ def with_another_answer(example: Example) -> Example | None:
 
 
 def another(value: Any) -> Any:
-    """Return a value of the same kind that a mistaken person could have expected."""
+    """Return a different value of the same type that could be expected by mistake."""
     match value:
         case bool():
             return not value
@@ -46,10 +46,10 @@ def another(value: Any) -> Any:
 
 
 def _other_text(text: str) -> str:
-    """Write one more where the text is a number, else turn its lines, words or letters around."""
+    """Add one if the text is a number, otherwise reverse its lines, words or letters."""
     if text.strip().removeprefix("-").isdecimal():
         return text.replace(text.strip(), str(int(text) + 1))
-    for parts, joined in ((text.splitlines(), "\n"), (text.split(), " "), (list(text), "")):
+    for parts, separator in ((text.splitlines(), "\n"), (text.split(), " "), (list(text), "")):
         if parts != parts[::-1]:
-            return joined.join(parts[::-1])
+            return separator.join(parts[::-1])
     return f"{text}x"

@@ -1,4 +1,4 @@
-"""A model whose recorded replies are reused: only new requests are sent."""
+"""A model adapter that reuses recorded replies and sends only new requests."""
 
 from auditcoder.domain.chain import EntryReader
 from auditcoder.domain.events import ReplyRecorded, RunStarted
@@ -8,10 +8,10 @@ from auditcoder.lifecycle.ports import Model, TraceReader
 
 
 class CachedModel:
-    """Returns the replies that runs of a store received to identical requests.
+    """Answers a request with the recorded reply to an identical request of any run in a store.
 
-    Two variants of a run can be compared fairly if their common part is identical. The usage is
-    that of the recorded reply.
+    This makes the common part of two variants of a run identical, so that they can be compared.
+    The reported usage is that of the recorded reply.
     """
 
     def __init__(self, model: Model, reader: TraceReader) -> None:
@@ -21,12 +21,12 @@ class CachedModel:
         self._reader = reader
         self._known: dict[Digest, ReplyRecorded] = {}
         for run in reader.runs():
-            entries, same = EntryReader(), False
+            entries, same_model = EntryReader(), False
             for body in reader.read(run):
                 event = entries.read(body).event
                 if isinstance(event, RunStarted):
-                    same = event.manifest.model == model.name
-                if not same:
+                    same_model = event.manifest.model == model.name
+                if not same_model:
                     break  # replies of other models are not reused
                 if isinstance(event, ReplyRecorded) and event.finish != FinishReason.FAILED.value:
                     self._known.setdefault(event.request, event)

@@ -1,4 +1,4 @@
-"""A model whose first replies are given in advance; the later ones come from a real model."""
+"""A model adapter whose first replies are given; later requests go to a real model."""
 
 import threading
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""Reports: what many judged runs say, as the tables of the paper have it.
+"""Tables that compare methods over judged runs, in the form of the paper's tables.
 
-Suites are never pooled, and a method is compared with another only on problems that both did.
+Suites are never pooled, and two methods are compared only on problems that both have run.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ REFERENCE = "auditcoder"
 
 
 class Result(Value):
-    """One method on one problem, judged."""
+    """The judged result of one method on one problem."""
 
     run: RunId
     suite: str
@@ -30,13 +30,13 @@ class Result(Value):
     problem: str
     outcome: str
     first: bool | None
-    """Whether the first program passes every hidden test; None if there was none."""
+    """Whether the first program passes every hidden test; None if there was no program."""
     final: bool
     usage: Usage
 
 
 def result_of(trace: Trace, judgement: Judgement) -> Result:
-    """Say how a judged run did."""
+    """Return the result of a judged run."""
     final = trace.working.assembly
     first = trace.programs[0].program if trace.programs else None
     return Result(
@@ -53,18 +53,18 @@ def result_of(trace: Trace, judgement: Judgement) -> Result:
 
 
 def results_tables(results: Iterable[Result], order: Iterable[str]) -> list[Table]:
-    """Return a table for each suite and model: every method, its interval and what it cost."""
+    """Return one table per suite and model with the rate, interval and cost of every method."""
     rank = {name: number for number, name in enumerate(order)}
     ordered = sorted(
         results, key=lambda r: (r.suite, r.model, rank.get(r.method, len(rank)), r.problem)
     )
     return [
-        _results(suite, model, list(group))
+        _results_table(suite, model, list(group))
         for (suite, model), group in groupby(ordered, key=lambda r: (r.suite, r.model))
     ]
 
 
-def _results(suite: str, model: str, results: list[Result]) -> Table:
+def _results_table(suite: str, model: str, results: list[Result]) -> Table:
     by_method: dict[str, list[Result]] = {}
     for result in results:
         by_method.setdefault(result.method, []).append(result)
@@ -77,17 +77,17 @@ def _results(suite: str, model: str, results: list[Result]) -> Table:
         name=f"results-{suite}",
         title=f"Resolved@1, {suite}, {model}",
         columns=columns,
-        rows=tuple(_result(name, done, own) for name, done in by_method.items()),
+        rows=tuple(_result_row(name, done, own) for name, done in by_method.items()),
         notes=(
-            "resolved: the one program that was kept passes every hidden test",
-            "first: the program before any repair does",
-            "95 % interval: Wilson; p: exact McNemar, two-sided, on the problems that both did",
-            "tokens and calls are medians of a task",
+            "resolved: the final program passes every hidden test",
+            "first: the program before any repair passes every hidden test",
+            "95 % interval: Wilson; p: exact McNemar, two-sided, on problems that both have run",
+            "tokens and calls are medians per task",
         ),
     )
 
 
-def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
+def _result_row(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
     passed = sum(r.final for r in done)
     interval = wilson(passed, len(done))
     pairs = [(r.final, own[r.problem]) for r in done if r.problem in own]
@@ -101,10 +101,10 @@ def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
             passed / len(done),
             f"{interval.low:.2f} to {interval.high:.2f}" if interval else None,
             sum(bool(r.first) for r in done),
-            _middle(r.usage.tokens for r in done),
-            _middle(r.usage.prompt_tokens for r in done),
-            _middle(r.usage.completion_tokens for r in done),
-            _middle(r.usage.calls for r in done),
+            _median_cell(r.usage.tokens for r in done),
+            _median_cell(r.usage.prompt_tokens for r in done),
+            _median_cell(r.usage.completion_tokens for r in done),
+            _median_cell(r.usage.calls for r in done),
             f"{this}, {that}" if compared else None,
             mcnemar(this, that) if compared else None,
         ),
@@ -113,10 +113,10 @@ def _result(name: str, done: list[Result], own: Mapping[str, bool]) -> Row:
 
 
 def manifests_table(made: Mapping[RunId, Manifest]) -> Table:
-    """Return what the runs were made with: a line for each different thing, and its runs."""
+    """Return the manifests of the runs: one row per distinct value, with its runs."""
     seen: dict[tuple[str, str], list[RunId]] = {}
     for run, manifest in made.items():
-        for what, value in _parts(manifest).items():
+        for what, value in _manifest_values(manifest).items():
             seen.setdefault((what, value), []).append(run)
     return Table(
         name="manifests",
@@ -126,11 +126,11 @@ def manifests_table(made: Mapping[RunId, Manifest]) -> Table:
             Row(cells=(what, len(runs), value), runs=tuple(runs))
             for (what, value), runs in sorted(seen.items())
         ),
-        notes=("prompts: the digest of all prompts that a run may use, by their digests",),
+        notes=("prompts: one digest over the digests of all prompts that a run may use",),
     )
 
 
-def _parts(manifest: Manifest) -> dict[str, str]:
+def _manifest_values(manifest: Manifest) -> dict[str, str]:
     return {
         "model": manifest.model,
         "weights": manifest.weights or "unknown",
@@ -147,7 +147,7 @@ def _pairs(named: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in sorted(named.items())) or "none"
 
 
-def _middle(counts: Iterable[int]) -> Cell:
-    """Return the median, as a count where it is one."""
-    found = median(counts)
-    return int(found) if found is not None and found.is_integer() else found
+def _median_cell(counts: Iterable[int]) -> Cell:
+    """Return the median, as an integer if it is one."""
+    value = median(counts)
+    return int(value) if value is not None and value.is_integer() else value

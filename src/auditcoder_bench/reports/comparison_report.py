@@ -1,4 +1,4 @@
-"""The report that compares methods: every suite apart, tables and charts from judged runs."""
+"""The report that compares methods, with tables and charts per suite from judged runs."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from auditcoder_bench.reports.comparison import (
 
 
 def bench_report(ledger: JudgedStore, form: str) -> str:
-    """Write what all judged runs show: every suite apart, every method beside the others."""
+    """Return a report of all judged runs that compares the methods on each suite."""
     experiments: dict[tuple[str, str], dict[str, list[RunId]]] = {}
     made: dict[RunId, Manifest] = {}
     for run in ledger.runs():
@@ -43,33 +43,33 @@ def bench_report(ledger: JudgedStore, form: str) -> str:
         def keep(trace: Trace, judgement: Judgement, into: list[Result] = results) -> None:
             into.append(result_of(trace, judgement))
 
-        found = {m: summarise_runs(ledger, runs, keep) for m, runs in methods.items()}
-        total += sum(f.runs for f in found.values())
+        summaries = {m: summarise_runs(ledger, runs, keep) for m, runs in methods.items()}
+        total += sum(summary.runs for summary in summaries.values())
         tables += results_tables(results, METHODS)
-        drawn.append((f"Accuracy and tokens, {suite}, {model}", _accuracy(suite, results)))
-        if REFERENCE in found:
-            own = found[REFERENCE]
+        drawn.append((f"Accuracy and tokens, {suite}, {model}", _accuracy_chart(suite, results)))
+        if REFERENCE in summaries:
+            own = summaries[REFERENCE]
             tables += [
                 replace(t, name=f"{t.name}-{suite}", title=f"{t.title}: {REFERENCE} on {suite}")
                 for t in own.tables
             ]
             drawn += [*repair_charts(suite, own), *cost_charts(suite, own)]
-    tables = [*_named_apart(tables), manifests_table(made)]
+    tables = [*_with_unique_names(tables), manifests_table(made)]
     return write_report(form, "Methods compared", f"{total} judged runs", tables, drawn)
 
 
-def _named_apart(tables: Iterable[Table]) -> list[Table]:
-    """Give each table a name of its own, where a suite was run with several models."""
+def _with_unique_names(tables: Iterable[Table]) -> list[Table]:
+    """Make table names unique if a suite was run with several models."""
     seen: Counter[str] = Counter()
-    apart = []
+    unique = []
     for table in tables:
         seen[table.name] += 1
         again = seen[table.name] > 1
-        apart.append(replace(table, name=f"{table.name}-{seen[table.name]}") if again else table)
-    return apart
+        unique.append(replace(table, name=f"{table.name}-{seen[table.name]}") if again else table)
+    return unique
 
 
-def _accuracy(suite: str, results: list[Result]) -> str:
+def _accuracy_chart(suite: str, results: list[Result]) -> str:
     points = []
     for method in dict.fromkeys((*METHODS, *(r.method for r in results))):
         done = [r for r in results if r.method == method]
@@ -81,5 +81,5 @@ def _accuracy(suite: str, results: list[Result]) -> str:
         assert tokens is not None
         points.append(charts.Point(method, tokens, passed / len(done), interval.low, interval.high))
     return charts.scatter(
-        f"Accuracy and tokens, {suite}", "median tokens a task", "resolved", points
+        f"Accuracy and tokens, {suite}", "median tokens per task", "resolved", points
     )

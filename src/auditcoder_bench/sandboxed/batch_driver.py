@@ -1,9 +1,9 @@
 """Runs a program on many inputs, one after another in one process.
 
-Starting a process for each input costs more than most programs do. A right answer here counts:
-answers are compared outside. For anything else the program is run again on that input alone,
-since earlier inputs may have caused it. If a run leaves something behind (a file, a thread), or
-the process ends, the remaining inputs are run alone, too.
+Starting a process takes longer than most programs run. Outputs are compared outside the sandbox. A
+correct output counts; after any other result the caller runs the program again on that input in a
+fresh process, since an earlier input may have caused it. The same holds for the remaining inputs if
+a run leaves a file or a thread behind, or ends the process.
 
 This module is sent into the sandbox as text.
 """
@@ -20,11 +20,11 @@ import types
 from typing import Any
 
 JUDGED, INPUTS, OUTPUTS = "judged.txt", "inputs.json", "outputs.jsonl"
-"""The program, its inputs with their limits, and what it printed for each."""
+"""Files with the program, with its inputs and their limits, and with its outputs."""
 
 
 class Late(BaseException):
-    """The program took longer than it may."""
+    """The program exceeded its time limit."""
 
 
 def _stop(*_: object) -> None:
@@ -32,30 +32,30 @@ def _stop(*_: object) -> None:
 
 
 def _stream(descriptor: int, mode: str) -> io.TextIOWrapper:
-    raw = open(descriptor, f"{mode}b", closefd=False)  # noqa: SIM115 - a descriptor
+    raw = open(descriptor, f"{mode}b", closefd=False)  # noqa: SIM115 - the descriptor stays open
     return io.TextIOWrapper(raw, "utf-8", "surrogateescape")
 
 
-def _ends_well(code: types.CodeType) -> bool:
+def _exits_cleanly(code: types.CodeType) -> bool:
     """Run the program as a main module and return whether its exit code is 0."""
     module = types.ModuleType("__main__")
     module.__file__ = "program.py"
     sys.modules["__main__"] = module
     try:
-        exec(code, module.__dict__)  # noqa: S102 - what a sandbox is for
-    except SystemExit as leaving:
-        return leaving.code in (None, 0)
+        exec(code, module.__dict__)  # noqa: S102 - runs inside the sandbox
+    except SystemExit as error:
+        return error.code in (None, 0)
     return True
 
 
 def _output_for(code: types.CodeType, given: bytes, seconds: float, most: int) -> bytes | None:
-    """Return what the program prints for an input, or None if it does not end well."""
-    for place, name in ((0, "stdin"), (1, "stdout")):
+    """Return the output for an input; None after an error or more than `most` bytes."""
+    for descriptor, name in ((0, "stdin"), (1, "stdout")):
         file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-        if place == 0:
+        if descriptor == 0:
             os.write(file, given)
             os.lseek(file, 0, os.SEEK_SET)
-        os.dup2(file, place)
+        os.dup2(file, descriptor)
         os.close(file)
     sys.stdin, sys.stdout = _stream(0, "r"), _stream(1, "w")
     sys.argv = ["program.py"]
@@ -64,18 +64,18 @@ def _output_for(code: types.CodeType, given: bytes, seconds: float, most: int) -
     signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        well = _ends_well(code)
+        clean = _exits_cleanly(code)
         sys.stdout.flush()
     except Exception:
-        well = False
+        clean = False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     size = os.fstat(1).st_size
-    return os.pread(1, size, 0) if well and size <= most else None
+    return os.pread(1, size, 0) if clean and size <= most else None
 
 
 def main() -> None:
-    """Run the program on every input and write a line for each."""
+    """Run the program on every input and write one line per output."""
     with open(INPUTS) as file:  # noqa: PTH123
         job: dict[str, Any] = json.load(file)
     with open(JUDGED, newline="") as file:  # noqa: PTH123
@@ -85,8 +85,8 @@ def main() -> None:
     report = os.open(OUTPUTS, os.O_WRONLY | os.O_CREAT)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     for given in job["inputs"]:
-        made = _output_for(code, base64.b64decode(given), job["seconds"], job["most"])
-        line = None if made is None else base64.b64encode(made).decode()
+        output = _output_for(code, base64.b64decode(given), job["seconds"], job["most"])
+        line = None if output is None else base64.b64encode(output).decode()
         os.write(report, json.dumps(line).encode() + b"\n")
         if threading.active_count() > 1 or len(os.listdir()) > 3:  # noqa: PTH208
             break

@@ -1,7 +1,7 @@
-"""Runs test code on the files that a program left.
+"""Runs test code on the files that a program wrote.
 
-It runs in a sandbox of its own, in which the program never ran. It knows functions named `test…`,
-parametrised or not, methods of classes named `Test…`, and unittest.
+It runs in a separate sandbox, so the program cannot interfere with the tests. It supports functions
+named `test…`, parametrised or not, methods of classes named `Test…`, and unittest.
 
 This module is sent into the sandbox as text.
 """
@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 TESTS, VERDICTS = "hidden_tests.py", "verdicts.json"
-"""The test code, and whether each of its tests passes."""
+"""Files with the test code, and with a verdict per test."""
 
 
 def _passes(call: Callable[..., object], **named: Any) -> bool:
@@ -27,8 +27,8 @@ def _passes(call: Callable[..., object], **named: Any) -> bool:
     return True
 
 
-def _each_call(name: str, function: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the calls of a test function: one for each combination of its parameters' values."""
+def _parametrisations(name: str, function: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a label and the arguments for each parametrisation of a test function."""
     marks = [m for m in getattr(function, "pytestmark", ()) if m.name == "parametrize"]
     tables = []
     for mark in marks:
@@ -53,25 +53,25 @@ def _load() -> ModuleType:
 
 def _verdicts(module: ModuleType) -> dict[str, bool]:
     verdicts: dict[str, bool] = {}
-    for name, found in list(vars(module).items()):
-        if inspect.isfunction(found) and name.startswith("test"):
-            for label, named in _each_call(name, found):
-                verdicts[label] = _passes(found, **named)
-        elif inspect.isclass(found) and issubclass(found, unittest.TestCase):
-            for test in unittest.defaultTestLoader.loadTestsFromTestCase(found):
+    for name, member in list(vars(module).items()):
+        if inspect.isfunction(member) and name.startswith("test"):
+            for label, named in _parametrisations(name, member):
+                verdicts[label] = _passes(member, **named)
+        elif inspect.isclass(member) and issubclass(member, unittest.TestCase):
+            for test in unittest.defaultTestLoader.loadTestsFromTestCase(member):
                 assert isinstance(test, unittest.TestCase)
                 result = test.run()
                 label = f"{name}.{test._testMethodName}"  # noqa: SLF001
                 verdicts[label] = result is not None and result.wasSuccessful()
-        elif inspect.isclass(found) and name.startswith("Test"):
-            for method, function in inspect.getmembers(found, inspect.isfunction):
+        elif inspect.isclass(member) and name.startswith("Test"):
+            for method, function in inspect.getmembers(member, inspect.isfunction):
                 if method.startswith("test"):
-                    for label, named in _each_call(f"{name}.{method}", function):
-                        verdicts[label] = _passes(getattr(found(), method), **named)
+                    for label, named in _parametrisations(f"{name}.{method}", function):
+                        verdicts[label] = _passes(getattr(member(), method), **named)
     return verdicts
 
 
 if __name__ == "__main__":
-    seen = _verdicts(_load())
+    verdicts = _verdicts(_load())
     with open(VERDICTS, "w") as file:  # noqa: PTH123
-        json.dump(seen, file)
+        json.dump(verdicts, file)

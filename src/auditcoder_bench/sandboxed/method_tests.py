@@ -1,13 +1,13 @@
-"""Runs tests of a class one by one and reports how each ended and which methods it entered.
+"""Runs the tests of a class one by one; reports how each ended and which methods it entered.
 
-Every test gets the class anew, an empty folder and a time limit, so that none depends on those
-before it. They share one process, since starting one costs more than most tests do.
+Every test gets a fresh class, an empty folder and a time limit, so that tests are independent. They
+share one process, because starting one takes longer than most tests.
 
-The time limit and the lookup of a method's code are the tracer's. The rest differs on purpose:
-these results are ground truth and must be those of plain unittest. So a test runs unchanged
-through unittest's own suite, with its cleanups and sub-tests, where the tracer rewrites it into
-steps and goes on after a failure; the limit counts processor time; and all calls are counted,
-where the tracer keeps a limited number of detailed records.
+The time limit and the lookup of a method's code are shared with the tracer. The rest differs on
+purpose: these results are ground truth and must equal those of plain unittest. A test runs
+unchanged in a unittest suite, with its cleanups and sub-tests, whereas the tracer rewrites it into
+steps and continues after a failure. The limit counts processor time. All calls are counted, whereas
+the tracer keeps a limited number of detailed records.
 
 This module is sent into the sandbox as text, joined with the modules that it imports.
 """
@@ -28,13 +28,13 @@ from auditcoder.sandboxed.code_owners import owners
 from auditcoder.sandboxed.time_limit import OutOfTime, TimeLimit
 
 JOB, REPORT = "job.json", "report.jsonl"
-"""The tests to run; a line for the class and one for each test."""
+"""Files with the tests to run, and with the report: one line for the class, one per test."""
 LATE = 1
-"""The exit code after a test that could not be stopped: the one that `faulthandler` uses."""
+"""Exit code after a test that could not be interrupted, the same as that of `faulthandler`."""
 _CLASS, _TESTS = "<class>", "<tests>"
-_OWN = (lambda: None).__code__.co_filename
-_MACHINERY = os.path.dirname(unittest.__file__)  # noqa: PTH120
-_AGAIN = 0.5
+_THIS_FILE = (lambda: None).__code__.co_filename
+_UNITTEST = os.path.dirname(unittest.__file__)  # noqa: PTH120
+_REPEAT_SECONDS = 0.5
 _MOST_EXPIRATIONS = 4
 _LONGEST_MESSAGE = 800
 _MOST_FRAMES = 60
@@ -43,31 +43,33 @@ Failure = tuple[type[BaseException], BaseException, types.TracebackType | None]
 
 
 class TestTimeLimit(TimeLimit):
-    """Stops a test by an exception; if it catches that several times, ends the process."""
+    """Stops a test with an exception; ends the process if the test catches it repeatedly."""
 
     __test__ = False
 
     def __init__(self, seconds: float) -> None:
-        super().__init__({signal.ITIMER_PROF: seconds, signal.ITIMER_REAL: 3 * seconds}, _AGAIN)
+        super().__init__(
+            {signal.ITIMER_PROF: seconds, signal.ITIMER_REAL: 3 * seconds}, _REPEAT_SECONDS
+        )
 
     def interrupt(self, _: types.FrameType | None) -> None:
-        """Stop the test."""
+        """Raise in the test, or end the process after too many expirations."""
         if self.expirations > _MOST_EXPIRATIONS:
             os._exit(LATE)
         raise OutOfTime("the test's time is up")
 
 
 class MethodCounter:
-    """Counts how often each method of the class is entered, and which ones by the test itself."""
+    """Counts the calls of each method, and notes the methods that the test calls directly."""
 
     def __init__(self, methods: dict[types.CodeType, str]) -> None:
         self.methods = methods
-        """The method that each code object belongs to, however deeply it is nested."""
+        """The method of each code object, nested ones included."""
         self.counts: dict[str, int] = {}
         self.direct: dict[str, None] = {}
 
     def __call__(self, frame: types.FrameType, _event: str, _argument: object) -> None:
-        """Count a call; the interpreter reports each."""
+        """Count a call; installed with `sys.settrace`."""
         if name := self.methods.get(frame.f_code):
             self.counts[name] = self.counts.get(name, 0) + 1
             if frame.f_back is not None and frame.f_back.f_code.co_filename == _TESTS:
@@ -75,18 +77,18 @@ class MethodCounter:
 
 
 class FirstFailure(unittest.TestResult):
-    """Keeps the first thing that went wrong."""
+    """Keeps the first error or failure of a test."""
 
     wrong: Failure | None = None
 
     def addError(self, test: Any, err: Any) -> None:  # noqa: ARG002, N802
-        """Keep an error, if it is the first."""
+        """Keep the error if it is the first."""
         self.wrong = self.wrong or err
 
     addFailure = addError  # noqa: N815
 
     def addSubTest(self, test: Any, _subtest: object, err: Any) -> None:  # noqa: N802
-        """Keep the error of a sub-test."""
+        """Keep the error of a sub-test if it is the first."""
         if err is not None:
             self.addError(test, err)
 
@@ -95,7 +97,7 @@ class FirstFailure(unittest.TestResult):
         self.wrong = self.wrong or (AssertionError, AssertionError("unexpected success"), None)
 
 
-def _described(methods: dict[types.CodeType, str], failure: Failure) -> dict[str, Any]:
+def _describe(methods: dict[types.CodeType, str], failure: Failure) -> dict[str, Any]:
     """Describe a failure, without the frames of this module and of unittest."""
     kind, error, link = failure
     frames = []
@@ -107,7 +109,7 @@ def _described(methods: dict[types.CodeType, str], failure: Failure) -> dict[str
         elif where == _CLASS:
             owner = methods.get(code)
             frames.append(("gen" if owner else "gen_other", owner or code.co_name, link.tb_lineno))
-        elif where != _OWN and not where.startswith(_MACHINERY):
+        elif where != _THIS_FILE and not where.startswith(_UNITTEST):
             frames.append(("lib", code.co_name, link.tb_lineno))
         link = link.tb_next
     if len(frames) > _MOST_FRAMES:
@@ -142,20 +144,20 @@ class MethodTests:
         try:
             self._limit.start()
             self._program = compile(job["code"], _CLASS, "exec", dont_inherit=True)
-            # The tests stand below the class, and so do their line numbers.
-            below = "\n" * (job["code"].count("\n") + 1) + job["tests"]
-            self._tests = compile(below, _TESTS, "exec", dont_inherit=True)
+            # Line numbers of the tests continue after those of the class.
+            test_source = "\n" * (job["code"].count("\n") + 1) + job["tests"]
+            self._tests = compile(test_source, _TESTS, "exec", dont_inherit=True)
             self._methods = owners(self._program, self._method_of)
-            self._loaded(with_tests=False)
+            self._load(with_tests=False)
         except BaseException as error:
             self._write({"broken": f"{type(error).__name__}: {error}"[:_LONGEST_MESSAGE]})
             return
         finally:
             self._limit.stop()
         self._write({"broken": ""})
-        for holder, name in job["cases"]:
+        for class_name, name in job["cases"]:
             self._clear_folder()
-            seen = self._run_test(holder, name)
+            seen = self._run_test(class_name, name)
             self._write(seen)
             if job["to_first"] and "kind" in seen:
                 break
@@ -164,19 +166,19 @@ class MethodTests:
         path = qualified.split(".")
         return path[1] if path[0] == self._job["class_name"] and len(path) > 1 else None
 
-    def _run_test(self, holder: str, name: str) -> dict[str, Any]:
-        """Run one test and return what is reported of it."""
+    def _run_test(self, class_name: str, name: str) -> dict[str, Any]:
+        """Run one test and return its line of the report."""
         job = self._job
         counter, result = MethodCounter(self._methods), FirstFailure()
         sys.stdin = io.StringIO()
         random.seed(job["seed"])
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(job["seed"])
-        # The time limit cannot interrupt code that never returns to the interpreter; this can.
+        # Ends the process if the test is stuck in C code, which the time limit cannot interrupt.
         faulthandler.dump_traceback_later(3 * job["seconds"] + 3, exit=True, file=sys.stdout)
         try:
             self._limit.start()
-            test_class = getattr(self._loaded(with_tests=True), holder)
+            test_class = getattr(self._load(with_tests=True), class_name)
             suite = unittest.TestSuite([test_class(name)])
             if job["trace"]:
                 sys.settrace(counter)
@@ -192,14 +194,14 @@ class MethodTests:
             "direct": list(counter.direct),
             "order": list(counter.counts),
         }
-        return seen | (_described(self._methods, result.wrong) if result.wrong else {})
+        return seen | (_describe(self._methods, result.wrong) if result.wrong else {})
 
-    def _loaded(self, *, with_tests: bool) -> types.ModuleType:
-        """Return a new module with the class, in which nothing is left from earlier tests."""
+    def _load(self, *, with_tests: bool) -> types.ModuleType:
+        """Return a new module with the class, without state of earlier tests."""
         module = types.ModuleType("candidate")
         module.__file__ = os.path.join(os.path.dirname(self._report), "candidate.py")  # noqa: PTH118, PTH120
         sys.modules["candidate"] = module
-        exec(self._program, module.__dict__)  # noqa: S102 - what a sandbox is for
+        exec(self._program, module.__dict__)  # noqa: S102 - runs inside the sandbox
         if with_tests:
             exec(self._tests, module.__dict__)  # noqa: S102
         return module
@@ -220,7 +222,7 @@ class MethodTests:
 
 
 def main() -> None:
-    """Read the job and carry it out."""
+    """Read the job and run it."""
     with open(JOB, encoding="utf-8") as file:  # noqa: PTH123
         job = json.load(file)
     MethodTests(job).run()

@@ -1,4 +1,4 @@
-"""AeroComm-Small8, written for this project: functions of spaceflight and communications."""
+"""AeroComm-Small8: eight functions of spaceflight and communications, written for this project."""
 
 from collections.abc import Mapping
 from importlib import resources

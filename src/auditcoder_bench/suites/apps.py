@@ -1,4 +1,7 @@
-"""APPS: competitive programming, by standard input or by calls, in three difficulties."""
+"""APPS: competitive programming problems in three difficulties.
+
+Tests pass standard input to a program or call a function.
+"""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,20 +51,20 @@ def _rows(path: Path) -> Iterable[dict[str, Any]]:
 
 def _problem(row: dict[str, Any]) -> Problem:
     """Read one problem in any of the three layouts in which APPS is distributed."""
-    if "hidden" in row:  # public and hidden tests kept apart
+    if "hidden" in row:  # layout with separate public and hidden tests
         number, question = str(row["problem_id"]), row["question"]
-        # Public tests count as well: a constant answer passes some of the hidden ones.
+        # Public tests are judged, too: a constant answer passes some of the hidden tests.
         cases = (*row["public"], *row["hidden"])
         hidden: Hidden = _stdio((c["input"], c["output"]) for c in cases)
         starter = ""
-    elif "private_tests" in row:  # a selection of 150
+    elif "private_tests" in row:  # layout of the selection of 150 problems
         number, question, starter = str(row["name"]), row["description"], ""
         tests = row["private_tests"]
         hidden = _stdio(zip(tests["input"], tests["output"], strict=True))
-    else:  # as first published
+    else:  # original layout
         number = str(row.get("problem_id", row.get("id")))
         question, starter = row["question"], row.get("starter_code") or ""
-        hidden = _published(json.loads(row["input_output"]))
+        hidden = _published_tests(json.loads(row["input_output"]))
     if isinstance(hidden, CallTests):
         text = f"{question}\n\n```python\n{starter}\n```" if starter else question
         task = make_task(text, TaskOptions(source=f"apps/{number}"))
@@ -70,35 +73,37 @@ def _problem(row: dict[str, Any]) -> Problem:
     return Problem(number, task, hidden, group=row["difficulty"], bounds=_BOUNDS)
 
 
-def _published(tests: dict[str, Any]) -> Hidden:
+def _published_tests(tests: dict[str, Any]) -> Hidden:
     pairs = zip(tests["inputs"], tests["outputs"], strict=True)
     if "fn_name" not in tests:
-        return _stdio((_text(given), _text(made)) for given, made in pairs)
+        return _stdio((_text(given), _text(expected)) for given, expected in pairs)
     name = tests["fn_name"]
     return CallTests(
         cases=tuple(
             CallTest(
                 expression=f"{name}({', '.join(map(repr, given))})",
                 # The data wraps a single result in a list.
-                result=repr(made[0] if isinstance(made, list) and len(made) == 1 else made),
+                result=repr(
+                    expected[0] if isinstance(expected, list) and len(expected) == 1 else expected
+                ),
             )
-            for given, made in pairs
+            for given, expected in pairs
         )
     )
 
 
-def _text(written: object) -> str:
-    return "\n".join(map(str, written)) if isinstance(written, list) else str(written)
+def _text(value: object) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _stdio(pairs: Iterable[tuple[str, str]]) -> StdioTests:
-    return StdioTests(cases=tuple(StdioExample(input=given, output=made) for given, made in pairs))
+    return StdioTests(cases=tuple(StdioExample(input=given, output=out) for given, out in pairs))
 
 
 def shaped(problems: Sequence[Problem]) -> tuple[str, ...]:
-    """Choose as many problems of each difficulty as the paper has.
+    """Choose as many problems of each difficulty as the paper's sample has.
 
-    Problems are ordered by the digest of their ids: arbitrary, but the same everywhere.
+    The order is by the digest of the id: arbitrary, but the same on every machine.
     """
     chosen: list[str] = []
     for difficulty, wanted in SHAPE.items():

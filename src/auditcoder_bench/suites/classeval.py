@@ -1,4 +1,4 @@
-"""ClassEval: classes with interdependent methods and shared state, from their skeletons."""
+"""ClassEval: implement a class with interdependent methods from its skeleton."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ PACKAGES = (
 """Packages that the reference solutions import."""
 
 TEN = ("0", "10", "20", "31", "40", "50", "60", "70", "80", "90")
-"""The first of every ten that needs no packages, fixed before the first run."""
+"""The first problem of each ten that needs no packages, fixed before the first run."""
 
 _TYPOS = (
     ("'''\n", ""),
@@ -51,10 +51,10 @@ def _problem(row: dict[str, Any]) -> Problem:
     )
 
 
-def _skeleton(written: str) -> str:
+def _skeleton(text: str) -> str:
     for typo, correction in _TYPOS:
-        written = written.replace(typo, correction)
-    return written.removesuffix("'''")
+        text = text.replace(typo, correction)
+    return text.removesuffix("'''")
 
 
 SUITE = Suite(
@@ -72,10 +72,10 @@ SUITE = Suite(
     read=_read,
     ids=TEN,
     unusable={
-        "17": "its tests take a day that has passed for one to come",
-        "48": "its tests want the name of the authors' machine",
-        "51": "its tests want the last digit of a number that libraries round in their own ways",
-        "52": "its tests need what NLTK would fetch from the network",
+        "17": "its tests expect a date in the past to be in the future",
+        "48": "its tests expect the host name of the authors' machine",
+        "51": "its tests depend on rounding that differs between library versions",
+        "52": "its tests need NLTK data that must be downloaded",
     },
     packages=PACKAGES,
     extra="classeval",

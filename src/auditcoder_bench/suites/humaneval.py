@@ -1,4 +1,4 @@
-"""HumanEval, and HumanEval+ with many more tests: one function each."""
+"""HumanEval and HumanEval+: implement one function; HumanEval+ has many more tests."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from auditcoder_bench.problem import CodeTests, Problem
 from auditcoder_bench.suites.suite import DataFile, Suite
 
 _BOUNDS = Bounds(seconds=60.0)
-"""All tests of a problem run in one process, and some of HumanEval+ take long."""
+"""For all tests of a problem together, since they run in one process."""
 _PLAIN = "humaneval/HumanEval.jsonl.gz"
 _PLUS = "humanevalplus/HumanEvalPlus-OriginFmt.jsonl.gz"
 FORTY = tuple(str(number) for number in range(1, 160, 4))
@@ -70,7 +70,7 @@ HUMANEVAL_PLUS = Suite(
     read=_read,
     ids=FORTY,
     samples={"twenty": lambda _problems: FORTY[::2]},
-    unusable={"32": "its tests pass the coefficients in another way than its reference takes them"},
+    unusable={"32": "its tests pass the coefficients in another form than its reference expects"},
     packages=("numpy",),
     extra="bench",
 )

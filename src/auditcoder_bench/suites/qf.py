@@ -1,6 +1,6 @@
-"""QF-Small6: six programs of quantitative finance that read files and leave files.
+"""QF-Small6: six programs of quantitative finance that read and write files.
 
-Statements, data and tests are upstream's and are read from a checkout. This package adds
+Statements, data and tests come from a checkout of the upstream repository. This package adds
 clarifications, which are part of the task, and contract checks, which only the judge sees.
 """
 
@@ -17,7 +17,7 @@ from auditcoder_bench.problem import FileTests, Problem
 from auditcoder_bench.suites.suite import DataFile, Suite
 
 REVISION = "d5aefe390b7b92e70604010bb45575531a735795"
-"""The first revision that has all six tasks with their tests."""
+"""The first upstream revision that has all six tasks with their tests."""
 
 _HOME = "auditcoder_bench.suites.qf_data"
 _SECONDS = 60.0
@@ -31,7 +31,7 @@ _SCRIPT = re.compile(r"<< 'PYEOF'\n(.*)^PYEOF$", re.DOTALL | re.MULTILINE)
 
 
 class _Entry(NamedTuple):
-    """One task: its name upstream, its input files and its output files."""
+    """One task: its upstream name, its input files and its output files."""
 
     name: str
     title: str
@@ -80,7 +80,7 @@ def _problem(entry: _Entry, files: Mapping[str, Path]) -> Problem:
         FileTests(
             inputs={name: path.read_bytes() for name, path in data.items()},
             artefacts=entry.artefacts,
-            code=(_here(tests.read_text(encoding="utf-8")), contract(entry.name)),
+            code=(_with_relative_paths(tests.read_text(encoding="utf-8")), contract(entry.name)),
         ),
         bounds=Bounds(seconds=_SECONDS, memory_bytes=_MEMORY_MB << 20),
         reference=_reference(tests.parents[1] / "solution" / "solve.sh"),
@@ -105,26 +105,26 @@ def _task(entry: _Entry, instruction: Path, data: Mapping[str, Path]) -> Task:
 
 
 def clarification(name: str) -> str:
-    """Return what we add to a statement that leaves something open; empty where none does."""
+    """Return the clarification of an ambiguous statement; empty if it needs none."""
     path = resources.files(_HOME) / f"clarifications/{name}.md"
     return path.read_text("utf-8").strip() if path.is_file() else ""
 
 
 def contract(name: str) -> str:
-    """Return our own checks of a task."""
+    """Return the code of this project's own checks of a task."""
     return (resources.files(_HOME) / f"contracts/{name}.py").read_text("utf-8")
 
 
-def _here(code: str) -> str:
-    """Let code that was written for the folder `/app` work in the current one."""
+def _with_relative_paths(code: str) -> str:
+    """Replace absolute paths below `/app` by paths relative to the current folder."""
     return code.replace("/app/", "./")
 
 
 def _reference(script: Path) -> str | None:
     if not script.is_file():
         return None
-    found = _SCRIPT.search(script.read_text(encoding="utf-8"))
-    return None if found is None else _here(found[1])
+    embedded = _SCRIPT.search(script.read_text(encoding="utf-8"))
+    return None if embedded is None else _with_relative_paths(embedded[1])
 
 
 def _source(entry: _Entry, file: str) -> DataFile:
@@ -133,7 +133,7 @@ def _source(entry: _Entry, file: str) -> DataFile:
         instead=(f"tasks/{entry.name}/{file}",),
         advice="get a checkout that has the task's tests: git clone"
         " https://github.com/QF-Bench/QuantitativeFinance-Bench qfbench, in it git fetch origin"
-        f" {REVISION} and git checkout FETCH_HEAD; then name the folder above it with --data",
+        f" {REVISION} and git checkout FETCH_HEAD; then pass its parent folder as --data",
     )
 
 

@@ -1,7 +1,7 @@
-"""SciCode Blind-Small-8: first steps of eight scientific problems, one function each.
+"""SciCode Blind-Small-8: the first steps of eight scientific problems, one function each.
 
-The cases come with the problems, and what they compare with comes in a file of its own. The loader
-writes those targets into the test code, so that a sandbox needs neither the file nor its library.
+Upstream keeps the expected values (targets) of the test cases in a separate HDF5 file. The loader
+writes them into the test code, so that the sandbox needs neither the file nor h5py.
 """
 
 import ast
@@ -27,7 +27,7 @@ IDS = ("13.1", "14.1", "25.1", "28.1", "35.1", "37.1", "45.1", "77.1")
 _PROBLEMS = "scicode/problems_all.jsonl"
 _TARGETS = "scicode/test_data.h5"
 _BOUNDS = Bounds(seconds=120.0, memory_bytes=4 << 30)
-"""Targets of 13.1 alone are nine million numbers, and 14.1 takes 600,000 steps."""
+"""Generous: the targets of 13.1 are nine million numbers, and 14.1 takes 600,000 steps."""
 _COMPARE = "scicode.compare.cmp"
 
 _PRELUDE = '''\
@@ -43,30 +43,30 @@ def _stored(kind, shape, text):
     return np.frombuffer(raw, dtype=kind).reshape(shape)[()]
 
 
-def cmp_tuple_or_list(found, target):
-    """Whether two sequences are as long as each other, and close in every part."""
-    pairs = zip(found, target)
-    return len(found) == len(target) and all(np.allclose(one, other) for one, other in pairs)
+def cmp_tuple_or_list(actual, target):
+    """Whether two sequences have the same length and are close in every element."""
+    pairs = zip(actual, target)
+    return len(actual) == len(target) and all(np.allclose(one, other) for one, other in pairs)
 '''
 
 Reader: TypeAlias = Callable[[str, int], Any]
-"""Returns the target of a step's test, both as they are numbered: `13.1`, from 1."""
+"""Returns the target of a test, by step number such as `13.1` and test number from 1."""
 
 
 def _read(files: Mapping[str, Path]) -> list[Problem]:
     rows = files[_PROBLEMS].read_text(encoding="utf-8").splitlines()
-    with _opened(files[_TARGETS]) as store:
+    with _open_targets(files[_TARGETS]) as store:
         return problems([json.loads(row) for row in rows if row.strip()], _reader(store))
 
 
 def problems(rows: Sequence[Mapping[str, Any]], target: Reader) -> list[Problem]:
-    """Return the eight problems, with the targets that the reader gives."""
+    """Return the eight problems; `target` reads the expected values of their tests."""
     steps = {step["step_number"]: step for row in rows for step in row["sub_steps"][:1]}
     if absent := [name for name in IDS if name not in steps]:
         raise DataUnavailable(
             "data.missing",
             f"{_PROBLEMS} has no first step {', '.join(absent)}",
-            "take the file with SciCode's test problems, not the one for development",
+            "use SciCode's file of test problems, not the one of development problems",
         )
     return [_problem(steps[name], target) for name in IDS]
 
@@ -92,7 +92,7 @@ def _problem(step: Mapping[str, Any], target: Reader) -> Problem:
 
 
 def _title(header: str) -> str:
-    """Return the first line of what the header says of its function."""
+    """Return the first line of the docstring in a function header, or the function's name."""
     (function,) = parse(header).body
     assert isinstance(function, ast.FunctionDef)
     return (ast.get_docstring(function) or function.name).splitlines()[0]
@@ -107,7 +107,7 @@ def _tests(name: str, cases: Sequence[str], target: Reader) -> str:
 
 
 def _case(code: str) -> str:
-    """Return a case without its import of upstream's comparison, which we have our own of."""
+    """Return a test case without the import of upstream's comparison, which `_PRELUDE` replaces."""
     tree = parse(code)
     tree.body = [
         node
@@ -127,12 +127,12 @@ def literal(value: Any) -> str:
         case tuple() | list():
             return f"[{', '.join(map(literal, value))}]"
         case _:
-            # An array, or a number as NumPy has it. Digits would be exact too, and far longer.
+            # A NumPy array or number; its bytes are exact and far shorter than its digits.
             text = base64.b64encode(zlib.compress(value.tobytes(), 1)).decode()
             return f"_stored({value.dtype.str!r}, {value.shape!r}, {text!r})"
 
 
-def _opened(path: Path) -> Any:
+def _open_targets(path: Path) -> Any:
     try:
         library = importlib.import_module("h5py")
     except ImportError as error:
@@ -145,23 +145,23 @@ def _opened(path: Path) -> Any:
         return library.File(path, "r")
     except OSError as error:
         raise DataUnavailable(
-            "data.missing", f"{path} is no HDF5 file: {error}", _ADVICE
+            "data.missing", f"{path} is not an HDF5 file: {error}", _ADVICE
         ) from error
 
 
 def _reader(store: Any) -> Reader:
     def target(step: str, number: int) -> Any:
-        place = f"{step}/test{number}"
-        if place not in store:
-            raise DataUnavailable("data.missing", f"{_TARGETS} has no target at {place}", _ADVICE)
-        values = [_value(store[place][name]) for name in store[place]]
+        path = f"{step}/test{number}"
+        if path not in store:
+            raise DataUnavailable("data.missing", f"{_TARGETS} has no target at {path}", _ADVICE)
+        values = [_value(store[path][name]) for name in store[path]]
         return values[0] if len(values) == 1 else values
 
     return target
 
 
 def _value(node: Any) -> Any:
-    """Return what a node of the file holds: an array, a number, a text, or a list of them."""
+    """Return the value of an HDF5 node: an array, a number, a text, or a list of them."""
     if not hasattr(node, "keys"):
         return node[()]
     if "list" not in node:
@@ -172,9 +172,8 @@ def _value(node: Any) -> Any:
 
 
 _ADVICE = (
-    "the targets are published by SciCode's authors, whose README says where"
-    " (https://github.com/scicode-bench/SciCode): put the file at scicode/test_data.h5 in a"
-    " folder, and name that with --data"
+    "download the targets as SciCode's README says (https://github.com/scicode-bench/SciCode),"
+    " put the file at scicode/test_data.h5 in a folder, and pass that folder as --data"
 )
 
 SUITE = Suite(

@@ -1,4 +1,4 @@
-"""A suite: the location of its data, its licence, and how its problems are read."""
+"""A benchmark suite: the location of its data, its licence, and how its problems are read."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,19 +12,19 @@ class DataFile(Value):
     """One data file of a suite."""
 
     path: str
-    """Its path in a local copy, relative to the folder given by `--data`."""
+    """Path in a local copy, relative to the folder given by `--data`."""
     url: str = ""
-    """Where it is downloaded from; empty if it cannot be downloaded."""
+    """Download address; empty if the file cannot be downloaded."""
     sha256: Digest | None = None
     """The expected checksum; None if every version is accepted and its digest is recorded."""
     instead: tuple[str, ...] = ()
-    """Files in another layout that a local copy may have in its place."""
+    """Alternative paths, which may hold the data in another layout."""
     advice: str = ""
     """What the user can do if the file is missing and cannot be downloaded."""
 
 
 class Suite(NamedTuple):
-    """A set of problems."""
+    """A set of problems with the data they are read from."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Suite(NamedTuple):
     """The licence of the data, and its authors."""
     sources: tuple[DataFile, ...]
     read: Callable[[Mapping[str, Path]], list[Problem]]
-    """Read the problems from the files, by their `path`."""
+    """Reads the problems; the files are keyed by their `path`."""
     ids: tuple[str, ...] = ()
     """The problems that are run by default; empty for all."""
     samples: Mapping[str, Callable[[Sequence[Problem]], tuple[str, ...]]] = {}
@@ -42,4 +42,4 @@ class Suite(NamedTuple):
     packages: tuple[str, ...] = ()
     """Packages that programs may import besides the standard library."""
     extra: str = ""
-    """The optional dependency of this package that installs them."""
+    """The extra of `auditcoder-bench` that installs these packages."""

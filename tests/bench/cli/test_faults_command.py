@@ -56,9 +56,9 @@ def test_faults_are_put_in_looked_at_and_studied(run: RunCommand, tmp_path: Path
     study = run("faults", "study", str(seen), "--as", "markdown", "--weights", str(weights))
     assert "Locators on faults put into programs" in study.out
     assert msgspec.json.decode(weights.read_bytes(), type=FittedModels).programs.looked.cases > 10
-    assert "weights that are kept" not in study.out
+    assert "fitted weights on held-out" not in study.out
     held = run("faults", "study", str(seen), "--held-out", str(faults))
-    assert "weights that are kept" in held.out, "also where they are not written"
+    assert "fitted weights on held-out" in held.out, "also where they are not written"
     judged = run("faults", "judge", str(seen), "--json")
     tables = {table["name"]: table for table in judged.json["tables"]}
     assert tables["cost"]["rows"][0]["cells"][1] == made["failures"]
@@ -67,6 +67,7 @@ def test_faults_are_put_in_looked_at_and_studied(run: RunCommand, tmp_path: Path
     assert {"Top-1", "Brier", "calibration error"} <= measures
 
 
+@pytest.mark.campaign
 def test_faults_are_put_into_runs_of_our_own_that_ended_well(
     run: RunCommand, tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_second_opinions_in_many_runs_can_come_from_another_model(
 def test_looking_goes_on_where_it_was_cut_off(run: RunCommand, tmp_path: Path) -> None:
     faults, seen = tmp_path / "f.jsonl", tmp_path / "s.jsonl"
     run("faults", "inject", str(faults))
+    faults.write_bytes(b"".join(faults.read_bytes().splitlines(keepends=True)[:7]))
     run("faults", "look", str(faults), str(seen))
     whole = seen.read_bytes()
     kept = whole.splitlines(keepends=True)

@@ -21,7 +21,9 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-@pytest.mark.parametrize("name", ["library_fines", "rational_sums"])
+@pytest.mark.parametrize(
+    "name", ["library_fines", pytest.param("rational_sums", marks=pytest.mark.campaign)]
+)
 def test_the_failures_of_a_program_are_the_pinned_ones(sandbox: Sandbox, name: str) -> None:
     (solved,) = (each for each in programs() if each.name == name)
     assert pins_of(inject(partial(tools, sandbox), solved)) == {name: pinned()[name]}

@@ -77,8 +77,8 @@ class TestBuild:
 
     def test_what_is_of_no_use_is_said(self, run: RunCommand) -> None:
         said = run("faults", "build", "out.jsonl", "--data", "data")
-        assert "2 failures, 1 classes that pass, 1 answers of no use" in said.out
-        assert "17 was left out: its tests take a day" in said.err
+        assert "2 failures, 1 classes that pass, 1 unusable answers" in said.out
+        assert "17 was left out: its tests expect a date" in said.err
         assert "4/4 answers" in said.err
 
 

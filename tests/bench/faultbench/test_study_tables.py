@@ -151,4 +151,7 @@ def test_what_was_held_out_says_how_much_of_it_was_known_all_the_same() -> None:
     )
     assert [row.cells[0] for row in held.rows] == ["real failures"]
     known = len({case.task for case in used})
-    assert f"Of {known + 1} tasks of real failures, {known} were fitted on, too." in held.notes
+    assert (
+        f"{known} of {known + 1} tasks of real failures are also among those fitted on."
+        in held.notes
+    )

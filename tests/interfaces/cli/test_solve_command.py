@@ -81,7 +81,7 @@ def test_an_id_is_used_once(run: RunCommand, server: FaultServer) -> None:
     said = run("solve", DOUBLE, "--run-id", "d")
     assert said.code == Exit.REFUSED
     assert "[run.exists]" in said.err
-    assert "what was done so far" not in said.err
+    assert "the record is kept" not in said.err
 
 
 @pytest.mark.parametrize("planner", ["sketch", "staged"])

@@ -39,7 +39,7 @@ def _refused(text: str, code: str, **more: Any) -> str:
         ("form = 'poem'", "task.form", "poem"),
         ("form = 'program'\nentry = 'f'", "task.form", "function"),
         ("signature = 'f(a)'\nclass = 'C'", "task.form", "class"),
-        ("form = 'function'", "task.signature", "does not say which"),
+        ("form = 'function'", "task.signature", "does not name it"),
         ("signature = 'f(a'", "task.signature", "f(a"),
         ("signature = 'x = 1'", "task.signature", "x = 1"),
         ("signature = 'f(a)'\nentry = 'g'", "task.signature", "f, and the entry is g"),

@@ -124,18 +124,21 @@ def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> No
     limited = msgspec.structs.replace(TASK, limits=Limits(memory_mb=256))
     hoards = GOOD_READ.replace("    return", "    KEPT.append(bytearray(160 << 20))\n    return")
     asks = GOOD_ADD.replace("    return", "    bytearray(160 << 20)\n    return")
-    finished = weighed(
-        sandbox, limited, script("KEPT = []\n" + hoards, asks), second_opinions=False
-    )
+    # Without clauses: checking them would allocate as much for every generated input.
+    plain = stub("add(numbers: list[int]) -> int", "Add them up.")
+    said = script("KEPT = []\n" + hoards, asks, sketch=python(READ + plain + ROOT))
+    finished = weighed(sandbox, limited, said, second_opinions=False)
     clues = {str(clue.check): clue.message for clue in evidence(finished, CheckKind.CLUE)}
     assert "most of the memory" in clues["S1.watched"]
     assert "most of the memory" not in clues["S2.watched"]
 
 
 def test_time_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
-    hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=0.7))
+    hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=0.7), examples=TASK.examples[:1])
     endless = GOOD_ADD.replace("    return", "    while True: pass\n    return")
-    finished = weighed(sandbox, hurried, script(GOOD_READ, endless), second_opinions=False)
+    plain = stub("add(numbers: list[int]) -> int", "Add them up.")
+    said = script(GOOD_READ, endless, sketch=python(READ + plain + ROOT))
+    finished = weighed(sandbox, hurried, said, second_opinions=False)
     first = finished.diagnoses[0]
     assert isinstance(first, Localised)
     assert first.target == AtNode(node=finished.graph.promises["add"])

@@ -1,1 +1,1 @@
-"""Models: where a request goes to be answered."""
+"""Model adapters: embedded, provider, manual, replay and scripted."""

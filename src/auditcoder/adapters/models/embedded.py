@@ -1,7 +1,7 @@
-"""The model that is always there: small, on this machine, in this process.
+"""The embedded model: a small model that runs in this process.
 
-`xllamacpp` is llama.cpp's own server as a library. It is asked in the process, and listens on the
-loopback as well, behind a key: any client that speaks OpenAI's protocol can use it.
+`xllamacpp` is llama.cpp's own server as a library. It is called in the process; it also listens on
+the loopback interface, protected by a key, for clients of the OpenAI API.
 """
 
 import atexit
@@ -20,19 +20,20 @@ from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import whole
 
 CONTEXT = 16_384
-"""Tokens of prompt and answer together."""
+"""Maximum tokens of prompt and reply together."""
 _MOST_THREADS = 8
-"""Decoding waits for memory: more threads than this only get in each other's way."""
+"""Decoding is limited by memory bandwidth: more threads than this slow it down."""
 _KEPT_MIB = 1024
-"""Memory for prompts that were read and may come again: about 28 KiB a token."""
+"""Memory for cached prompts: about 28 KiB per token."""
 _BATCH = 128
-"""Prompt tokens between two chances to stop: about two seconds on two cores, at no loss."""
-_LOOK_EVERY = 16
+"""Prompt tokens between two chances to cancel: about two seconds on two cores. A larger batch is
+not faster."""
+_CHECK_EVERY = 16
 """Tokens between two checks for repetition."""
 
 
 class EmbeddedModel:
-    """Qwen2.5-Coder-1.5B-Instruct, four bits a weight. Safe to share between threads."""
+    """Qwen2.5-Coder-1.5B-Instruct with 4-bit weights. Safe to share between threads."""
 
     def __init__(
         self,
@@ -45,56 +46,56 @@ class EmbeddedModel:
         self.name = f"embedded:{weights.name}"
         self.traits = Traits(price=FREE, weights=weights.digest)
         self.key = secrets.token_urlsafe(24)
-        """What a client on the loopback must show."""
+        """The key that clients on the loopback interface must send."""
         self._server: Any = _start(path, self.key, threads, at_once)
         self._closed = threading.Event()
-        self._running: set[_Listener] = set()
-        # The library must be gone before the interpreter is.
+        self._running: set[_ReplyCollector] = set()
+        # The library must be closed before the interpreter ends.
         atexit.register(self.close)
 
     @property
     def address(self) -> str:
-        """Where clients of OpenAI's protocol find it, while this process lives."""
+        """The base URL for clients of the OpenAI API, valid while this process runs."""
         if self._server is None:
             raise ModelMisconfigured("model.closed", f"{self.name} was closed")
         return f"{self._server.listening_address}/v1"
 
     def complete(self, request: Request) -> Reply:
-        """Answer, unless the prompt is too long for it."""
+        """Send the request and return the reply; raise if the prompt is too long."""
         if self._closed.is_set():
             raise ModelMisconfigured("model.closed", f"{self.name} was closed")
         started = time.monotonic()
         body = _body(request)
-        listener = _Listener(self._closed)
-        # In a thread of its own: the library neither lets an interrupt through nor survives
-        # the end of the process in the middle of an answer.
+        collector = _ReplyCollector(self._closed)
+        # In a thread of its own: the library blocks interrupts, and crashes if the process ends
+        # during a request.
         threading.Thread(
-            target=listener.ask, args=(self._server, body), name="embedded model"
+            target=collector.run, args=(self._server, body), name="embedded model"
         ).start()
-        self._running.add(listener)
+        self._running.add(collector)
         try:
-            # An event, not a join: an interrupted join takes a running thread for an ended one.
-            while not listener.done.wait(0.05):
+            # An event instead of a join: an interrupted join marks a running thread as ended.
+            while not collector.done.wait(0.05):
                 pass
         except BaseException:
-            listener.cancelled = True
-            listener.done.wait()
+            collector.cancelled = True
+            collector.done.wait()
             raise
         finally:
-            self._running.discard(listener)
-        return listener.reply(self.name, time.monotonic() - started)
+            self._running.discard(collector)
+        return collector.reply(self.name, time.monotonic() - started)
 
     def close(self) -> None:
-        """Stop answering and give the memory back."""
+        """Cancel running requests and free the memory."""
         self._closed.set()
-        for listener in tuple(self._running):
-            listener.done.wait()
+        for collector in tuple(self._running):
+            collector.done.wait()
         self._server = None
         atexit.unregister(self.close)
 
 
-class _Listener:
-    """Hears one answer, token by token, and stops it when enough was said."""
+class _ReplyCollector:
+    """Collects one reply token by token; cancels it if it repeats itself or is not wanted."""
 
     def __init__(self, closed: threading.Event) -> None:
         self._closed = closed
@@ -108,32 +109,32 @@ class _Listener:
         self.done = threading.Event()
         self.cancelled = False
 
-    def ask(self, server: Any, body: dict[str, Any]) -> None:
-        """Run the request to its end."""
+    def run(self, server: Any, body: dict[str, Any]) -> None:
+        """Send the request and wait until it ends."""
         try:
-            server.handle_chat_completions(body, self._hear)
-        except Exception as error:  # whatever it is, an answer it is not
+            server.handle_chat_completions(body, self._on_chunk)
+        except Exception as error:  # any failure means that there is no reply
             self._error = ModelMisconfigured(
                 "model.rejected",
                 f"the embedded model will not take the request: {str(error).strip()[:500]}",
-                "its JSON Schema may use what cannot be enforced while decoding",
+                "its JSON Schema may use a feature that cannot be enforced while decoding",
             )
         finally:
             self.done.set()
 
-    def _hear(self, chunk: Any) -> bool:
-        """Take one piece; return whether to stop. What is raised here would be lost."""
+    def _on_chunk(self, chunk: Any) -> bool:
+        """Add one chunk; return whether to stop. An exception raised here would be lost."""
         try:
-            return self._take(chunk)
+            return self._add(chunk)
         except Exception as error:
             self._error = ModelUnavailable(
                 "model.malformed", f"the embedded model said what is no answer: {error!r}"
             )
             return True
 
-    def _take(self, chunk: dict[str, Any]) -> bool:
+    def _add(self, chunk: dict[str, Any]) -> bool:
         if "error" in chunk:
-            self._error = _meaning(chunk["error"])
+            self._error = _model_error(chunk["error"])
             return True
         self._usage = chunk.get("usage") or self._usage
         self._timings = chunk.get("timings") or self._timings
@@ -142,12 +143,12 @@ class _Listener:
             if piece := choice.get("delta", {}).get("content"):
                 self._text.append(piece)
                 self._tokens += 1
-                if self._tokens % _LOOK_EVERY == 0:
+                if self._tokens % _CHECK_EVERY == 0:
                     self._repeating = is_repeating("".join(self._text))
         return self.cancelled or self._closed.is_set() or self._repeating
 
     def reply(self, name: str, seconds: float) -> Reply:
-        """Return what was heard, or raise what went wrong."""
+        """Return the reply, or raise the error that occurred."""
         if self._error is not None:
             raise self._error
         if self._closed.is_set() and not self._finish:
@@ -162,7 +163,7 @@ class _Listener:
         )
 
     def _measured(self) -> Usage:
-        """Take the server's count; an answer that was broken off has only its clock."""
+        """Return the server's token counts; those of a cancelled reply are in its timings."""
         used, timed = self._usage, self._timings
         cached = timed.get("cache_n", 0)
         return Usage(
@@ -173,7 +174,7 @@ class _Listener:
         )
 
 
-def _meaning(error: dict[str, Any]) -> ModelError:
+def _model_error(error: dict[str, Any]) -> ModelError:
     message = str(error.get("message", error))[:500]
     if error.get("type") == "exceed_context_size_error":
         return ModelMisconfigured(
@@ -195,7 +196,7 @@ def _body(request: Request) -> dict[str, Any]:
         "stream": True,
         "stream_options": {"include_usage": True},
         "timings_per_token": True,
-        "return_progress": True,  # so that an answer can be stopped while its prompt is read
+        "return_progress": True,  # makes a request cancellable while its prompt is processed
         "cache_prompt": True,
     }
     if request.seed is not None:
@@ -204,12 +205,12 @@ def _body(request: Request) -> dict[str, Any]:
         body["stop"] = list(request.stop)
     if request.schema:
         try:
-            wanted = json.loads(request.schema)
+            content = json.loads(request.schema)
         except ValueError as error:
             raise ModelMisconfigured(
                 "model.rejected", f"the request's schema is no JSON: {error}"
             ) from error
-        schema = {"name": "answer", "strict": True, "schema": wanted}
+        schema = {"name": "answer", "strict": True, "schema": content}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
@@ -225,13 +226,13 @@ def _start(path: Path, key: str, threads: int | None, at_once: int) -> Any:
         ) from error
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
-    # One at a time within a run: a second slot would have to read the shared part of every prompt
-    # anew, which costs more than deciding two answers at once gains. Many runs at once do gain.
+    # One slot per run: a second one would process the shared prefix of every prompt again, which
+    # costs more than parallel decoding gains. Several concurrent runs do gain.
     params.n_parallel = at_once
     params.n_ctx = CONTEXT * at_once
     params.cache_ram_mib = _KEPT_MIB
     params.n_batch = params.n_ubatch = _BATCH
-    # Mapped weights are dropped and read again where a kernel reclaims idle file pages.
+    # With memory mapping, a kernel that reclaims idle file pages would read the weights again.
     params.load_mode = xllamacpp.llama_load_mode.LLAMA_LOAD_MODE_NONE
     params.verbosity = -1
     params.warmup = False
@@ -250,10 +251,10 @@ def _start(path: Path, key: str, threads: int | None, at_once: int) -> Any:
 
 
 def _pin(cpu: Any, threads: int | None) -> None:
-    """Give each thread a core of its own.
+    """Pin each thread to a core of its own.
 
-    Threads that wander wait for each other at every layer when another program takes a core;
-    pinned, half of the speed was left there, against a third.
+    Threads wait for each other at every layer. While another program used a core, pinned threads
+    kept half of the speed, others a third.
     """
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     count = min(threads or _MOST_THREADS, len(cores) or os.cpu_count() or 1, _MOST_THREADS)
@@ -289,11 +290,11 @@ def _self_matches(text: str) -> list[int]:
     """Return for each index the length of the common prefix with the whole text (Z-function)."""
     matches = [0] * len(text)
     left = right = 0
-    for place in range(1, len(text)):
-        reach = min(right - place, matches[place - left]) if place < right else 0
-        while place + reach < len(text) and text[reach] == text[place + reach]:
-            reach += 1
-        matches[place] = reach
-        if place + reach > right:
-            left, right = place, place + reach
+    for index in range(1, len(text)):
+        length = min(right - index, matches[index - left]) if index < right else 0
+        while index + length < len(text) and text[length] == text[index + length]:
+            length += 1
+        matches[index] = length
+        if index + length > right:
+            left, right = index, index + length
     return matches

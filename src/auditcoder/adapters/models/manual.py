@@ -1,8 +1,8 @@
-"""A folder in which a person, or an agent, is the model.
+"""A model whose replies a person, or an agent, writes as files in a folder.
 
 Each request becomes a folder with `request.md` to read (and `request.json` for programs); the
-answer is whatever is put beside it as `reply.md`. Named by digest and occurrence, so that a run
-that is resumed finds the answers it already has.
+reply is the file `reply.md` in it. Folders are named by digest and occurrence, so that a resumed
+run finds the replies it already has.
 """
 
 import stat
@@ -19,12 +19,12 @@ from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, encode
 
 _SETTLED = 0.25
-"""Seconds in which a reply that is whole does not change."""
+"""Seconds without a change after which a reply counts as complete."""
 _LARGEST = 16 << 20
 
 
 class ManualModel:
-    """Waits for answers in a folder."""
+    """Writes requests to a folder and waits for the replies."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ManualModel:
         self._pause = pause or self._closed.wait
 
     def complete(self, request: Request) -> Reply:
-        """Put the request where it can be read, and wait for the reply beside it."""
+        """Write the request to its folder, and wait for the reply in it."""
         started = time.monotonic()
         place = self._place(request)
         text = self._wait(place, request, started)
@@ -73,18 +73,18 @@ class ManualModel:
             raise self._unusable(f"requests cannot be put into {self._folder}: {error}") from error
 
     def _wait(self, place: Path, request: Request, started: float) -> str:
-        """Wait for a reply that is no longer being written; put the request back if it goes."""
-        seen: tuple[int, int] | None = None
-        asked = False
+        """Wait for a reply that has stopped changing; write the request again if it disappears."""
+        last: tuple[int, int] | None = None
+        announced = False
         while not self._closed.is_set():
-            now = self._look(place / "reply.md")
-            if now is not None and now == seen:
+            current = self._status(place / "reply.md")
+            if current is not None and current == last:
                 return self._read(place / "reply.md")
-            seen = now
-            if now is None and not (place / "request.md").exists():
+            last = current
+            if current is None and not (place / "request.md").exists():
                 self._put(place, request)
-            if now is None and not asked:
-                asked = True
+            if current is None and not announced:
+                announced = True
                 self._say(f"waiting for {place / 'reply.md'}")
             if self._timeout is not None and time.monotonic() - started > self._timeout:
                 raise ModelUnavailable(
@@ -95,8 +95,8 @@ class ManualModel:
             self._pause(_SETTLED)
         raise ModelMisconfigured("model.closed", "the model was closed")
 
-    def _look(self, reply: Path) -> tuple[int, int] | None:
-        """Return size and time of what is there: twice the same is written to its end."""
+    def _status(self, reply: Path) -> tuple[int, int] | None:
+        """Return size and modification time of the reply; None if there is no reply."""
         try:
             status = reply.stat()
         except OSError:
@@ -113,7 +113,7 @@ class ManualModel:
 
     def _unusable(self, why: str) -> ModelMisconfigured:
         return ModelMisconfigured(
-            "model.folder", why, "name a folder of your own: `--model manual:FOLDER`"
+            "model.folder", why, "name a folder that you can write to: `--model manual:FOLDER`"
         )
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Any provider: OpenAI and whatever speaks its protocol, Anthropic, Google and others.
+"""Models of providers: OpenAI and servers with a compatible API, Anthropic, Google and others.
 
-Speaks through `pydantic-ai-slim`, an optional package that takes a second or two to import: it is
+Uses `pydantic-ai-slim`, an optional package that takes one or two seconds to import: it is
 imported when a model is opened, not before.
 """
 
@@ -19,20 +19,19 @@ from auditcoder.domain.request import FinishReason, Message, Price, Reply, Reque
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Value
 
-_LONG = 500
-_LONGEST = 20_000
-_ABSURD = 64
-"""Characters for each token that was allowed; none is so long on average."""
-_COUNTABLE = 1 << 40
+_MESSAGE_LENGTH = 500
+_SCRUBBED_LENGTH = 20_000
+"""Characters of an error message that are searched for keys before it is shortened."""
+_MOST_CHARACTERS = 64
+"""Characters per allowed token from which a reply counts as malformed."""
+_MOST_TOKENS = 1 << 40
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
-
-
 _QUOTED = 8
-"""So many characters of a key in a row are not shown to anybody."""
+"""Consecutive characters of a key that are never shown."""
 
 
 class Secret:
-    """A key. It shows itself to nobody who does not ask for it by name."""
+    """A key that neither `repr` nor pickle reveals."""
 
     __slots__ = ("_key",)
 
@@ -44,9 +43,9 @@ class Secret:
         return self._key
 
     def scrub(self, text: str) -> str:
-        """Return `text` without the key, or any longer piece of it that a server quotes."""
+        """Return `text` without the key and without any piece of it of 8 or more characters."""
         size = min(_QUOTED, len(self._key))
-        if size < 4:  # nothing that could be told from an ordinary word
+        if size < 4:  # too short to be distinguished from ordinary words
             return text
         pieces = {self._key[at : at + size] for at in range(len(self._key) - size + 1)}
         shown = list(text)
@@ -60,29 +59,29 @@ class Secret:
         return "Secret(***)"
 
     def __reduce__(self) -> NoReturn:
-        """Go into no pickle."""
-        raise TypeError("a key is not to be copied elsewhere")
+        """Refuse to be pickled."""
+        raise TypeError("a key cannot be pickled")
 
 
 class Endpoint(Value):
-    """Where a model is to be found, but for the key."""
+    """The address of a model and its settings, without the key."""
 
     provider: str
     """Such as `openai`, `anthropic`, `google`, `ollama`; or a name from the configuration."""
     name: str
-    """The model's, as the provider calls it."""
+    """The provider's name of the model."""
     base_url: str = ""
-    """The address of a server that speaks OpenAI's protocol; empty for the provider's own."""
+    """Address of a server with an OpenAI-compatible API; empty for the provider's own address."""
     seconds: float = 300.0
-    """How long one answer may take, from asking to its last word."""
+    """Maximum duration of one request, until its reply is complete."""
     parallel: int = 4
     price: Price | None = None
     constrains: bool = True
-    """Whether it can be held to a JSON Schema."""
+    """Whether the server can constrain replies to a JSON Schema."""
 
 
 class ProviderModel:
-    """A model behind a provider's interface. Safe to share between threads."""
+    """A model of a provider. Safe to share between threads."""
 
     def __init__(
         self, endpoint: Endpoint, key: Secret | None = None, secrets: Iterable[str] = ()
@@ -94,15 +93,15 @@ class ProviderModel:
         if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):
             raise ModelMisconfigured(
                 "model.key",
-                f"the key for {self.name} holds characters that no key has",
+                f"the key for {self.name} contains invalid characters",
                 "copy it again, without line ends or quotation marks",
             )
-        self._asking = _modules()
-        self._model = self._guarded(lambda: self._asking.open(endpoint, self._key))
+        self._library = _load_library()
+        self._model = self._translated(lambda: self._library.open(endpoint, self._key))
         self.traits = Traits(
-            parallel=endpoint.parallel, price=endpoint.price or self._asking.price(endpoint)
+            parallel=endpoint.parallel, price=endpoint.price or self._library.price(endpoint)
         )
-        # One loop for all callers: connections belong to the loop that made them.
+        # One event loop for all callers: connections belong to the loop that opened them.
         self._loop = asyncio.new_event_loop()
         self._closing = threading.Lock()
         self._closed = False
@@ -113,33 +112,33 @@ class ProviderModel:
         self._run(self._model.__aenter__())
 
     def complete(self, request: Request) -> Reply:
-        """Ask once."""
+        """Send the request once and return the reply."""
         started = time.monotonic()
-        asked = self._asking.request(self._model, request, self._endpoint)
+        pending = self._library.request(self._model, request, self._endpoint)
 
-        def answered() -> Reply:
-            response = self._run(asked)
-            text, finish = self._asking.read(response)
-            if len(text) > _ABSURD * request.max_tokens + _LONG:
+        def receive() -> Reply:
+            response = self._run(pending)
+            text, finish = self._library.read(response)
+            if len(text) > _MOST_CHARACTERS * request.max_tokens + _MESSAGE_LENGTH:
                 raise ValueError("it is far longer than was asked for")
-            named = self._scrubbed(str(response.model_name or self._endpoint.name))
+            model_name = self._scrubbed(str(response.model_name or self._endpoint.name))
             return Reply(
                 text=self._scrubbed(text),
                 finish=finish,
                 usage=self._usage(response),
-                model=f"{self._endpoint.provider}:{named}",
+                model=f"{self._endpoint.provider}:{model_name}",
                 seconds=time.monotonic() - started,
             )
 
-        reply: Reply = self._guarded(answered)
+        reply: Reply = self._translated(receive)
         return reply
 
-    def _run(self, asked: Coroutine[Any, Any, Any]) -> Any:
+    def _run(self, pending: Coroutine[Any, Any, Any]) -> Any:
         with self._closing:
             if self._closed:
-                asked.close()
+                pending.close()
                 raise self._was_closed()
-            future = asyncio.run_coroutine_threadsafe(asked, self._loop)
+            future = asyncio.run_coroutine_threadsafe(pending, self._loop)
         try:
             return future.result()
         except CancelledError:
@@ -155,7 +154,7 @@ class ProviderModel:
         used = response.usage
         counts = (used.input_tokens, used.output_tokens, used.cache_read_tokens)
         prompt, completion, cached = (
-            count if isinstance(count, int) and 0 <= count < _COUNTABLE else 0 for count in counts
+            count if isinstance(count, int) and 0 <= count < _MOST_TOKENS else 0 for count in counts
         )
         measured = bool(prompt or completion)
         price = self.traits.price
@@ -170,33 +169,37 @@ class ProviderModel:
             unmeasured=0 if measured else 1,
         )
 
-    def _guarded(self, act: Callable[[], Any]) -> Any:
-        """Do it, and say what went wrong without the key in it, or anything that holds it."""
+    def _translated(self, act: Callable[[], Any]) -> Any:
+        """Call `act`; raise its errors as a ModelError without keys and without a cause."""
         try:
             return act()
         except ModelError:
             raise
         except Exception as error:
-            meant = self._meant(error)
-        raise meant
+            translated = self._model_error(error)
+        raise translated  # outside the handler: the original error may hold a key
 
-    def _meant(self, error: Exception) -> ModelError:
+    def _model_error(self, error: Exception) -> ModelError:
         if (variable := _KEY_NAME.search(str(error))) and not self._key.reveal():
             return ModelMisconfigured(
                 "model.key",
                 f"{self.name} needs a key, and there is none",
                 f"set {variable[0]} in the environment, or a key in the configuration",
             )
-        meaning = self._asking.meaning(error)
-        message = self._scrubbed(str(error)[:_LONGEST]).strip().replace("\n", " ")[:_LONG]
+        meaning = self._library.meaning(error)
+        message = (
+            self._scrubbed(str(error)[:_SCRUBBED_LENGTH])
+            .strip()
+            .replace("\n", " ")[:_MESSAGE_LENGTH]
+        )
         if meaning is _MALFORMED:
             message = f"what it answered is no answer: {message}"
-        said = f"{self.name}: {message or type(error).__name__}"
-        if not meaning.passing:
-            return ModelMisconfigured(meaning.code, said, meaning.advice)
+        text = f"{self.name}: {message or type(error).__name__}"
+        if not meaning.retryable:
+            return ModelMisconfigured(meaning.code, text, meaning.advice)
         return ModelUnavailable(
             meaning.code,
-            said,
+            text,
             meaning.advice,
             retry_after=getattr(error, "retry_after", None),
             billed=meaning.billed and getattr(error, "phase", None) not in {"pool", "connect"},
@@ -208,7 +211,7 @@ class ProviderModel:
         return text
 
     def close(self) -> None:
-        """End the loop and its connections, and every answer that is still awaited."""
+        """Cancel pending requests and close the connections and the event loop."""
         with self._closing:
             if self._closed:
                 return
@@ -219,38 +222,42 @@ class ProviderModel:
         self._loop.close()
 
     async def _end(self) -> None:
-        waiting = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in waiting:
+        pending = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in pending:
             task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await asyncio.gather(*pending, return_exceptions=True)
         with contextlib.suppress(Exception):
             await self._model.__aexit__(None, None, None)
 
 
 class _Meaning(Value):
+    """What an exception of the library means for the caller."""
+
     code: str
     advice: str
-    passing: bool = False
+    retryable: bool = False
     billed: bool = False
 
 
 _LATER = "try again later; the run can be resumed"
 _MALFORMED = _Meaning(
     code="model.malformed",
-    advice="check that the base URL leads to a server that speaks the protocol",
-    passing=True,
+    advice="check that the base URL is that of a server with the expected API",
+    retryable=True,
     billed=True,
 )
 _TOO_LONG = _Meaning(
     code="model.too-long",
     advice="the request does not fit the model; use one with a longer context",
 )
-_MOVED = _Meaning(code="model.rejected", advice="the server points elsewhere; correct the base URL")
+_MOVED = _Meaning(
+    code="model.rejected", advice="the server redirects to another address; correct the base URL"
+)
 _OVERFLOW = re.compile("exceed_context_size|context_length_exceeded|maximum context length")
 
 
-class _Asking:
-    """What is needed of pydantic-ai, in one place."""
+class _Library:
+    """The parts of pydantic-ai that are used, in one place."""
 
     def __init__(self) -> None:
         from pydantic_ai import direct, exceptions, messages, models, output, providers
@@ -282,13 +289,13 @@ class _Asking:
         except ValueError as unknown:
             raise ModelMisconfigured(
                 "model.unknown",
-                f"there is no provider called {name}",
-                "name one such as openai, anthropic or google, or describe your own in the"
+                f"no provider {name!r}",
+                "use one such as openai, anthropic or google, or define your own in the"
                 " configuration; see docs/guides/models.md",
             ) from unknown
 
     def price(self, endpoint: Endpoint) -> Price | None:
-        """Return the published price, None if there is none."""
+        """Return the published price; None if there is none."""
         if endpoint.base_url:
             return None
         from genai_prices import Usage as Amount
@@ -308,7 +315,7 @@ class _Asking:
             return None
 
     async def request(self, model: Any, request: Request, endpoint: Endpoint) -> Any:
-        """Ask once."""
+        """Send one request without retries."""
         settings: Any = {
             "max_tokens": request.max_tokens,
             "temperature": request.temperature,
@@ -319,9 +326,9 @@ class _Asking:
             settings["seed"] = request.seed
         if request.stop:
             settings["stop_sequences"] = list(request.stop)
-        shape = None
+        parameters = None
         if request.schema and endpoint.constrains:
-            shape = self._models.ModelRequestParameters(
+            parameters = self._models.ModelRequestParameters(
                 output_mode="native",
                 output_object=self._output.OutputObjectDefinition(
                     json_schema=json.loads(request.schema), name="answer", strict=True
@@ -331,7 +338,7 @@ class _Asking:
             model,
             [self._message(message) for message in request.messages],
             model_settings=settings,
-            model_request_parameters=shape,
+            model_request_parameters=parameters,
         )
 
     def _message(self, message: Message) -> Any:
@@ -345,7 +352,7 @@ class _Asking:
                 return kinds.ModelResponse(parts=[kinds.TextPart(content=message.text)])
 
     def read(self, response: Any) -> tuple[str, FinishReason]:
-        """Return the text of a response, and why it ended."""
+        """Return the text of a response and why it ended."""
         parts = [part for part in response.parts if isinstance(part, self._messages.TextPart)]
         text = "".join(part.content for part in parts)
         match response.finish_reason:
@@ -357,7 +364,7 @@ class _Asking:
                 return text, FinishReason.STOP
 
     def meaning(self, error: Exception) -> _Meaning:
-        """Say what an exception means; what nobody knows came of an answer that is none."""
+        """Return what an exception means; an unknown one means a malformed reply."""
         if _OVERFLOW.search(str(getattr(error, "body", ""))):
             return _TOO_LONG
         status = getattr(error.__cause__, "status_code", None)
@@ -370,49 +377,57 @@ class _Asking:
 
 
 def _meanings(known: Any) -> list[tuple[type[Exception], _Meaning]]:
-    """List what each exception means, the narrower before the wider."""
+    """Return what each exception means, subclasses before their base classes."""
 
-    def stuck(kind: type[Exception], code: str, advice: str) -> tuple[type[Exception], _Meaning]:
+    def permanent(
+        kind: type[Exception], code: str, advice: str
+    ) -> tuple[type[Exception], _Meaning]:
         return kind, _Meaning(code=code, advice=advice)
 
-    def passing(
+    def temporary(
         kind: type[Exception], code: str, advice: str = _LATER, *, billed: bool = False
     ) -> tuple[type[Exception], _Meaning]:
-        return kind, _Meaning(code=code, advice=advice, passing=True, billed=billed)
+        return kind, _Meaning(code=code, advice=advice, retryable=True, billed=billed)
 
-    slow = "the server is slow or silent; allow more seconds in the configuration, or ask another"
+    slow = "the server is slow or silent; allow more seconds in the configuration, or use another"
     return [
-        passing(known.ModelRateLimitError, "model.rate-limited"),
-        stuck(known.ModelQuotaExceededError, "model.quota", "top up the account, or use another"),
-        passing(known.ModelUnavailableError, "model.overloaded"),
-        passing(known.ModelServerError, "model.server"),
-        passing(known.ModelRequestTimeout, "model.timeout", slow, billed=True),
-        passing(known.ModelTimeoutError, "model.timeout", slow, billed=True),
-        passing(
+        temporary(known.ModelRateLimitError, "model.rate-limited"),
+        permanent(
+            known.ModelQuotaExceededError,
+            "model.quota",
+            "add credit to the account, or use another",
+        ),
+        temporary(known.ModelUnavailableError, "model.overloaded"),
+        temporary(known.ModelServerError, "model.server"),
+        temporary(known.ModelRequestTimeout, "model.timeout", slow, billed=True),
+        temporary(known.ModelTimeoutError, "model.timeout", slow, billed=True),
+        temporary(
             known.ModelConnectionError,
             "model.connection",
             "check the base URL and that the server runs",
             billed=True,
         ),
-        stuck(
+        permanent(
             known.ModelAuthenticationError,
             "model.key",
             "set the provider's key in the environment or the configuration",
         ),
-        stuck(known.ModelNotFoundError, "model.unknown", "check the model's name"),
+        permanent(known.ModelNotFoundError, "model.unknown", "check the model's name"),
         (known.ModelContextWindowExceededError, _TOO_LONG),
-        stuck(known.ModelRequestRejectedError, "model.rejected", "the server will not take it"),
-        stuck(known.UserError, "model.unknown", "name it as `--model provider:name`"),
-        stuck(known.ModelHTTPError, "model.rejected", "the server will not take it"),
+        permanent(
+            known.ModelRequestRejectedError, "model.rejected", "the server rejected the request"
+        ),
+        permanent(known.UserError, "model.unknown", "name it as `--model provider:name`"),
+        permanent(known.ModelHTTPError, "model.rejected", "the server rejected the request"),
     ]
 
 
-def _modules() -> _Asking:
+def _load_library() -> _Library:
     try:
-        return _Asking()
+        return _Library()
     except ImportError as error:
         raise ModelMisconfigured(
             "model.extra-missing",
-            f"asking a provider needs a package that is not installed: {error}",
+            f"models of providers need a package that is not installed: {error}",
             "pip install 'auditcoder[providers]'",
         ) from error

@@ -1,4 +1,4 @@
-"""Asks another model no more at once, and no more often, than it bears."""
+"""Limits the concurrency and the rate of requests to another model."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from auditcoder.lifecycle.ports import Model
 
 
 class RateLimitedModel:
-    """Limits how many requests run at once, and how many start in a minute."""
+    """Limits how many requests are in progress, and how many start per minute."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class RateLimitedModel:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._model = model
-        self._turns = threading.Semaphore(parallel)
+        self._slots = threading.Semaphore(parallel)
         self._gap = 60 / per_minute if per_minute else 0.0
         self._sleep, self._clock = sleep, clock
         self._lock = threading.Lock()
@@ -29,17 +29,17 @@ class RateLimitedModel:
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """The name of the model."""
         return self._model.name
 
     @property
     def traits(self) -> Traits:
-        """The model's own."""
+        """The traits of the model."""
         return self._model.traits
 
     def complete(self, request: Request) -> Reply:
-        """Wait for a turn, then ask."""
-        with self._turns:
+        """Wait until the limits allow a request, then send it."""
+        with self._slots:
             with self._lock:
                 now = self._clock()
                 start = max(now, self._next_start)

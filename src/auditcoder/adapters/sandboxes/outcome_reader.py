@@ -46,29 +46,29 @@ class RawResult(NamedTuple):
     """Whether standard output, standard error and the report were cut off."""
 
 
-def outcome(execution: Execution, seen: RawResult, seal: str, kind: str) -> ExecutionOutcome:
+def outcome(execution: Execution, raw: RawResult, seal: str, kind: str) -> ExecutionOutcome:
     """Return the outcome of a run."""
-    said = _Reports(execution, seen.report, seal)
-    ended = seen.ended
-    ending, note = _ending(execution, seen, said)
-    raised = said.raised
+    reports = _Reports(execution, raw.report, seal)
+    ended = raw.ended
+    ending, note = _ending(execution, raw, reports)
+    raised = reports.raised
     if ending is Ending.TIMEOUT:
-        raised = _stack_at_timeout(seen.report)
+        raised = _stack_at_timeout(raw.report)
     return ExecutionOutcome(
         ending=ending,
         sandbox=kind,
         exit_code=ended["exit"],
         signal=ended["signal"],
-        stdout=seen.stdout,
-        stderr=seen.stderr,
-        stdout_cut=seen.cut[0],
-        stderr_cut=seen.cut[1],
+        stdout=raw.stdout,
+        stderr=raw.stderr,
+        stdout_cut=raw.cut[0],
+        stderr_cut=raw.cut[1],
         raised=raised,
-        calls=tuple(said.calls),
-        tests=tuple(said.tests),
-        planned=said.planned,
+        calls=tuple(reports.calls),
+        tests=tuple(reports.tests),
+        planned=reports.planned,
         artefacts=tuple(map(_artefact, ended.get("artefacts", ()))),
-        functions=said.functions,
+        functions=reports.functions,
         seconds=ended["seconds"],
         cpu_seconds=ended["cpu_seconds"],
         peak_bytes=ended["peak_bytes"],
@@ -76,28 +76,32 @@ def outcome(execution: Execution, seen: RawResult, seal: str, kind: str) -> Exec
     )
 
 
-def _ending(execution: Execution, seen: RawResult, said: "_Reports") -> tuple[Ending, str]:
-    ended = seen.ended
-    if any(seen.cut[:2]):
+def _ending(execution: Execution, raw: RawResult, reports: "_Reports") -> tuple[Ending, str]:
+    ended = raw.ended
+    if any(raw.cut[:2]):
         return Ending.OUTPUT_LIMIT, "it said more than is kept; it was stopped there"
-    if seen.cut[2]:
+    if raw.cut[2]:
         return Ending.OUTPUT_LIMIT, "what it returned or reported is larger than is kept"
-    if ended["timed_out"] or ended["signal"] == signal.SIGXCPU or _used_up(execution, ended):
+    if (
+        ended["timed_out"]
+        or ended["signal"] == signal.SIGXCPU
+        or _used_up_cpu_time(execution, ended)
+    ):
         return Ending.TIMEOUT, f"it did not end within {execution.bounds.seconds:g} s"
-    if said.out_of_memory:
+    if reports.out_of_memory:
         return Ending.MEMORY, "it asked for more memory than it may have"
     if ended["signal"] is not None:
         return Ending.KILLED, f"signal {ended['signal']} ended it"
-    if said.raised is not None and ended["exit"] == 1:
+    if reports.raised is not None and ended["exit"] == 1:
         return Ending.EXCEPTION, ""
     if ended["exit"] != 0:
         return Ending.WRONG_EXIT, f"it ended with exit code {ended['exit']}"
-    if isinstance(execution.action, CallFunction | RunTests) and not said.complete:
+    if isinstance(execution.action, CallFunction | RunTests) and not reports.complete:
         return Ending.WRONG_EXIT, "it left before everything asked of it was done"
     return Ending.OK, ""
 
 
-def _used_up(execution: Execution, ended: dict[str, Any]) -> bool:
+def _used_up_cpu_time(execution: Execution, ended: dict[str, Any]) -> bool:
     spent: float = ended["cpu_seconds"]
     return ended["signal"] == signal.SIGKILL and spent >= execution.bounds.seconds
 
@@ -120,37 +124,37 @@ class _Exception(msgspec.Struct):
     frames: _Frames
 
 
-class _RaisedSaid(_Exception, tag="raised", tag_field="what"):
+class _RaisedReport(_Exception, tag="raised", tag_field="what"):
     pass
 
 
-class _CallSaid(msgspec.Struct, tag="call", tag_field="what"):
+class _CallReport(msgspec.Struct, tag="call", tag_field="what"):
     number: int
     value: str | None = None
     raised: _Exception | None = None
 
 
-class _PlannedSaid(msgspec.Struct, tag="planned", tag_field="what"):
+class _PlannedReport(msgspec.Struct, tag="planned", tag_field="what"):
     count: _Number
 
 
-class _TestSaid(msgspec.Struct, tag="test", tag_field="what"):
+class _TestReport(msgspec.Struct, tag="test", tag_field="what"):
     name: _Text
     verdict: TestVerdict
     message: _Text
     frames: _Frames
 
 
-class _FunctionsSaid(msgspec.Struct, tag="functions", tag_field="what"):
+class _FunctionsReport(msgspec.Struct, tag="functions", tag_field="what"):
     used: tuple[FunctionUse, ...]
 
 
-class _DoneSaid(msgspec.Struct, tag="done", tag_field="what"):
+class _DoneReport(msgspec.Struct, tag="done", tag_field="what"):
     pass
 
 
 _decoder = msgspec.json.Decoder(
-    _RaisedSaid | _CallSaid | _PlannedSaid | _TestSaid | _FunctionsSaid | _DoneSaid
+    _RaisedReport | _CallReport | _PlannedReport | _TestReport | _FunctionsReport | _DoneReport
 )
 
 
@@ -171,49 +175,49 @@ class _Reports:
         for line in report.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
             if line.startswith(mark):
                 try:
-                    said = _decoder.decode(line[len(mark) :])
+                    decoded = _decoder.decode(line[len(mark) :])
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    continue  # cut short, or no report of ours
-                self._apply(said)
+                    continue  # cut off, or not a report of `candidate_runner`
+                self._apply(decoded)
 
     @property
     def complete(self) -> bool:
         """Whether every call has a result: a lost result is not a success."""
         return self.done and len(self.calls) == self._asked
 
-    def _apply(self, said: Any) -> None:
-        match said:
-            case _RaisedSaid():
-                self.out_of_memory = said.memory
-                self.raised = _raised(said)
-            case _CallSaid(number=number) if number == len(self.calls) < self._asked:
-                if said.value is not None:
-                    self.calls.append(Returned(value=said.value))
-                elif said.raised is not None:
-                    self.calls.append(_raised(said.raised))
-            case _PlannedSaid():
-                self.planned = said.count
-            case _TestSaid() if len(self.tests) < _MOST_TESTS:
+    def _apply(self, report: Any) -> None:
+        match report:
+            case _RaisedReport():
+                self.out_of_memory = report.memory
+                self.raised = _raised(report)
+            case _CallReport(number=number) if number == len(self.calls) < self._asked:
+                if report.value is not None:
+                    self.calls.append(Returned(value=report.value))
+                elif report.raised is not None:
+                    self.calls.append(_raised(report.raised))
+            case _PlannedReport():
+                self.planned = report.count
+            case _TestReport() if len(self.tests) < _MOST_TESTS:
                 self.tests.append(
                     TestReport(
-                        name=said.name,
-                        verdict=said.verdict,
-                        message=said.message,
-                        frames=_frames(said.frames),
+                        name=report.name,
+                        verdict=report.verdict,
+                        message=report.message,
+                        frames=_frames(report.frames),
                     )
                 )
-            case _FunctionsSaid():
-                self.functions = said.used[:_MOST_FUNCTIONS]
-            case _DoneSaid():
+            case _FunctionsReport():
+                self.functions = report.used[:_MOST_FUNCTIONS]
+            case _DoneReport():
                 self.done = True
 
 
-def _raised(said: _Exception) -> Raised:
-    return Raised(exception=said.type, message=said.message, frames=_frames(said.frames))
+def _raised(report: _Exception) -> Raised:
+    return Raised(exception=report.type, message=report.message, frames=_frames(report.frames))
 
 
-def _frames(said: tuple[_Frame, ...]) -> tuple[Frame, ...]:
-    return tuple(Frame(function=f.function, line=f.line, file=f.file) for f in said)
+def _frames(frames: tuple[_Frame, ...]) -> tuple[Frame, ...]:
+    return tuple(Frame(function=f.function, line=f.line, file=f.file) for f in frames)
 
 
 _STACK_LINE = re.compile(r'^  File "([^"\n]{1,300})", line (\d{1,9}) in (.{1,300})$', re.MULTILINE)
@@ -234,7 +238,7 @@ def _stack_at_timeout(report: bytes) -> Raised | None:
     return Raised(exception="timeout", message="where it was", frames=tuple(frames))
 
 
-def _artefact(told: dict[str, Any]) -> Artefact:
-    if "content" in told:
-        return Artefact(name=told["name"], content=base64.b64decode(told["content"]))
-    return Artefact(name=told["name"], missing=told["missing"])
+def _artefact(report: dict[str, Any]) -> Artefact:
+    if "content" in report:
+        return Artefact(name=report["name"], content=base64.b64decode(report["content"]))
+    return Artefact(name=report["name"], missing=report["missing"])

@@ -46,13 +46,13 @@ def undeclared_packages() -> list[str]:
 
 
 def package_files(names: Iterable[str]) -> list[Path]:
-    """Return the files and folders that make up the named packages and what they require."""
+    """Return the files and folders of the named packages and of their dependencies."""
     owners = metadata.packages_distributions()
-    waiting = [owner for name in names for owner in _owners(name, owners)]
+    pending = [owner for name in names for owner in _owners(name, owners)]
     seen: dict[str, None] = {}
-    found: dict[Path, None] = {}
-    while waiting:
-        name = waiting.pop()
+    files: dict[Path, None] = {}
+    while pending:
+        name = pending.pop()
         if name in seen:
             continue
         seen[name] = None
@@ -60,25 +60,25 @@ def package_files(names: Iterable[str]) -> list[Path]:
             distribution = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue  # an optional dependency that is not installed
-        found.update(dict.fromkeys(_top_level(distribution)))
-        waiting += [
+        files.update(dict.fromkeys(_top_level(distribution)))
+        pending += [
             match[0]
             for line in distribution.requires or ()
             if "extra ==" not in line and (match := _REQUIREMENT.match(line))
         ]
-    return list(found)
+    return list(files)
 
 
 def _owners(name: str, owners: object) -> list[str]:
     assert isinstance(owners, dict) or hasattr(owners, "get")
-    found = owners.get(name)
-    if not found or find_spec(name) is None:
+    distributions = owners.get(name)
+    if not distributions or find_spec(name) is None:
         raise SandboxError(
             "sandbox.package",
-            f"the package {name} was declared for programs and is not installed",
-            f"install it beside auditcoder (`pip install {name}`), or do not declare it",
+            f"the package {name}, which generated programs may import, is not installed",
+            f"run `pip install {name}` in auditcoder's environment, or remove it from `packages`",
         )
-    return list(found)
+    return list(distributions)
 
 
 def _top_level(distribution: metadata.Distribution) -> list[Path]:

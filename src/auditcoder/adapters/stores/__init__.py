@@ -1,1 +1,1 @@
-"""Where records live: SQLite, PostgreSQL, or a single bundle file."""
+"""Stores of records: SQLite, PostgreSQL, and single bundle files."""

@@ -1,11 +1,11 @@
-"""One run in one file, to hand to somebody else: a zip of the entries and the blobs they name.
+"""Bundle files: one run in one zip file, with its entries and the blobs that they name.
 
-    manifest.json   what this is, which run, and where its chain ends
-    events.jsonl    the entries, byte for byte, one a line
+    manifest.json   the bundle version, the run, and the head of its chain
+    events.jsonl    the entries, byte for byte, one per line
     blobs/<digest>  content by digest
 
-A bundle comes from anywhere, so it is read with suspicion: nothing is ever extracted to the
-disk, every name and size is checked before a byte is inflated, and sizes are bounded.
+A bundle is untrusted: nothing is extracted to the disk, every name and size is checked before
+anything is decompressed, and sizes are limited.
 """
 
 import errno
@@ -32,11 +32,11 @@ VERSION = 1
 SUFFIX = ".acb"
 
 MOST_BYTES = 4 << 30
-"""The most that a bundle may inflate to."""
+"""Maximum uncompressed size of a bundle."""
 MOST_BLOB_BYTES = 64 << 20
-"""The most that one blob, or one entry, may hold."""
+"""Maximum size of one blob or entry."""
 MOST_RATIO = 200
-"""How many times its size a large part may inflate to; text stays far below."""
+"""Maximum compression ratio of a large part; that of text is far lower."""
 _LARGE = 1 << 20
 _CHUNK = 1 << 16
 
@@ -49,15 +49,15 @@ _DAMAGE = (
     struct.error,
     EOFError,
     OSError,
-    RuntimeError,  # encrypted; and, as NotImplementedError, a version or method from elsewhere
-    ValueError,  # names and sizes that are none
+    RuntimeError,  # encrypted; NotImplementedError for an unknown version or compression
+    ValueError,  # invalid names and sizes
     OverflowError,
 )
-"""All the ways in which zipfile reports a file that is damaged or made to do damage."""
+"""The exceptions by which zipfile reports a damaged or malicious file."""
 
 
 class BundleManifest(Value):
-    """What a bundle says of itself. Verification believes none of it."""
+    """A bundle's description of itself. Verification does not rely on it."""
 
     bundle: int
     """The bundle version."""
@@ -67,10 +67,10 @@ class BundleManifest(Value):
 
 
 def write_bundle(source: TraceReader, run: RunId, path: Path) -> Head:
-    """Write `run` to `path`: whole, or not at all."""
+    """Write `run` to `path` atomically; return the head that was written."""
     head = source.head(run)
     if head == EMPTY:
-        raise NotFound("run.unknown", f"there is no run {run} here")
+        raise NotFound("run.unknown", f"no run {run!r}")
     with whole_file(path) as file:
         _write(source, run, head, file)
     return head
@@ -85,7 +85,7 @@ def _write(source: TraceReader, run: RunId, head: Head, file: IO[bytes]) -> None
         with zipped.open(_part("events.jsonl"), "w", force_zip64=True) as events:
             for number, body in enumerate(source.read(run)):
                 if number == head.entries:
-                    break  # the run has grown meanwhile; this bundle ends where it said
+                    break  # the run has grown meanwhile; the bundle ends at the stated head
                 names |= dict.fromkeys(reader.read(body).event.blobs())
                 events.write(body + b"\n")
         for name in names:
@@ -93,7 +93,7 @@ def _write(source: TraceReader, run: RunId, head: Head, file: IO[bytes]) -> None
 
 
 def _part(name: str) -> zipfile.ZipInfo:
-    """A fixed time and mode: the same run makes the same bundle."""
+    """Describe a part, with a fixed time and mode: the same run gives the same bundle."""
     info = zipfile.ZipInfo(name, _EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
@@ -101,14 +101,14 @@ def _part(name: str) -> zipfile.ZipInfo:
 
 
 class BundleFile:
-    """A bundle, opened for reading: a trace reader of one run."""
+    """A bundle opened for reading: a trace reader of one run."""
 
     def __init__(self, path: Path) -> None:
-        """Open the bundle and check everything about it that needs no inflating."""
+        """Open the bundle and check everything that needs no decompression."""
         self._path = path
         try:
             if not stat.S_ISREG(path.stat().st_mode):
-                raise OSError(errno.EINVAL, "it is not an ordinary file")
+                raise OSError(errno.EINVAL, "it is not a regular file")
             self._file = path.open("rb")
         except FileNotFoundError as error:
             raise NotFound(
@@ -134,8 +134,8 @@ class BundleFile:
         except _DAMAGE as error:
             raise BundleUnreadable(
                 "bundle.not-a-bundle",
-                f"{self._path} is not a bundle, or only part of one: {error}",
-                "get the file again from whoever made it",
+                f"{self._path} is not a bundle, or is incomplete: {error}",
+                "get the file again from its source",
             ) from error
 
     def _refuse_unsafe(self) -> None:
@@ -144,18 +144,18 @@ class BundleFile:
         for part in self._zip.infolist():
             name = part.filename
             if name not in {"manifest.json", "events.jsonl"} and not _BLOB.fullmatch(name):
-                raise self._unsafe("bundle.foreign-entry", f"{name!r} has no place in a bundle")
+                raise self._unsafe("bundle.foreign-entry", f"{name!r} does not belong in a bundle")
             if name in seen:
-                raise self._unsafe("bundle.foreign-entry", f"{name!r} is there twice")
+                raise self._unsafe("bundle.foreign-entry", f"{name!r} occurs twice")
             seen.add(name)
             total += part.file_size
-            swollen = part.file_size > max(_LARGE, part.compress_size * MOST_RATIO)
-            if total > MOST_BYTES or swollen:
-                raise self._unsafe("bundle.bomb", "it would inflate out of all proportion")
+            inflated = part.file_size > max(_LARGE, part.compress_size * MOST_RATIO)
+            if total > MOST_BYTES or inflated:
+                raise self._unsafe("bundle.bomb", "its uncompressed size exceeds the limits")
             if part.file_size > MOST_BLOB_BYTES and name != "events.jsonl":
-                raise self._unsafe("bundle.bomb", f"{name!r} is larger than a part may be")
+                raise self._unsafe("bundle.bomb", f"{name!r} exceeds the size limit of a part")
             if part.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise self._unsafe("bundle.foreign-entry", f"{name!r} is packed another way")
+                raise self._unsafe("bundle.foreign-entry", f"{name!r} is compressed in another way")
         for needed in ("manifest.json", "events.jsonl"):
             if needed not in seen:
                 raise BundleUnreadable(
@@ -165,9 +165,7 @@ class BundleFile:
                 )
 
     def _unsafe(self, code: str, why: str) -> BundleUnreadable:
-        return BundleUnreadable(
-            code, f"{self._path} is refused: {why}", "nothing of it was unpacked"
-        )
+        return BundleUnreadable(code, f"{self._path} is refused: {why}", "nothing was unpacked")
 
     def _manifest(self) -> BundleManifest:
         raw = self._content(self._zip.getinfo("manifest.json"))
@@ -177,12 +175,12 @@ class BundleFile:
                 manifest = msgspec.json.decode(raw, type=BundleManifest)
                 if is_run_id(manifest.run):
                     return manifest
-                raise msgspec.DecodeError("its run has a name that no run has")
+                raise msgspec.DecodeError("its run id is invalid")
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BundleUnreadable(
                 "bundle.not-a-bundle",
                 f"{self._path} has no readable manifest: {error}",
-                "get the file again from whoever made it",
+                "get the file again from its source",
             ) from error
         raise BundleUnreadable(
             "bundle.version",
@@ -198,7 +196,7 @@ class BundleFile:
             raise BundleUnreadable(
                 "bundle.damaged",
                 f"{self._path} is damaged: {error}",
-                "get the file again from whoever made it",
+                "get the file again from its source",
             ) from error
 
     def runs(self) -> list[RunId]:
@@ -206,7 +204,7 @@ class BundleFile:
         return [self.manifest.run]
 
     def head(self, run: RunId) -> Head:
-        """Return where the bundle says its chain ends."""
+        """Return the head that the bundle states; `EMPTY` for another run."""
         if run != self.manifest.run:
             return EMPTY
         return Head(entries=self.manifest.entries, digest=self.manifest.head)
@@ -227,8 +225,8 @@ class BundleFile:
         if pending:
             raise BundleUnreadable(
                 "bundle.damaged",
-                f"{self._path} is damaged: an entry has no end",
-                "get the file again from whoever made it",
+                f"{self._path} is damaged: an entry is incomplete or too long",
+                "get the file again from its source",
             )
 
     def blob(self, name: Digest) -> bytes:
@@ -240,7 +238,7 @@ class BundleFile:
         return self._content(part)
 
     def _content(self, part: zipfile.ZipInfo) -> bytes:
-        """Inflate a part a little at a time: its size is a claim, and memory is ours."""
+        """Decompress a part in chunks: its stated size may be wrong."""
         content = bytearray()
         with self._damage_reported(), self._zip.open(part) as opened:
             while chunk := opened.read(_CHUNK):
@@ -248,7 +246,7 @@ class BundleFile:
         return bytes(content)
 
     def close(self) -> None:
-        """Close the file, and with it whatever is still being read from it."""
+        """Close the file; nothing can be read from it any more."""
         self._zip.close()
         self._file.close()
 

@@ -1,4 +1,4 @@
-"""PostgreSQL: one store for a team. Needs the `postgres` extra; the driver loads when used."""
+"""The PostgreSQL store, for a team. Needs the `postgres` extra, which provides the driver."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -55,8 +55,8 @@ CREATE TRIGGER events_not_emptied BEFORE TRUNCATE ON events EXECUTE FUNCTION app
 CREATE TRIGGER blobs_not_emptied BEFORE TRUNCATE ON blobs EXECUTE FUNCTION append_only();
 """  # noqa: S608  no user input in it
 
-_FIRST_COMER = 0x41434452
-"""Key of the advisory lock under which the schema is made."""
+_SCHEMA_LOCK = 0x41434452
+"""Key of the advisory lock that is held while the schema is created."""
 
 
 class PostgresStore(SqlStore):
@@ -72,11 +72,11 @@ class PostgresStore(SqlStore):
 
     def _connect(self) -> psycopg.Connection:
         with self._translated():
-            # autocommit: every transaction is opened where it is needed, none is left hanging
+            # autocommit: transactions are opened explicitly, so none stays open by accident
             db = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
             try:
                 db.execute(f"SET lock_timeout = {int(self._timeout * 1000)}")
-                # A commit that is acknowledged is on the disk, whatever the server's default is.
+                # An acknowledged commit must be on the disk, whatever the server's default is.
                 db.execute("SET synchronous_commit = on")
                 with db.transaction():
                     self._prepare(db)
@@ -88,9 +88,9 @@ class PostgresStore(SqlStore):
 
     def _prepare(self, db: psycopg.Connection) -> None:
         if db.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.runs",)).fetchone() == (None,):
-            db.execute("SELECT pg_advisory_xact_lock(%s)", (_FIRST_COMER,))
-            found = db.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (SCHEMA,))
-            if found.fetchone() is None:
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
+            schemas = db.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (SCHEMA,))
+            if schemas.fetchone() is None:
                 db.execute(_CREATE.encode())
         try:
             version = db.execute("SELECT version FROM auditcoder.meta").fetchone()
@@ -99,13 +99,13 @@ class PostgresStore(SqlStore):
         if version is None:
             raise StoreForeign(
                 "store.foreign",
-                f"{self._where} has a schema {SCHEMA} that another program made",
-                "name another database with --store; this one was not touched",
+                f"{self._where} has a schema {SCHEMA} of another program",
+                "name another database with --store; this one was not changed",
             )
         if version[0] != SCHEMA_VERSION:
             raise StoreForeign(
                 "store.version",
-                f"{self._where} has store version {version[0]}; this program knows"
+                f"{self._where} has store version {version[0]}; this program supports"
                 f" {SCHEMA_VERSION}",
                 "use the version of auditcoder that wrote it, or export its runs from there",
             )
@@ -117,24 +117,24 @@ class PostgresStore(SqlStore):
     def fetch(self, query: str, parameters: tuple[Any, ...]) -> list[Any]:
         """Return the rows of one query."""
         with self._lock, self._translated():
-            cursor = self._live().cursor(binary=True)
+            cursor = self._connection().cursor(binary=True)
             return cursor.execute(self.sql(query).encode(), parameters).fetchall()
 
     def write(self, statements: Iterable[Statement]) -> bool:
         """Execute statements as one durable transaction."""
         done = False
         with self._translated():
-            db = self._live()
+            db = self._connection()
             with db.transaction() as transaction, db.cursor(binary=True) as cursor:
-                for statement, parameters, must in statements:
+                for statement, parameters, must_change in statements:
                     cursor.execute(statement.encode(), parameters)
-                    if must and cursor.rowcount != 1:
-                        raise psycopg.Rollback(transaction)  # which ends the block, and no more
+                    if must_change and cursor.rowcount != 1:
+                        raise psycopg.Rollback(transaction)  # ends the block without an error
                 done = True
         return done
 
-    def _live(self) -> psycopg.Connection:
-        if self._db.closed:  # the server went away and may be back
+    def _connection(self) -> psycopg.Connection:
+        if self._db.closed:  # the connection was lost; the server may be back
             self._db = self._connect()
         return self._db
 
@@ -143,7 +143,7 @@ class PostgresStore(SqlStore):
         try:
             yield
         except (psycopg.Error, UnicodeError) as error:
-            raise _ours(error, self._where) from error
+            raise _store_error(error, self._where) from error
 
     def close(self) -> None:
         """Close the connection."""
@@ -151,25 +151,25 @@ class PostgresStore(SqlStore):
 
 
 def _without_password(url: str) -> str:
-    """Name the store for a message: by its host and database, and only if those are clear."""
+    """Return a name for messages: host and database, if both are certain to hold no password."""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except (psycopg.Error, ValueError):
         parts = {}
-    named = [str(parts.get(part) or "") for part in ("dbname", "host")]
-    if not all(re.fullmatch(r"[\w.-]+", name) for name in named):
-        return "the PostgreSQL store"  # a password with a slash in it is taken for one of these
-    return f"the PostgreSQL store {named[0]} at {named[1]}"
+    names = [str(parts.get(part) or "") for part in ("dbname", "host")]
+    if not all(re.fullmatch(r"[\w.-]+", name) for name in names):
+        return "the PostgreSQL store"  # an unescaped password may be parsed as one of them
+    return f"the PostgreSQL store {names[0]} at {names[1]}"
 
 
-def _ours(error: Exception, where: str) -> StoreError:
+def _store_error(error: Exception, where: str) -> StoreError:
     diagnosis = error.diag.message_primary if isinstance(error, psycopg.Error) else None
     match error:
         case pg.DiskFull():
             return StoreFull(
                 "store.full",
-                f"there is no room left at {where}",
-                "free some space and resume; everything acknowledged is safe",
+                f"no space is left at {where}",
+                "free some space and resume; all acknowledged events are safe",
             )
         case pg.LockNotAvailable() | pg.DeadlockDetected():
             return StoreLocked(
@@ -181,13 +181,13 @@ def _ours(error: Exception, where: str) -> StoreError:
             return StoreConflict(
                 "store.conflict",
                 f"{where} refuses the change: {diagnosis}",
-                "let one process write a run at a time; resume it to go on",
+                "only one process may write a run at a time; resume it to continue",
             )
         case _:
-            # The driver's own text may repeat the connection string, and with it a password.
+            # The driver's own text may quote the connection string with its password.
             detail = diagnosis or type(error).__name__
             return StoreUnavailable(
                 "store.unavailable",
                 f"{where} cannot be used: {detail}",
-                "check that the server runs, the address, and that you may write there",
+                "check that the server runs, the address, and your write permission",
             )

@@ -1,11 +1,11 @@
-"""What SQLite and PostgreSQL share: two tables that only grow, and a line of heads.
+"""The part of the SQL stores that SQLite and PostgreSQL share. Its tables are append-only.
 
-runs    one line a run: how many entries it has and the digest of the last
+runs    one row per run: its number of entries and the digest of the last
 events  the entries, byte for byte, numbered within their run
 blobs   content by digest, shared between runs
 
-Beside them, made when first needed: judgements, which say how programs did in tests that their
-runs never saw. They are no part of any record.
+A further table, created at first use, holds judgements: the results of hidden tests. They are not
+part of any record.
 """
 
 import threading
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS judgements (
 
 
 Statement: TypeAlias = tuple[str, tuple[Any, ...], bool]
-"""What to execute, with which parameters, and whether it must change exactly one row."""
+"""The SQL, its parameters, and whether it must change exactly one row."""
 
 
 class SqlStore(ABC):
@@ -58,44 +58,44 @@ class SqlStore(ABC):
 
     @abstractmethod
     def fetch(self, query: str, parameters: tuple[Any, ...]) -> list[Any]:
-        """Return the rows of one query; translate the driver's errors into ours."""
+        """Return the rows of one query; raise the driver's errors as a StoreError."""
 
     @abstractmethod
     def write(self, statements: Iterable[Statement]) -> bool:
-        """Execute statements as one durable transaction; translate the driver's errors into ours.
+        """Execute statements as one durable transaction; raise the driver's errors as a StoreError.
 
         Returns False, with nothing written, if one that must change a row changes none.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection to the database."""
 
     def sql(self, statement: str) -> str:
-        """Write a statement with the driver's own parameter marks."""
+        """Return a statement with the driver's own parameter placeholders."""
         return statement
 
     def runs(self) -> list[RunId]:
-        """Return every run kept here, oldest first."""
+        """Return every run of the store, oldest first."""
         rows = self.fetch("SELECT run FROM runs ORDER BY number", ())
         return [RunId(_is(str, run)) for (run,) in rows]
 
     def head(self, run: RunId) -> Head:
-        """Return where the run's chain ends; `EMPTY` for a run that is not here."""
+        """Return the head of a run; `EMPTY` for an unknown run."""
         rows = self.fetch("SELECT entries, head FROM runs WHERE run = ?", (run,))
         if not rows:
             return EMPTY
         return Head(entries=_is(int, rows[0][0]), digest=Digest(_is(bytes, rows[0][1]).hex()))
 
     def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
-        """Yield the entries from `start` on, page by page, holding nothing in between."""
+        """Yield the entries from `start` on, page by page, with no transaction open in between."""
         query = (
             "SELECT seq, body FROM events WHERE run = (SELECT number FROM runs WHERE run = ?)"
             " AND seq >= ? ORDER BY seq LIMIT ?"
         )
         while page := self.fetch(query, (run, start, _PAGE)):
             for seq, body in page:
-                if _is(int, seq) < start:  # a damaged index, which would be followed for ever
+                if _is(int, seq) < start:  # a damaged index would be read forever
                     raise _damaged()
                 start = seq + 1
                 yield _is(bytes, body)
@@ -115,13 +115,13 @@ class SqlStore(ABC):
         head: Head,
         blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]] = (),
     ) -> None:
-        """Add entries and blobs in one transaction, provided the run ends at `after`."""
+        """Add entries and blobs in one transaction, provided that the run ends at `after`."""
         with self._lock:
             if not self.write(self._statements(run, after, entries, head, blobs)):
                 raise StoreConflict(
                     "store.conflict",
-                    f"run {run} does not end at entry {after.entries - 1}: another writer was here",
-                    "let one process write a run at a time; resume it to go on",
+                    f"run {run} does not end at entry {after.entries - 1}: another process wrote",
+                    "only one process may write a run at a time; resume it to continue",
                 )
 
     def _statements(
@@ -132,7 +132,7 @@ class SqlStore(ABC):
         head: Head,
         blobs: Mapping[Digest, bytes] | Iterable[tuple[Digest, bytes]],
     ) -> Iterator[Statement]:
-        """The head moves only from where the writer believes it to be; the rest follows."""
+        """Yield the statements; the first moves the head, and only if it is still at `after`."""
         new = (head.entries, _key(head.digest))
         number = self._number_of(run)
         if after == EMPTY:
@@ -148,7 +148,7 @@ class SqlStore(ABC):
                 yield self._add_event, (number, seq, body), False
 
     def keep_judgement(self, judgement: Judgement) -> None:
-        """Keep what a judge found, once for each suite and head of a record."""
+        """Store a judgement, once for each suite and head of a record."""
         body = msgspec.json.encode(judgement).decode()
         with self._lock:
             self.write(
@@ -166,14 +166,14 @@ class SqlStore(ABC):
             )
 
     def judgements(self, run: RunId) -> list[Judgement]:
-        """Return what judges found about a run."""
+        """Return the judgements of a run."""
         with self._lock:
             self.write(((_JUDGEMENTS, (), False),))
         rows = self.fetch("SELECT body FROM judgements WHERE run = ? ORDER BY suite, head", (run,))
         return [msgspec.json.decode(_is(str, body), type=Judgement) for (body,) in rows]
 
     def _number_of(self, run: RunId) -> int | None:
-        """Return the number under which a run is kept; it never changes."""
+        """Return the primary key of a run, which never changes; None for an unknown run."""
         if run not in self._numbers:
             rows = self.fetch("SELECT number FROM runs WHERE run = ?", (run,))
             if not rows:
@@ -186,7 +186,7 @@ _Column = TypeVar("_Column")
 
 
 def _is(kind: type[_Column], value: object) -> _Column:
-    """Return a column's value, which is of the kind that was written, or the store is damaged."""
+    """Return a column's value; if it is not of the type that was written, the store is damaged."""
     if not isinstance(value, kind):
         raise _damaged()
     return value
@@ -195,13 +195,13 @@ def _is(kind: type[_Column], value: object) -> _Column:
 def _damaged() -> StoreForeign:
     return StoreForeign(
         "store.damaged",
-        "the store is damaged: it holds what was never written to it",
+        "the store is damaged: it holds a value of a wrong type or order",
         "restore it from a copy, or import its runs from bundles",
     )
 
 
 def _key(name: Digest) -> bytes:
-    """Digests are hexadecimal everywhere but in the database, where they take half the room."""
+    """Return a digest as the database keeps it: as bytes, at half the size of hexadecimal."""
     try:
         return bytes.fromhex(name)
     except ValueError:

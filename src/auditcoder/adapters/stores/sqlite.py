@@ -1,4 +1,4 @@
-"""SQLite: one file, the default."""
+"""The SQLite store: one file, the default."""
 
 import os
 import sqlite3
@@ -18,7 +18,7 @@ from auditcoder.domain.errors import (
 )
 
 APPLICATION_ID = 0x41434452
-"""Marks the file as ours: `ACDR`."""
+"""Identifies the file as a store: `ACDR`."""
 
 SCHEMA_VERSION = 1
 
@@ -38,7 +38,7 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE blobs (
-    id     INTEGER PRIMARY KEY,  -- in the order of arrival, so that what belongs together is near
+    id     INTEGER PRIMARY KEY,  -- in insertion order, so that related blobs are close on the disk
     digest BLOB NOT NULL UNIQUE,
     body   BLOB NOT NULL
 ) STRICT;
@@ -53,7 +53,7 @@ BEGIN SELECT RAISE(ABORT, 'append-only: an event is never altered'); END;
 CREATE TRIGGER events_stay BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'append-only: an event is never deleted'); END;
 
--- REPLACE deletes without asking the triggers above, so what is there is guarded here, too.
+-- REPLACE deletes rows without firing the triggers above, so inserts are guarded as well.
 CREATE TRIGGER events_once BEFORE INSERT ON events
 WHEN EXISTS (SELECT 1 FROM events WHERE run = NEW.run AND seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'append-only: an event is never altered'); END;
@@ -71,7 +71,7 @@ BEGIN SELECT RAISE(ABORT, 'append-only: a blob is never deleted'); END;
 
 
 class SqliteStore(SqlStore):
-    """A store in one file. Write-ahead log, and a commit is on the disk before it returns."""
+    """A store in one file, with a write-ahead log; a commit returns when it is on the disk."""
 
     def __init__(self, path: Path | str, *, timeout: float = 10.0) -> None:
         """Open the store at `path`, creating it if need be; wait `timeout` seconds for locks."""
@@ -98,7 +98,7 @@ class SqliteStore(SqlStore):
             return
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            if self._number("application_id") != APPLICATION_ID:  # nobody else was quicker
+            if self._number("application_id") != APPLICATION_ID:  # not created meanwhile
                 for statement in _statements(_SCHEMA):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -115,13 +115,13 @@ class SqliteStore(SqlStore):
             raise StoreForeign(
                 "store.foreign",
                 f"{self._path} is a database of another program",
-                "name another file with --store; this one was not touched",
+                "name another file with --store; this one was not changed",
             )
         version = self._number("user_version")
         if owner == APPLICATION_ID and version != SCHEMA_VERSION:
             raise StoreForeign(
                 "store.version",
-                f"{self._path} has store version {version}; this program knows {SCHEMA_VERSION}",
+                f"{self._path} has store version {version}; this program supports {SCHEMA_VERSION}",
                 "use the version of auditcoder that wrote it, or export its runs from there",
             )
 
@@ -134,7 +134,7 @@ class SqliteStore(SqlStore):
             with self._lock:
                 return self._db.execute(query, parameters).fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise _ours(error, self._path) from error
+            raise _store_error(error, self._path) from error
 
     def write(self, statements: Iterable[Statement]) -> bool:
         """Execute statements as one durable transaction."""
@@ -142,9 +142,9 @@ class SqliteStore(SqlStore):
         try:
             db.execute("BEGIN IMMEDIATE")
             try:
-                for statement, parameters, must in statements:
+                for statement, parameters, must_change in statements:
                     done = db.execute(statement, parameters)
-                    if must and done.rowcount != 1:
+                    if must_change and done.rowcount != 1:
                         db.execute("ROLLBACK")
                         return False
                 db.execute("COMMIT")
@@ -153,7 +153,7 @@ class SqliteStore(SqlStore):
                     db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise _ours(error, self._path) from error
+            raise _store_error(error, self._path) from error
         return True
 
     @contextmanager
@@ -161,7 +161,7 @@ class SqliteStore(SqlStore):
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise _ours(error, self._path) from error
+            raise _store_error(error, self._path) from error
         except OSError as error:
             raise StoreUnavailable(
                 "store.unavailable",
@@ -183,7 +183,7 @@ def _statements(script: str) -> Iterator[str]:
             pending = ""
 
 
-def _no_room(path: str) -> bool:
+def _disk_is_full(path: str) -> bool:
     try:
         disk = os.statvfs(Path(path).parent)
     except OSError:
@@ -191,15 +191,15 @@ def _no_room(path: str) -> bool:
     return disk.f_bavail * disk.f_frsize < 1 << 16
 
 
-def _ours(error: Exception, path: str) -> StoreError:
+def _store_error(error: Exception, path: str) -> StoreError:
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if code is not None else None
-    # On a full disk the log's index cannot grow, which SQLite reports as a failure to write.
-    if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _no_room(path)):
+    # On a full disk the index of the write-ahead log cannot grow; SQLite reports an I/O error.
+    if primary == sqlite3.SQLITE_FULL or (primary == sqlite3.SQLITE_IOERR and _disk_is_full(path)):
         return StoreFull(
             "store.full",
-            f"there is no room left for {path}",
-            "free some space and resume; everything acknowledged is safe",
+            f"no space is left for {path}",
+            "free some space and resume; all acknowledged events are safe",
         )
     if primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return StoreLocked(
@@ -211,7 +211,7 @@ def _ours(error: Exception, path: str) -> StoreError:
         return StoreForeign(
             "store.foreign",
             f"{path} is not a database that can be read: {error}",
-            "name another file with --store; this one was not touched",
+            "name another file with --store; this one was not changed",
         )
     if primary == sqlite3.SQLITE_CONSTRAINT:
         return StoreConflict("store.conflict", f"{path} refuses the change: {error}")

@@ -1,10 +1,10 @@
-"""The laws of a history. One function decides what may follow what.
+"""The laws of a history: `advance` decides whether an event may follow those before it.
 
-The writer asks it before it appends, and verification asks it again for every event of a
-record, from the bytes alone. Nothing an event claims is believed where it can be derived:
-units are read from the code, frozen digests, ranks, deltas and restored states are computed.
+The writer calls it before it appends, and verification calls it again for every event of a record.
+A claim of an event is never trusted if it can be derived: units are read from the code, and frozen
+digests, ranks, deltas and restored states are computed.
 
-The laws are kept by phase: planning, building, validating, repairing.
+There is one module per phase: planning, building, validation and repair.
 """
 
 from typing import assert_never
@@ -65,10 +65,10 @@ __all__ = [
 ]
 
 
-def advance(  # noqa: C901  one case an event
+def advance(  # noqa: C901  one case per event
     ledger: Ledger, event: Event, read: ReadBlob
 ) -> Ledger:
-    """Return the ledger after `event`, or raise IllegalHistory if it cannot follow."""
+    """Return the ledger after `event`, or raise IllegalHistory if the event is not allowed."""
     _refuse_out_of_place(ledger, event)
     match event:
         case CheckRan():

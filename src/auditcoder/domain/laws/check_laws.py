@@ -1,4 +1,4 @@
-"""The laws of validating: a check stays what it is, and evidence speaks about the present."""
+"""The laws of validation: a check never changes, and evidence is about the current code."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from auditcoder.domain.values import digest, digest_of
 
 
 def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
-    """A check runs on what is there now, and is the check that it always was."""
+    """Register evidence: it is about the current code, and the check keeps its definition."""
     evidence, working, transaction = event.evidence, ledger.working, ledger.transaction
     if evidence.check in ledger.dropped:
         refuse(Law.STALE_EVIDENCE, ledger, f"check {evidence.check} was dropped")
@@ -51,7 +51,7 @@ def _is_the_same(known: RegisteredCheck, evidence: Evidence) -> bool:
 
 
 def registered_example(example: Example, trust: Trust) -> RegisteredCheck:
-    """Return what a check of the program by an example is, before it has run."""
+    """Return the definition of the program check for an example, before it has run."""
     plain = RegisteredCheck(subject=AtProgram(), trust=trust, example=digest_of(example))
     if not isinstance(example, StdioExample):
         return plain
@@ -83,7 +83,7 @@ def _registered(
 
 
 def _first_run(planned: RegisteredCheck, new: RegisteredCheck) -> bool:
-    """Whether `new` is what `planned` becomes: a planned example keeps its input and output."""
+    """Whether `new` is the first run of `planned`, with the planned input and output."""
     if planned.kind is not None or planned.example is None:
         return False
     bound = planned.input is not None
@@ -97,7 +97,7 @@ def _first_run(planned: RegisteredCheck, new: RegisteredCheck) -> bool:
 
 
 def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:
-    """Only a check that a model wrote is dropped, and not while it decides."""
+    """Drop a check: a model wrote it, and no transaction is open."""
     known = ledger.checks.get(event.check)
     if known is None:
         refuse(Law.MISDECLARED, ledger, f"there is no check {event.check}")

@@ -1,4 +1,4 @@
-"""The laws of building: every unit has one owner, and the program is what its owners wrote."""
+"""The laws of building: every unit has one owner, and the program is exactly the owned code."""
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from auditcoder.domain.values import Digest
 
 
 def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
-    """Code is asked for only once the id that will own it is committed."""
+    """Register a reply: code may be requested only for committed node ids."""
     for node in {event.node, *event.nodes} - {None, ROOT}:
         if node not in committed_graph(ledger).ids:
             refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was asked for before it had an id")
@@ -30,13 +30,13 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
     if event.rejected:
         return ledger
     if event.phase is Phase.VERIFICATION:
-        spoken = {n: ledger.seq for n in (event.node, *event.nodes) if n is not None}
-        return change(ledger, opinions=ledger.opinions | spoken)
+        opinions = {n: ledger.seq for n in (event.node, *event.nodes) if n is not None}
+        return change(ledger, opinions=ledger.opinions | opinions)
     return change(ledger, replies=ledger.replies | {ledger.seq: event.node})
 
 
 def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
-    """A node's code follows its id, keeps to its bounds, and owns what it says it owns."""
+    """Register code: its id is committed, the edit is allowed, and the units match the code."""
     node, working = event.node, ledger.working
     if working.graph is None or node not in working.graph.ids:
         refuse(Law.CODE_BEFORE_ID, ledger, f"{node} has code but no committed id")
@@ -73,7 +73,7 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
 
 
 def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
-    """Return code or a program as the one text that it can be read as."""
+    """Return code or a program as text; it must be plain UTF-8 with line feeds."""
     try:
         text = read(name).decode("utf-8")
     except UnicodeDecodeError:
@@ -84,12 +84,12 @@ def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
 
 
 def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
-    spoken_for = {node for node, seq in ledger.opinions.items() if seq == reply}
-    if reply not in ledger.replies and not spoken_for:
+    opinion_on = {node for node, seq in ledger.opinions.items() if seq == reply}
+    if reply not in ledger.replies and not opinion_on:
         refuse(Law.MISDECLARED, ledger, f"event {reply} is no reply to take code from")
     if reply <= ledger.allocated[event.node]:
         refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node}'s code was sampled before its id")
-    asked_for = spoken_for or {ledger.replies[reply]} - {None}
+    asked_for = opinion_on or {ledger.replies[reply]} - {None}
     if asked_for and asked_for.isdisjoint({event.node, event.cause}):
         refuse(
             Law.BOUNDARY_CROSSED, ledger, f"the reply was for {listed(asked_for)}, not {event.node}"
@@ -114,7 +114,7 @@ def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
 
 
 def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
-    """Return the names that are not `node`'s to take: other nodes own them, or Python does."""
+    """Return the names that `node` may not define: those of other nodes, and built-in ones."""
     code = ledger.working.code.items()
     owned = {u.registered for n, c in code if n != node for u in c.units}
     known = committed_graph(ledger).by_id.get(node)
@@ -136,7 +136,7 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
 
 
 def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
-    """The program is, line for line, what its nodes own, and it changes only in transactions."""
+    """Register a program: it has exactly the nodes' code, and changes only in transactions."""
     graph, working = committed_graph(ledger), ledger.working
     if missing := set(graph.leaves) - set(working.code):
         refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, f"{listed(missing)} have no code yet")
@@ -159,7 +159,7 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
 
 
 def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
-    """An edit across a boundary is announced, with its reason, before it is made."""
+    """Register an integration exception, which precedes an edit across a boundary."""
     exception, graph = event.exception, committed_graph(ledger)
     wider = frozenset(exception.region)
     if not exception.rationale.strip():

@@ -1,4 +1,4 @@
-"""What the laws of every phase share."""
+"""Definitions that the laws of all phases share."""
 
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -11,11 +11,11 @@ from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Subject
 from auditcoder.domain.values import CheckId, Digest
 
 ReadBlob: TypeAlias = Callable[[Digest], bytes]
-"""Gives the content that a digest names."""
+"""Returns the content of a blob by its digest."""
 
 
 class Law(Enum):
-    """What a history can be guilty of. The values are stable and documented."""
+    """The laws that an event can violate. The values are stable and documented."""
 
     OUT_OF_PLACE = "out-of-place"
     CODE_BEFORE_ID = "code-before-id"
@@ -36,7 +36,7 @@ class Law(Enum):
 
 
 class IllegalHistory(Exception):
-    """An event that cannot follow what came before it."""
+    """An event violates a law."""
 
     def __init__(self, law: Law, seq: int, message: str) -> None:
         super().__init__(message)
@@ -45,26 +45,26 @@ class IllegalHistory(Exception):
 
 
 def refuse(law: Law, ledger: Ledger, message: str) -> NoReturn:
-    """Say that the next event breaks `law`."""
+    """Raise IllegalHistory: the next event violates `law`."""
     raise IllegalHistory(law, ledger.seq, message)
 
 
 def committed_graph(ledger: Ledger) -> TaskGraph:
-    """Return the graph, which must be committed by now."""
+    """Return the graph; it must be committed."""
     if ledger.working.graph is None:
         refuse(Law.OUT_OF_PLACE, ledger, "no graph has been committed yet")
     return ledger.working.graph
 
 
 def open_transaction(ledger: Ledger) -> OpenTransaction:
-    """Return the transaction, which must be open."""
+    """Return the open transaction; there must be one."""
     if ledger.transaction is None:
         refuse(Law.OUT_OF_PLACE, ledger, "no transaction is open")
     return ledger.transaction
 
 
 def covered(working: WorkingState, subject: Subject) -> Region:
-    """Return the nodes whose own evidence a check of `subject` is."""
+    """Return the nodes whose local evidence includes a check of `subject`."""
     match subject:
         case AtNode(node=node):
             return frozenset({node})
@@ -76,7 +76,7 @@ def covered(working: WorkingState, subject: Subject) -> Region:
 
 
 def present(working: WorkingState, subject: Subject) -> Digest | None:
-    """Return the digest of what `subject` is at present; None if there is nothing to check."""
+    """Return the digest of the current `subject`; None if there is nothing to check."""
     match subject:
         case AtNode(node=node):
             return digest_in(working, node)
@@ -88,15 +88,15 @@ def present(working: WorkingState, subject: Subject) -> Digest | None:
 
 
 def digest_in(working: WorkingState, node: NodeId) -> Digest | None:
-    """Return the digest of a node's code, if it has any."""
+    """Return the digest of a node's code; None if it has none."""
     return working.code[node].digest if node in working.code else None
 
 
 def still_standing(
     working: WorkingState, doubtful: Region = frozenset()
 ) -> dict[CheckId, CurrentCheck]:
-    """Return the evidence that speaks about the present, and about no `doubtful` node."""
-    # One look at each distinct subject: a run has many checks and few things to check.
+    """Return the evidence that is about the current code, and not about a `doubtful` node."""
+    # Each subject is evaluated once: a run has many checks but few subjects.
     now: dict[Subject, Digest | None] = {}
     for standing in working.evidence.values():
         if standing.subject not in now:
@@ -106,5 +106,5 @@ def still_standing(
 
 
 def listed(items: Iterable[object]) -> str:
-    """Write some things in a row."""
+    """Return items as sorted text, separated by commas."""
     return ", ".join(sorted(str(i) for i in items))

@@ -1,4 +1,4 @@
-"""The laws of planning: ids come first, keep their goal, and are given once."""
+"""The laws of planning: ids precede code, keep their goal, and are allocated once."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ from auditcoder.domain.repair import TransactionKind
 
 
 def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
-    """A brief is committed once, and revised only with a reason and never by a bounded repair."""
+    """Register a brief: a revision needs a reason and is not part of a bounded repair."""
     if ledger.working.brief is not None and not event.reason.strip():
         refuse(Law.OUT_OF_PLACE, ledger, "a brief is revised only with a reason")
     if ledger.transaction is not None and ledger.transaction.kind is TransactionKind.BOUNDED:
@@ -46,7 +46,7 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
 
 
 def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
-    """The graph is committed once, whole and valid; that is when its ids are given."""
+    """Register the graph: it is committed once, it is valid, and its ids are allocated now."""
     if ledger.working.graph is not None:
         refuse(Law.ID_REPURPOSED, ledger, "the graph is committed once; a later one is a delta")
     _refuse_faulty_graph(ledger, event.graph)
@@ -76,7 +76,7 @@ def _allocate(ledger: Ledger, allocated: dict[NodeId, int], node: Node) -> None:
 
 
 def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
-    """The graph changes only in a transaction, within its region, and nobody's ground moves."""
+    """Register a graph delta: it is in a transaction and changes no frozen node or interface."""
     graph, transaction, delta = committed_graph(ledger), open_transaction(ledger), event.delta
     _refuse_reaching_out(ledger, graph, transaction.region, delta)
     allocated = dict(ledger.allocated)
@@ -92,7 +92,7 @@ def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
     _refuse_faulty_graph(ledger, after)
     reshaped = _shape(after) != _shape(graph)
     gone = frozenset(delta.retired)
-    repromised = {n.id for n in delta.revised if n.contract != graph.by_id[n.id].contract}
+    new_contracts = {n.id for n in delta.revised if n.contract != graph.by_id[n.id].contract}
     revised = rework(
         ledger,
         graph=after,
@@ -100,7 +100,7 @@ def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
         bundles={n: b for n, b in ledger.working.bundles.items() if n not in gone},
         assembly=None if reshaped else ledger.working.assembly,
     )
-    standing = still_standing(revised.working, gone | repromised)
+    standing = still_standing(revised.working, gone | new_contracts)
     return change(
         rework(revised, evidence=standing),
         allocated=allocated,

@@ -1,4 +1,4 @@
-"""The laws of repairing: a region from evidence, a frozen complement, strict improvement."""
+"""The laws of repair: a region from evidence, a frozen complement, strict improvement."""
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from auditcoder.domain.values import CheckId
 
 
 def located(ledger: Ledger, event: Located) -> Ledger:
-    """A diagnosis rests on evidence that stands; a boundary, on some that failed."""
+    """Register a diagnosis: it cites standing evidence and, with a target, a failed check."""
     if ledger.transaction is not None:
         refuse(Law.OUT_OF_PLACE, ledger, "a diagnosis comes before its transaction")
     evidence = ledger.working.evidence.values()
@@ -52,7 +52,7 @@ def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:
 
 
 def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
-    """Return the one legal way to open a transaction on the newest diagnosis."""
+    """Return the only legal event that opens a transaction on the newest diagnosis."""
     if ledger.diagnosis is None:
         refuse(Law.OUT_OF_PLACE, ledger, "no diagnosis is waiting for a transaction")
     seq, diagnosis = ledger.diagnosis
@@ -83,7 +83,7 @@ def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
 
 
 def transaction_opened(ledger: Ledger, event: TransactionOpened) -> Ledger:
-    """A transaction opens on a diagnosis, a whole program, and all of its checks."""
+    """Open a transaction: there is a diagnosis, a program, and evidence of all its checks."""
     if ledger.transaction is not None:
         refuse(Law.OUT_OF_PLACE, ledger, "one transaction at a time")
     if ledger.working.assembly is None:
@@ -119,7 +119,7 @@ def transaction_opened(ledger: Ledger, event: TransactionOpened) -> Ledger:
 
 
 def deciding(ledger: Ledger, reason: str = "") -> TransactionDecided:
-    """Return the one legal decision on the open transaction."""
+    """Return the only legal decision on the open transaction."""
     transaction = open_transaction(ledger)
     before, now = transaction.before, ledger.working
     after = now.rank(transaction.pinned)
@@ -155,7 +155,7 @@ def _passes(working: WorkingState, check: CheckId) -> bool:
 
 
 def transaction_decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
-    """The complement is unchanged, and a candidate is accepted exactly when it ranks higher."""
+    """Decide a transaction: frozen nodes are unchanged, and only a higher rank is accepted."""
     transaction = open_transaction(ledger)
     _refuse_changed_complement(ledger, transaction)
     legal = deciding(ledger, event.reason)
@@ -171,7 +171,7 @@ def transaction_decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
 
 
 def _refuse_changed_complement(ledger: Ledger, transaction: OpenTransaction) -> None:
-    """Every node that is still outside the region is described, coded and evidenced as before."""
+    """Refuse if description, code or evidence of a node outside the region has changed."""
     now = {f.node: f for f in ledger.working.freeze(transaction.region)}
     for frozen in transaction.frozen:
         if frozen.node not in transaction.region and now.get(frozen.node) != frozen:
@@ -179,7 +179,7 @@ def _refuse_changed_complement(ledger: Ledger, transaction: OpenTransaction) -> 
 
 
 def rolled_back(ledger: Ledger, event: RolledBack) -> Ledger:
-    """A rollback restores the whole state before, by pointing back to it."""
+    """Roll back a rejected candidate: the whole state before the transaction is restored."""
     transaction = open_transaction(ledger)
     if event.number != transaction.number:
         refuse(Law.OUT_OF_PLACE, ledger, "only the rejected candidate is rolled back")

@@ -1,4 +1,4 @@
-"""`audit`: the audit metrics and the cost of runs, from their records alone."""
+"""`audit`: report the audit metrics and the cost of runs from their records."""
 
 from argparse import ArgumentParser
 from contextlib import closing
@@ -26,14 +26,17 @@ class AuditArguments(Value):
 def declare(parser: ArgumentParser) -> None:
     """Add the arguments of `audit` to its parser."""
     parser.add_argument(
-        "runs", metavar="RUN", nargs="*", help="the runs (default: all in the store)"
+        "runs",
+        metavar="RUN",
+        nargs="*",
+        help="a run's id or a unique prefix of it (default: all runs in the store)",
     )
     add_store(parser)
     add_form(parser)
 
 
 def run(options: AuditArguments) -> int:
-    """Audit the runs that are named, or all."""
+    """Audit the named runs; all runs of the store if none is named."""
     with closing(open_store(options.store)) as store:
         chosen = [resolve(name, store) for name in options.runs] or store.runs()
         form = "json" if options.json else options.form
@@ -42,7 +45,7 @@ def run(options: AuditArguments) -> int:
 
 
 def deliver(text: str, out: str | None) -> None:
-    """Write a report where it was asked for."""
+    """Write a report to the file `out`, or to standard output."""
     if out is None or out == "-":
         emit(text)
     else:

@@ -1,4 +1,4 @@
-"""`blame`: from a line of the program to the responsibility that owns it."""
+"""`blame`: show which responsibility owns a line of the program, and its evidence."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -13,7 +13,7 @@ from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_evidence
-from auditcoder.interfaces.cli.terminal import clock, emit_json, one_line, paint, rank, say
+from auditcoder.interfaces.cli.terminal import clock, count, emit_json, one_line, paint, rank, say
 from auditcoder.interfaces.record_sources import opened_run
 
 
@@ -36,7 +36,7 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: BlameArguments) -> int:
-    """Blame one line, or all of them."""
+    """Show the owner of one line, or of all lines."""
     with opened_run(options.run, options.store) as (source, name):
         trace = fold(source.read(name), source.blob)
         assembly = trace.working.assembly
@@ -46,7 +46,7 @@ def run(options: BlameArguments) -> int:
             source.blob(assembly.program).decode("utf-8", "replace").removesuffix("\n").split("\n")
         )
     if options.line is None:
-        _all_lines(trace, lines, assembly.segments, as_json=options.json)
+        _show_all_lines(trace, lines, assembly.segments, as_json=options.json)
         return Exit.OK
     segment = owner_of_line(assembly.segments, options.line)
     if segment is None:
@@ -55,15 +55,15 @@ def run(options: BlameArguments) -> int:
             f"the program has no line {options.line}",
             f"it has lines 1 to {len(lines)}",
         )
-    found = _found(trace, options.line, lines[options.line - 1], segment)
+    facts = _line_facts(trace, options.line, lines[options.line - 1], segment)
     if options.json:
-        emit_json(found)
+        emit_json(facts)
     else:
-        _one_line(trace, found, segment)
+        _show_line(trace, facts, segment)
     return Exit.OK
 
 
-def _all_lines(
+def _show_all_lines(
     trace: Trace, lines: list[str], segments: tuple[Segment, ...], *, as_json: bool
 ) -> None:
     owners = [s for s in segments for _ in range(s.lines)]
@@ -84,8 +84,8 @@ def _all_lines(
         say(f"{paint(owner.ljust(width), 'blue')} {number:>4}  {text}".rstrip())
 
 
-def _found(trace: Trace, line: int, text: str, segment: Segment) -> dict[str, Any]:
-    """Say everything that the record knows about a line."""
+def _line_facts(trace: Trace, line: int, text: str, segment: Segment) -> dict[str, Any]:
+    """Return everything that the record says about a line."""
     result: dict[str, Any] = {
         "run": trace.run,
         "line": line,
@@ -132,7 +132,7 @@ def _found(trace: Trace, line: int, text: str, segment: Segment) -> dict[str, An
 
 
 def _unit(trace: Trace, node: NodeId, segment: Segment, line: int) -> str | None:
-    """Name the innermost registered unit that the line is in."""
+    """Return the name of the innermost registered unit that contains the line."""
     assembly = trace.working.assembly
     assert assembly is not None
     start = 1
@@ -141,30 +141,31 @@ def _unit(trace: Trace, node: NodeId, segment: Segment, line: int) -> str | None
             break
         start += each.lines
     own_line = segment.source + line - start
-    holding = [u for u in trace.working.code[node].units if u.first <= own_line <= u.last]
-    return min(holding, key=lambda u: u.last - u.first).registered if holding else None
+    units = [u for u in trace.working.code[node].units if u.first <= own_line <= u.last]
+    return min(units, key=lambda u: u.last - u.first).registered if units else None
 
 
-def _one_line(trace: Trace, found: dict[str, Any], segment: Segment) -> None:
-    say(f"{found['line']:>4}  {found['text']}")
+def _show_line(trace: Trace, facts: dict[str, Any], segment: Segment) -> None:
+    say(f"{facts['line']:>4}  {facts['text']}")
     if segment.node is None:
         asked = ", ".join(segment.asked)
-        say(f"derived by assembly{f', for {asked}' if asked else ''}: no responsibility owns it")
+        say(f"added by assembly{f' for {asked}' if asked else ''}: no responsibility owns it")
         return
-    node, code = segment.node, found["code"]
+    node, code = segment.node, facts["code"]
     committed = trace.committed[node]
     by = f" by {code['agent']}" if code["agent"] else ""
-    say(f"owner      {paint(node, 'bold')}  {one_line(found['goal'])}")
+    say(f"owner      {paint(node, 'bold')}  {one_line(facts['goal'])}")
     say(f"committed  event {committed.seq}, {clock(committed.at)}")
     say(
-        f"written    event {code['event']}{by}, {code['event'] - committed.seq} events after its id"
+        f"written    event {code['event']}{by},"
+        f" {count(code['event'] - committed.seq, 'event')} after the id was committed"
     )
     if code["unit"]:
         say(f"unit       {code['unit']}")
     say("evidence")
     show_evidence(trace, node)
     for t in trace.history_of(node):
-        touched = "changed" if any(d.node == node for d in t.code_deltas) else "left as it was"
+        touched = "changed" if any(d.node == node for d in t.code_deltas) else "unchanged"
         decision = t.decision.value if t.decision else "open"
         say(f"repair {t.number}   {touched}, {decision}, rank {rank(t.before)} to {rank(t.after)}")
 

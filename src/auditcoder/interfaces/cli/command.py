@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 STORE_HELP = (
-    "where runs are kept: a SQLite file or a postgresql:// address"
+    "the store of runs: a SQLite file or a postgresql:// address"
     " (default: $AUDITCODER_STORE, else the configured one, else runs.db in your data folder)"
 )
 MODEL_HELP = (
@@ -26,7 +26,7 @@ class Command(NamedTuple):
     """Adds the arguments to a parser."""
     run: Callable[[Any], int]
     summary: str = ""
-    """Of an action; the summaries of commands are listed where they can be read quickly."""
+    """Only for an action; `main.SUMMARIES` has those of commands, so that `--help` is fast."""
 
 
 class CommandGroup(NamedTuple):
@@ -38,7 +38,7 @@ class CommandGroup(NamedTuple):
 
 
 def read_arguments(kind: type[Any], parsed: argparse.Namespace) -> Any:
-    """Return parsed arguments as their type; the options that flags set become `given`."""
+    """Return parsed arguments as the struct `kind`; options set by flags become `given`."""
     import msgspec
 
     values = vars(parsed)
@@ -55,8 +55,8 @@ def read_arguments(kind: type[Any], parsed: argparse.Namespace) -> Any:
 
 
 def add_run(parser: argparse.ArgumentParser, *, bundle: bool = True) -> None:
-    """Add the run that a command is about."""
-    about = "a run's id or the beginning of one" + (", or the path of a bundle" if bundle else "")
+    """Add the positional argument RUN."""
+    about = "a run's id or a unique prefix of it" + (", or the path of a bundle" if bundle else "")
     parser.add_argument("run", metavar="RUN", type=run_name, help=about)
 
 
@@ -78,7 +78,7 @@ def add_program_out(parser: argparse.ArgumentParser) -> None:
 
 
 def add_form(parser: argparse.ArgumentParser, *, html: bool = True) -> None:
-    """Add how and where to write tables."""
+    """Add `--as` and `--out`: the format of tables, and where to write them."""
     forms = ["text", "markdown", "csv", "json", *(["html"] if html else [])]
     about = "; html is one page with charts" if html else ""
     parser.add_argument(
@@ -93,12 +93,12 @@ def add_form(parser: argparse.ArgumentParser, *, html: bool = True) -> None:
 
 def add_options(parser: "argparse._ActionsContainer", *names: str) -> None:
     """Add the flags of the declared options; of all, if none are named."""
-    from auditcoder.lifecycle.options import option_specs
+    from auditcoder.lifecycle.options import option_specs, write_value
 
     for spec in option_specs():
         if names and spec.name not in names:
             continue
-        default = "" if spec.default is None else f" (default: {spec.write(spec.default)})"
+        default = "" if spec.default is None else f" (default: {write_value(spec.default)})"
         about = (spec.option.help + default).replace("%", "%%")
         if spec.is_switch:
             parser.add_argument(

@@ -22,7 +22,7 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "shell",
         choices=SHELLS,
-        help="such as bash: `auditcoder completion bash > ~/.local/share/bash-completion/"
+        help="the shell; for bash: `auditcoder completion bash > ~/.local/share/bash-completion/"
         "completions/auditcoder`",
     )
 

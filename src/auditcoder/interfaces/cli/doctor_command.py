@@ -1,4 +1,4 @@
-"""`doctor`: what this machine has, what is missing, and how to get it."""
+"""`doctor`: report which components work on this machine, and how to get the others."""
 
 import os
 import platform
@@ -42,7 +42,7 @@ class DoctorArguments(Value):
 
 def declare(parser: ArgumentParser) -> None:
     """Add the arguments of `doctor` to its parser."""
-    # It takes only the flags of every command.
+    # It has the common flags only.
     del parser
 
 
@@ -84,17 +84,17 @@ def _sandbox() -> list[DoctorFinding]:
         ]
     strength = strength_of(kind)
     state = {Strength.FULL: "ok", Strength.PARTIAL: "weaker", Strength.BARE: "missing"}[strength]
-    found = [
+    findings = [
         DoctorFinding(
             what="sandbox",
             state=state,
-            about=f"{strength.value}: {kind}, {speed:.1f} ms a run",
+            about=f"{strength.value}: {kind}, {speed:.1f} ms per run",
             remedy="; ".join(remedies()) if state != "ok" else "",
         )
     ]
-    for wall, why in missing.items():
-        found.append(DoctorFinding(what=f"  {wall}", state="weaker", about=why))
-    return found
+    for layer, why in missing.items():
+        findings.append(DoctorFinding(what=f"  {layer}", state="weaker", about=why))
+    return findings
 
 
 def _milliseconds(sandbox: LocalSandbox) -> float:
@@ -143,7 +143,7 @@ def _providers() -> DoctorFinding:
 
 
 def _keys() -> DoctorFinding:
-    """Name keys, never show them."""
+    """Report which keys are set, without their values."""
     present = [name for name in _KEYS if os.environ.get(name)]
     return DoctorFinding(
         what="keys", state="ok", about=", ".join(present) or "none in the environment"
@@ -159,18 +159,20 @@ def _settings() -> list[DoctorFinding]:
             DoctorFinding(what="settings", state="missing", about=str(error), remedy=error.advice)
         ]
     about = f"{path if path.exists() else 'no file, all defaults'}; model {settings.model}"
-    found = [DoctorFinding(what="settings", state="ok", about=about)]
+    findings = [DoctorFinding(what="settings", state="ok", about=about)]
     if exposed_keys(settings, path):
-        found.append(
+        findings.append(
             DoctorFinding(
                 what="  keys",
                 state="weaker",
-                about=f"{path} holds a key and others can read it",
+                about=f"{path} holds a key, and other users can read it",
                 remedy=f"chmod 600 {path}",
             )
         )
-    found.append(DoctorFinding(what="store", state="ok", about=without_password(default_store())))
-    return found
+    findings.append(
+        DoctorFinding(what="store", state="ok", about=without_password(default_store()))
+    )
+    return findings
 
 
 COMMAND = Command(DoctorArguments, declare, run)

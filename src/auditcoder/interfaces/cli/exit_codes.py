@@ -1,4 +1,4 @@
-"""Exit codes. They are part of the interface: documented, and never given another meaning."""
+"""Exit codes. They are documented, and the meaning of a code never changes."""
 
 from enum import IntEnum
 
@@ -24,33 +24,33 @@ class Exit(IntEnum):
     """How a command ended."""
 
     OK = 0
-    """Done; with `verify`, everything holds."""
+    """Success; for `verify`, the record verifies."""
     DOES_NOT_HOLD = 1
-    """`verify` or `replay` found something that does not hold."""
+    """`verify` or `replay` found a mismatch."""
     USAGE = 2
     """The command line could not be understood."""
     NOT_FOUND = 3
-    """A run, node, line or file is not there."""
+    """A run, node, line or file does not exist."""
     UNREADABLE = 4
     """Not a record or a bundle, damaged, unsafe, or of another version."""
     STORE = 5
-    """The store is locked, full, foreign or out of reach."""
+    """The store is locked, full, unreachable, or belongs to another program."""
     REFUSED = 6
-    """The change would make a history illegal, or someone else wrote first."""
+    """The change would break a law, or another process wrote first."""
     MODEL = 7
-    """A model gave no usable answer, or its weights cannot be had."""
+    """A model gave no usable answer, or its weights are not available."""
     SANDBOX = 8
     """Generated code cannot be run safely here."""
     BUDGET = 9
     """The next call would cost more than was allowed."""
     TASK = 10
-    """The task cannot be understood as it is given."""
+    """The task is invalid."""
     UNSOLVED = 11
-    """A program was made, and it does not pass its checks; the record says how far it came."""
+    """The program fails some of its checks; the record shows which."""
     UNAVAILABLE = 12
-    """A suite's data, or the machines for it, cannot be had."""
+    """The data or the machines for a suite are not available."""
     INTERNAL = 70
-    """A fault of our own. Nothing was altered."""
+    """An internal error. Nothing was altered."""
     INTERRUPTED = 130
     """Ctrl-C."""
 

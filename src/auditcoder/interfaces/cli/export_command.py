@@ -1,4 +1,4 @@
-"""`export`: a run, or what it says, for somebody else."""
+"""`export`: write a run as a bundle, or parts of its content as documents."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -36,20 +36,24 @@ def declare(parser: ArgumentParser) -> None:
         choices=["bundle", "record", "repairs", "head"],
         default="bundle",
         help="bundle: the whole run in one file (default); record: the responsibility records;"
-        " repairs: the repair log; head: the digest of the last entry, which names the history",
+        " repairs: the repair log; head: the digest of the last entry",
     )
-    parser.add_argument("--out", metavar="FILE", help="where to write (bundle: RUN.acb)")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="where to write (default: RUN.acb for a bundle, else standard output)",
+    )
     add_store(parser)
 
 
 def run(options: ExportArguments) -> int:
-    """Export a run in the form asked for, provided that it verifies."""
+    """Export a run, provided that it verifies."""
     with opened_run(options.run, options.store) as (source, name):
         head = verified_head(source, name)
         match options.form:
             case "bundle":
                 path = Path(options.out or f"{name}{SUFFIX}")
-                head = write_bundle(source, name, path)  # a live run may have grown since
+                head = write_bundle(source, name, path)  # an active run may have grown since
                 if options.json:
                     emit_json({"bundle": str(path), "run": name, "head": head})
                 else:

@@ -1,4 +1,4 @@
-"""`import`: take a run that somebody handed over, if it proves itself."""
+"""`import`: copy the run of a bundle into the store, if it verifies."""
 
 from argparse import ArgumentParser
 from contextlib import closing

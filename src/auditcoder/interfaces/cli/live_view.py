@@ -1,4 +1,4 @@
-"""Shows a run while it is going on: its responsibilities, its tokens, its time."""
+"""Shows a run while it is in progress: its responsibilities, tokens and time."""
 
 import sys
 import threading
@@ -79,7 +79,7 @@ class RunState:
             self.last = line
         return line
 
-    def _apply(self, event: Event) -> str:  # noqa: C901  one case an event
+    def _apply(self, event: Event) -> str:  # noqa: C901  one case per event
         match event:
             case RunStarted(run=run, task=task):
                 self.title = one_line(task.title)
@@ -87,19 +87,19 @@ class RunState:
             case RunResumed():
                 return "resumed where the record ends"
             case GraphCommitted(graph=graph, granularity=why):
-                self._learn(graph.nodes)
+                self._add_nodes(graph.nodes)
                 number = count(len(graph.nodes), "responsibility", "responsibilities")
                 return f"planned {number}: {why}"
             case GraphRevised(delta=delta, reason=why):
-                self._learn((*delta.added, *delta.revised))
-                for gone in delta.retired:
-                    self.nodes.pop(gone, None)
+                self._add_nodes((*delta.added, *delta.revised))
+                for retired in delta.retired:
+                    self.nodes.pop(retired, None)
                 return f"the graph is revised: {why}"
             case ReplyRecorded():
                 return self._replied(event)
             case CodeWritten(node=node, agent=agent):
                 self.state[node] = "repairing" if node in self._region else "built"
-                return f"{node} is written by {agent or 'nobody'}"
+                return f"{node} is written{f' by {agent}' if agent else ''}"
             case CheckRan(evidence=evidence):
                 return self._checked(event, evidence.check, evidence.verdict)
             case CheckDropped(check=check, reason=why):
@@ -136,17 +136,17 @@ class RunState:
             case _:
                 return ""
 
-    def _learn(self, nodes: tuple[Node, ...]) -> None:
+    def _add_nodes(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
             self.nodes[node.id] = node
             self.state.setdefault(node.id, "planned")
 
     def _replied(self, event: ReplyRecorded) -> str:
         self.usage += event.usage
-        whom = f" for {event.node}" if event.node else ""
-        bad = f", refused: {one_line(event.rejected)}" if event.rejected else ""
+        node = f" for {event.node}" if event.node else ""
+        rejected = f", rejected: {one_line(event.rejected)}" if event.rejected else ""
         tokens = f"{event.usage.prompt_tokens} + {event.usage.completion_tokens} tokens"
-        return f"{event.role}{whom} replied, {tokens}{bad}"
+        return f"{event.role}{node} replied, {tokens}{rejected}"
 
     def _checked(self, event: CheckRan, check: str, verdict: Verdict) -> str:
         match event.evidence.subject:
@@ -164,7 +164,7 @@ class RunState:
                 return ""
 
     def lines(self) -> list[str]:
-        """Return the state of the whole run, painted, one line for each node."""
+        """Return the state of the run as painted lines: a summary, each node, the last event."""
         seconds = time.monotonic() - self.started
         passed = sum(v is Verdict.PASSED for v in self.checks.values())
         head = f"{self.title}  {self.usage.tokens} tokens  {seconds:.0f} s"
@@ -189,7 +189,7 @@ class LiveView:
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        """Start to show the run."""
+        """Start the display; on a terminal only."""
         if not self._quiet and sys.stderr is not None and sys.stderr.isatty():
             from rich.live import Live
 
@@ -208,12 +208,12 @@ class LiveView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Draw the last state and leave it on the screen."""
+        """Stop the display; the last state stays on the screen."""
         if self._live is not None:
             self._live.stop()
 
     def __call__(self, _seq: int, event: Event) -> None:
-        """Take one event of the run."""
+        """Apply one event of the run."""
         with self._lock:
             line = self.state.take(event)
         if line and self._live is None and not self._quiet:

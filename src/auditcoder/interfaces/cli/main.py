@@ -27,20 +27,20 @@ SUMMARIES = {
     "replay": "repeat a run without a model, and compare every event",
     "runs": "list the runs in the store",
     "show": "show a run's responsibilities, or one of them in full",
-    "blame": "show who owns a line of the program, since when, and on what evidence",
-    "verify": "check that a record is complete and its history legal",
+    "blame": "show which responsibility owns a line of the program, and its evidence",
+    "verify": "check that a record is complete, unaltered and obeys the laws",
     "export": "write a run, or a part of it, to a file or standard output",
     "import": "copy a bundle's run into the store, if it verifies",
     "audit": "report the structure, repairs and cost of runs",
     "models": "list the models, download the embedded one's weights, or send a test prompt",
-    "doctor": "report what this machine has, what is missing, and how to get it",
+    "doctor": "check the sandbox, models and settings of this machine, with remedies",
     "schema": "print the JSON Schema of a record's entries",
-    "completion": "print the completion script of a shell",
+    "completion": "print the completion script for a shell",
 }
 
 _EPILOG = """\
-RUN is a run's id or the beginning of one; except for resume and audit, also the path
-of a bundle.
+RUN is a run's id or a unique prefix of it; except for resume and audit, it can also be
+the path of a bundle.
 Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
 5 store error, 6 refused, 7 model error, 8 sandbox error, 9 over budget,
 10 invalid task, 11 the program does not pass its checks, 12 data or machines
@@ -49,7 +49,7 @@ unavailable. See docs/reference/exit-codes.md.
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that suggests what an unknown option may have meant."""
+    """A parser that suggests a similar option for an unknown one."""
 
     def error(self, message: str) -> NoReturn:
         unknown, _, rest = message.partition(": ")
@@ -117,7 +117,7 @@ def _add_parser(
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that stand before or after the command."""
+    """Add the flags that are allowed before and after the command."""
     for flags, about in (
         (("--json",), "write JSON instead of text"),
         (("-q", "--quiet"), "write no progress or notices"),
@@ -173,7 +173,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
     known = (*command_names(), "help")
     if chosen is not None and chosen not in known:
         sys.stderr.write(
-            f"auditcoder: there is no command {chosen!a}{_suggestion(chosen, known)}\n"
+            f"auditcoder: unknown command {chosen!a}{_suggestion(chosen, known)}\n"
             "  'auditcoder --help' lists the commands\n"
         )
         raise SystemExit(2)
@@ -191,7 +191,7 @@ def _subparser(
 ) -> argparse.ArgumentParser:
     """Return the parser of the command and the action that were parsed."""
     for name in (parsed.command, getattr(parsed, "action", None)):
-        for action in parser._actions:  # noqa: SLF001  argparse has no public way to them
+        for action in parser._actions:  # noqa: SLF001  argparse has no public access
             if name and isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
                 parser = action.choices[name]
     return parser

@@ -29,14 +29,14 @@ class KnownModel(Value):
     """One model, or one provider of models."""
 
     address: str
-    """What to give to `--model`."""
+    """The value for `--model`."""
     about: str
     default: bool
     ready: bool
 
 
 class LocalWeights(Value):
-    """Weights on this machine."""
+    """A file of weights on this machine."""
 
     name: str
     path: Path
@@ -60,7 +60,7 @@ class AskArguments(Value):
 
 
 def _declare_nothing(parser: ArgumentParser) -> None:
-    """Add no arguments beside the flags of every command."""
+    """Add no arguments: the action has the common flags only."""
 
 
 def _declare_ask(parser: ArgumentParser) -> None:
@@ -77,16 +77,18 @@ def _declare_ask(parser: ArgumentParser) -> None:
 
 def _list(options: ModelsArguments) -> int:
     settings = read_settings()
-    here = weights.find(weights.QWEN, weights.folder())
+    installed = weights.find(weights.QWEN, weights.folder())
     size = f"{weights.QWEN.size / 1e9:.1f} GB"
-    state = f"weights at {here}" if here else f"{size} to download: `auditcoder models pull`"
-    known = [("embedded", f"{weights.QWEN.name}, {state}", here is not None)]
+    state = (
+        f"weights at {installed}" if installed else f"{size} to download: `auditcoder models pull`"
+    )
+    known = [("embedded", f"{weights.QWEN.name}, {state}", installed is not None)]
     for name, provider in settings.providers.items():
         known.append(
             (f"{name}:…", without_password(provider.base_url) or "the provider's own address", True)
         )
     known += [
-        ("openai:…, anthropic:…, google:…", "and others: a key in the environment", True),
+        ("openai:…, anthropic:…, google:…", "and others; needs a key in the environment", True),
         ("manual:FOLDER", "a person or an agent writes the replies in a folder", True),
     ]
     chosen = settings.model
@@ -127,7 +129,7 @@ def _verify(options: ModelsArguments) -> int:
     if not weights.verify(weights.QWEN, path):
         raise WeightsUnavailable(
             "weights.digest",
-            f"{path} does not hold the weights of {weights.QWEN.name}",
+            f"checksum mismatch: {path} is not the weights of {weights.QWEN.name}",
             "remove it and run `auditcoder models pull`",
         )
     return _report_weights(options, path, "is intact")

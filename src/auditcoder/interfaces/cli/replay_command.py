@@ -1,4 +1,4 @@
-"""`replay`: go through a run again without a model, and see that it comes out the same."""
+"""`replay`: repeat a run without a model, and compare every event with the record."""
 
 from argparse import ArgumentParser
 from contextlib import ExitStack, closing
@@ -35,24 +35,25 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: ReplayArguments) -> int:
-    """Replay a run and compare."""
+    """Replay a run and report differences."""
     with ExitStack() as stack:
         reader, name = stack.enter_context(opened_run(options.run, options.store))
         sandbox = None
         if not options.trust_evidence:
             sandbox = stack.enter_context(closing(open_sandbox(read_settings(), aside)))
-        found = replay(reader, name, sandbox, methods_for(reader, name))
+        result = replay(reader, name, sandbox, methods_for(reader, name))
     if options.json:
-        emit_json({"replay": found, "same": found.same})
-        return Exit.OK if found.same else Exit.DOES_NOT_HOLD
-    ended = "" if found.finished else "; the run has not ended"
-    say(f"run {found.run}: {count(found.events, 'event')} came out again, byte for byte{ended}")
-    say(f"head sha256 {found.head.digest}")
-    for difference in found.differences:
-        say(f"{paint('another outcome', 'red')}  {difference}")
-    if sandbox is not None and found.same:
-        say("every check saw what it had seen")
-    return Exit.OK if found.same else Exit.DOES_NOT_HOLD
+        emit_json({"replay": result, "same": result.same})
+        return Exit.OK if result.same else Exit.DOES_NOT_HOLD
+    unfinished = "" if result.finished else "; the run is not finished"
+    events = count(result.events, "event")
+    say(f"run {result.run}: {events} reproduced byte for byte{unfinished}")
+    say(f"head sha256 {result.head.digest}")
+    for difference in result.differences:
+        say(f"{paint('different', 'red')}  {difference}")
+    if sandbox is not None and result.same:
+        say("every check gave the recorded result")
+    return Exit.OK if result.same else Exit.DOES_NOT_HOLD
 
 
 COMMAND = Command(ReplayArguments, declare, run)

@@ -1,4 +1,4 @@
-"""`resume`: go on with a run that was cut off."""
+"""`resume`: continue an interrupted run where its record ends."""
 
 from argparse import ArgumentParser
 from contextlib import closing
@@ -27,18 +27,20 @@ def declare(parser: ArgumentParser) -> None:
     """Add the arguments of `resume` to its parser."""
     add_run(parser, bundle=False)
     parser.add_argument(
-        "--model", metavar="MODEL", help="another model than the one the run began with"
+        "--model",
+        metavar="MODEL",
+        help="use this model instead of the one that the run started with",
     )
     add_program_out(parser)
     add_store(parser)
 
 
 def run(options: ResumeArguments) -> int:
-    """Go on where the record ends."""
+    """Resume a run; if it has ended, show its result."""
     with closing(open_store(options.store)) as store:
         name = resolve(options.run, store)
         if finished(store, name):
-            aside(f"run {name} has ended; nothing is left to do")
+            aside(f"run {name} has already ended; this is its result")
             return shown(
                 options.json, options.out, name, lambda _: solution(store, name), quiet=True
             )

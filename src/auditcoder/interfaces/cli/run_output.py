@@ -1,4 +1,4 @@
-"""How a run is shown while it lives and when it has ended."""
+"""Shows a run while it is in progress, and its result."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,26 +28,26 @@ def shown(
     *,
     quiet: bool = False,
 ) -> int:
-    """Show a run from its beginning to its end, and hand its program over."""
+    """Execute a run, show it, and write its program; return the exit code."""
     if as_json:
-        found = _kept(run, lambda: solve(_emit_event))
-        _emit_result(found)
+        solution = _with_resume_hint(run, lambda: solve(_emit_event))
+        _emit_result(solution)
     else:
-        with LiveView(quiet=quiet) as watching:
-            found = _kept(run, lambda: solve(watching))
+        with LiveView(quiet=quiet) as view:
+            solution = _with_resume_hint(run, lambda: solve(view))
         if out != STDOUT:
-            _say_result(found)
-    _hand_over(found, out, as_json=as_json)
-    return _exit(found.outcome)
+            _say_result(solution)
+    _write_program(solution, out, as_json=as_json)
+    return _exit(solution.outcome)
 
 
-def _kept(run: RunId, solve: Callable[[], Solution]) -> Solution:
-    """Say, whatever goes wrong, that the run is kept and how to go on with it."""
+def _with_resume_hint(run: RunId, solve: Callable[[], Solution]) -> Solution:
+    """Call `solve`; if it raises, say how to resume the run."""
     try:
         return solve()
-    except (AuditCoderError, KeyboardInterrupt) as ended:
-        if not isinstance(ended, RecordRefused):
-            aside(f"what was done so far is kept: `auditcoder resume {run}` goes on from there")
+    except (AuditCoderError, KeyboardInterrupt) as error:
+        if not isinstance(error, RecordRefused):
+            aside(f"the record is kept; `auditcoder resume {run}` continues the run")
         raise
 
 
@@ -55,48 +55,48 @@ def _emit_event(seq: int, event: Event) -> None:
     emit(f'{{"seq":{seq},"event":{encode(event).decode()}}}\n')
 
 
-def _emit_result(found: Solution) -> None:
-    used = total(billed.reply.usage for billed in found.trace.replies)
+def _emit_result(solution: Solution) -> None:
+    used = total(billed.reply.usage for billed in solution.trace.replies)
     result = {
-        "run": found.run,
-        "outcome": found.outcome.value,
-        "program": found.program,
+        "run": solution.run,
+        "outcome": solution.outcome.value,
+        "program": solution.program,
         "usage": used,
-        "head": found.trace.head.digest,
+        "head": solution.trace.head.digest,
     }
     emit(f'{{"result":{msgspec.json.encode(result).decode()}}}\n')
 
 
-def _say_result(found: Solution) -> None:
-    trace = found.trace
+def _say_result(solution: Solution) -> None:
+    trace = solution.trace
     used = total(billed.reply.usage for billed in trace.replies)
     accepted = sum(t.decision is not None and t.decision.value == "accepted" for t in trace.history)
     reason = trace.finish.reason if trace.finish else ""
-    style = _STYLES.get(found.outcome, "yellow")
+    style = _STYLES.get(solution.outcome, "yellow")
     why = f": {reason}" if reason else ""
-    say(f"{paint(found.outcome.value, style)}{why}")
-    atleast = "at least " if used.unmeasured else ""
+    say(f"{paint(solution.outcome.value, style)}{why}")
+    at_least = "at least " if used.unmeasured else ""
     say(
-        f"{count(used.calls, 'call')}, {atleast}{used.tokens} tokens,"
+        f"{count(used.calls, 'call')}, {at_least}{used.tokens} tokens,"
         f" {(trace.last.at - trace.started.at).total_seconds():.0f} s,"
         f" {count(len(trace.history), 'repair')} ({accepted} accepted)"
     )
-    say(f"record: `auditcoder show {found.run}`, head sha256 {trace.head.digest}")
+    say(f"record: `auditcoder show {solution.run}`, head sha256 {trace.head.digest}")
 
 
-def _hand_over(found: Solution, out: str | None, *, as_json: bool) -> None:
-    """Write the program where it was asked for; show it if that was not said."""
-    if found.program is None:
+def _write_program(solution: Solution, out: str | None, *, as_json: bool) -> None:
+    """Write the program to `out`; print it if there is none."""
+    if solution.program is None:
         return
     if out == STDOUT and not as_json:
-        emit(found.program)
+        emit(solution.program)
     elif out and out != STDOUT:
         with whole_file(Path(out)) as file:
-            file.write(found.program.encode())
-        aside(f"the program is in {out}")
+            file.write(solution.program.encode())
+        aside(f"wrote the program to {out}")
     elif not as_json:
         say()
-        for line in found.program.rstrip("\n").split("\n"):
+        for line in solution.program.rstrip("\n").split("\n"):
             say(line)
 
 

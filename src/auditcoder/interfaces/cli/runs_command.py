@@ -54,7 +54,8 @@ def run(options: RunsArguments) -> int:
         emit_json({"runs": lines})
         return Exit.OK
     if not lines:
-        say("there are no runs in the store")
+        say("the store has no runs")
+        return Exit.OK
     say_table(
         (
             paint(line.run, "bold"),

@@ -1,4 +1,4 @@
-"""`schema`: the format of a record's entries, generated from the code that writes them."""
+"""`schema`: print the JSON Schema of a record's entries, derived from their types."""
 
 from argparse import ArgumentParser
 
@@ -17,11 +17,11 @@ class SchemaArguments(Value):
 
 def declare(parser: ArgumentParser) -> None:
     """Add the arguments of `schema` to its parser."""
-    # It takes only the flags of every command.
+    # It has the common flags only.
     del parser
 
 
-def run(options: SchemaArguments) -> int:  # noqa: ARG001  every command takes the options
+def run(options: SchemaArguments) -> int:  # noqa: ARG001  the signature of every command
     """Print the JSON Schema."""
     emit_json(entry_schema())
     return Exit.OK

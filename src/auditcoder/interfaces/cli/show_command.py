@@ -1,4 +1,4 @@
-"""`show`: a run as a tree of responsibilities, or one responsibility in full."""
+"""`show`: print a run as a tree of responsibilities, or one responsibility in full."""
 
 from argparse import ArgumentParser
 
@@ -45,7 +45,12 @@ class ShowArguments(Value):
 def declare(parser: ArgumentParser) -> None:
     """Add the arguments of `show` to its parser."""
     add_run(parser)
-    parser.add_argument("node", metavar="NODE", nargs="?", help="a responsibility, such as S1_2")
+    parser.add_argument(
+        "node",
+        metavar="NODE",
+        nargs="?",
+        help="a responsibility, such as S1_2 (default: the whole run)",
+    )
     add_store(parser)
 
 
@@ -103,20 +108,20 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     spent = looks(trace, read)
     if spent.runs or spent.questions:
         say()
-        runs = count(spent.runs, "more run")
-        asked = f", and {_asked(spent)}" if spent.questions else ""
-        say(f"diagnosed with {runs} of the sandbox, {spent.milliseconds:.0f} ms{asked}")
+        runs = count(spent.runs, "more sandbox run")
+        requests = f", and {_requests(spent)}" if spent.questions else ""
+        say(f"diagnosis took {runs}, {spent.milliseconds:.0f} ms{requests}")
     if trace.replies:
         usage = total(b.reply.usage for b in trace.replies)
         least = "at least " if usage.unmeasured else ""
         say()
-        replies = count(len(trace.replies), "reply", "replies")
-        say(f"{replies} of a model, {least}{usage.tokens} tokens")
+        replies = count(len(trace.replies), "model reply", "model replies")
+        say(f"{replies}, {least}{usage.tokens} tokens")
 
 
-def _asked(spent: Looks) -> str:
+def _requests(spent: Looks) -> str:
     least = "at least " if spent.usage.unmeasured else ""
-    return f"{count(spent.questions, 'question')}, {least}{spent.usage.tokens} tokens"
+    return f"{count(spent.questions, 'model request')}, {least}{spent.usage.tokens} tokens"
 
 
 def _tree(
@@ -131,7 +136,7 @@ def _tree(
     kids = children[node_id]
     stem = below + ("│  " if kids else "   ")
     say(f"{stem} {paint(one_line(header(node)), 'blue')}")
-    say(f"{stem} {_standing(trace, node_id)}")
+    say(f"{stem} {_status(trace, node_id)}")
     for kid in kids:
         last = kid == kids[-1]
         _tree(
@@ -143,7 +148,7 @@ def _tree(
         )
 
 
-def _standing(trace: Trace, node: NodeId) -> str:
+def _status(trace: Trace, node: NodeId) -> str:
     code = trace.working.code.get(node)
     parts = [f"code from event {code.written}" if code else "no code"]
     standing = [w for w in trace.evidence_of(node) if trace.judges(w)]
@@ -162,22 +167,22 @@ def _standing(trace: Trace, node: NodeId) -> str:
 
 
 def _program_checks(trace: Trace) -> None:
-    seen = [
+    standing = [
         w for w in trace.evidence if isinstance(w.evidence.subject, AtProgram) and trace.stands(w)
     ]
-    if seen:
+    if standing:
         say()
         say(paint("Program", "bold"))
-        for witness in seen:
-            _witness(trace, witness)
+        for recorded in standing:
+            _show_check(trace, recorded)
 
 
-def _witness(trace: Trace, witness: RecordedEvidence) -> None:
-    evidence = witness.evidence
-    notes = [evidence.kind.value, evidence.trust.value, f"event {witness.when.seq}"]
-    if witness.transaction is not None:
-        notes.append(f"repair {witness.transaction}")
-    if not trace.stands(witness):
+def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
+    evidence = recorded.evidence
+    notes = [evidence.kind.value, evidence.trust.value, f"event {recorded.when.seq}"]
+    if recorded.transaction is not None:
+        notes.append(f"repair {recorded.transaction}")
+    if not trace.stands(recorded):
         notes.append("no longer stands")
     message = f"  {one_line(evidence.message)}" if evidence.message else ""
     say(f"  {verdict(evidence.verdict)}  {evidence.check}  ({', '.join(notes)}){message}")
@@ -187,17 +192,19 @@ def _transaction(t: Transaction) -> None:
     decision = t.decision.value if t.decision else "open"
     say(f"{paint(f'Repair {t.number}', 'bold')}  {t.kind.value}, {decision}")
     match t.diagnosis:
-        case Localised() as found:
-            chance = f", probability {found.probability:.2f}" if found.probability else ""
+        case Localised() as diagnosis:
+            chance = diagnosis.probability
+            probability = f", probability {chance:.2f}" if chance else ""
             say(
-                f"  {found.rule} points to {place(found.target)} with {found.level.value}"
-                f" confidence{chance}, on events {', '.join(map(str, found.evidence))}"
+                f"  {diagnosis.rule} points to {place(diagnosis.target)} with"
+                f" {diagnosis.level.value} confidence{probability},"
+                f" on events {', '.join(map(str, diagnosis.evidence))}"
             )
-            if found.explanation:
-                say(f"  reasons       {one_line(found.explanation)}")
+            if diagnosis.explanation:
+                say(f"  reasons       {one_line(diagnosis.explanation)}")
         case abstained:
-            say(f"  no boundary: {one_line(abstained.reason)}")
-    say(f"  could change  {', '.join(t.region)}")
+            say(f"  abstained: {one_line(abstained.reason)}")
+    say(f"  region        {', '.join(t.region)}")
     frozen = [f.node for f in t.frozen if f.node not in t.region]
     say(f"  frozen        {', '.join(frozen) or 'nothing'}")
     for exception in t.exceptions:
@@ -211,13 +218,13 @@ def _transaction(t: Transaction) -> None:
     if t.regressions:
         say(f"  regressed     {', '.join(t.regressions)}")
     if t.reason:
-        say(f"  because       {one_line(t.reason)}")
+        say(f"  reason        {one_line(t.reason)}")
     if t.rollback.value == "restored":
-        say("  the whole state before was restored")
+        say("  the state before the repair was restored")
 
 
 def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
-    """Print everything filed under one responsibility."""
+    """Print everything that the record has on one responsibility."""
     node = trace.nodes[node_id]
     when = trace.committed[node_id]
     say(f"{paint(node_id, 'bold')}  {one_line(node.goal)}")
@@ -244,11 +251,11 @@ def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
 
 
 def show_evidence(trace: Trace, node_id: NodeId) -> None:
-    """Print the evidence filed under a responsibility."""
-    witnesses = trace.evidence_of(node_id)
-    for witness in witnesses:
-        _witness(trace, witness)
-    if not witnesses:
+    """Print the evidence about a responsibility."""
+    evidence = trace.evidence_of(node_id)
+    for recorded in evidence:
+        _show_check(trace, recorded)
+    if not evidence:
         say("  none of its own")
 
 

@@ -51,18 +51,24 @@ def declare(parser: ArgumentParser) -> None:
         metavar="TASK",
         help="a Markdown or text file, the text itself, or - for standard input",
     )
-    about = parser.add_argument_group("the task", "these flags override the task's front matter")
+    about = parser.add_argument_group("task", "these options override the task's front matter")
     about.add_argument("--form", metavar="FORM", help="program, function, class or files")
     about.add_argument("--entry", metavar="NAME", help="the function or class to write")
     about.add_argument(
-        "--signature", metavar="HEADER", help="such as 'def f(xs: list[int]) -> int'"
+        "--signature", metavar="HEADER", help="its header, such as 'def f(xs: list[int]) -> int'"
     )
     about.add_argument("--title", metavar="TEXT", help="the task's title")
     about.add_argument(
-        "--seconds", metavar="S", type=positive_number, help="time limit of one execution"
+        "--seconds",
+        metavar="S",
+        type=positive_number,
+        help="time limit of one execution, in seconds",
     )
     about.add_argument(
-        "--memory-mb", metavar="N", type=positive_integer, help="memory limit of one execution"
+        "--memory-mb",
+        metavar="N",
+        type=positive_integer,
+        help="memory limit of one execution, in MB",
     )
     about.add_argument(
         "--artefact",
@@ -76,10 +82,10 @@ def declare(parser: ArgumentParser) -> None:
         metavar="PATH",
         help="more examples: a Python, JSON, JSONL or TOML file, or a folder of .in and .out files",
     )
-    how = parser.add_argument_group("options")
+    how = parser.add_argument_group("run")
     add_model(how)
     add_options(how)
-    how.add_argument("--run-id", metavar="ID", help="the run's id (default: from the title)")
+    how.add_argument("--run-id", metavar="ID", help="the run's id (default: made from the title)")
     add_program_out(parser)
     add_store(parser)
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34}
 _MARKS = {style: chr(0xFDD0 + n) for n, style in enumerate((*_STYLES, "end"))}
-"""Stand for colours until a line is written: code points that Unicode reserves as noncharacters."""
+"""Markers for styles inside a line, replaced when it is written: Unicode noncharacters."""
 _UNLIMITED = 10_000
-"""Columns of an output that is no terminal: a file has no edge."""
+"""Width in columns of an output that is not a terminal, so that nothing wraps."""
 
 
 def paint(text: str, style: str) -> str:
@@ -49,7 +49,7 @@ def say(line: str = "") -> None:
 
 
 def say_table(rows: Iterable[Sequence[str]]) -> None:
-    """Write rows in aligned columns; on a terminal, what is too long for its column wraps."""
+    """Write rows in aligned columns; on a terminal, long cells wrap."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -61,7 +61,7 @@ def say_table(rows: Iterable[Sequence[str]]) -> None:
 
 
 def rich_text(line: str) -> "Text":
-    """Return a painted line for `rich`, control characters escaped; nothing in it is markup."""
+    """Return a painted line for `rich`: control characters escaped, markup not interpreted."""
     from rich.text import Text
 
     text, style = Text(), ""
@@ -75,7 +75,7 @@ def rich_text(line: str) -> "Text":
 
 
 def console_for(stream: Any, file: Any = None) -> "Console":
-    """Return a console with a stream's width and colours that writes to `file`, else to it."""
+    """Return a console with a stream's width and colours; it writes to `file`, if given."""
     from rich.console import Console
 
     coloured = wants_colour(stream)
@@ -99,18 +99,18 @@ _quiet = False
 
 
 def set_quiet(quiet: bool) -> None:
-    """Set whether progress and notices are left out."""
+    """Set whether progress and notices are suppressed."""
     global _quiet
     _quiet = quiet
 
 
 def is_quiet() -> bool:
-    """Whether progress and notices are left out."""
+    """Whether progress and notices are suppressed."""
     return _quiet
 
 
 def wants_colour(stream: Any) -> bool:
-    """Whether to colour what is written to a stream; an empty variable counts as unset."""
+    """Whether to colour output to a stream; an empty NO_COLOR or FORCE_COLOR counts as unset."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or bool(stream is not None and stream.isatty())
@@ -119,13 +119,13 @@ def wants_colour(stream: Any) -> bool:
 def aside(line: str) -> None:
     """Write progress or a notice to standard error, unless --quiet was given."""
     if sys.stderr is not None and not _quiet:
-        with contextlib.suppress(OSError):  # standard error is closed; the result is elsewhere
+        with contextlib.suppress(OSError):  # standard error is closed
             sys.stderr.write(f"auditcoder: {plain(line)}\n")
             sys.stderr.flush()
 
 
 def without_password(address: str) -> str:
-    """Return an address as it can be shown."""
+    """Return an address without its user name and password, for display."""
     return re.sub(r"(?<=://)[^/@\s]*@", "***@", address)
 
 
@@ -140,7 +140,7 @@ def emit(text: str) -> None:
 
 
 def prepare_output() -> None:
-    """Make sure that any text can be written, whatever the locale and the streams."""
+    """Make any text writable, whatever the locale is and even if standard output is closed."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -170,7 +170,7 @@ def _unwritable(error: OSError) -> StoreError:
 
 
 def one_line(text: str) -> str:
-    """Collapse white space, so that a text fits on one line."""
+    """Collapse white space, so that a text is a single line."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""`verify`: does the record prove itself?"""
+"""`verify`: check the hash chain, the blobs, the laws and the head of a record."""
 
 from argparse import ArgumentParser
 
@@ -10,11 +10,11 @@ from auditcoder.interfaces.cli.terminal import count, emit_json, paint, say
 from auditcoder.interfaces.record_sources import opened_run
 from auditcoder.lifecycle.export_import import verify_run
 
-_WHAT = {
+_MEANINGS = {
     Aspect.CHAIN: "every entry follows the one before it",
-    Aspect.BLOBS: "every blob is what its digest says",
-    Aspect.LAWS: "every event may follow what came before it",
-    Aspect.HEAD: "the record ends where it is said to end",
+    Aspect.BLOBS: "every blob matches its digest",
+    Aspect.LAWS: "every event obeys the laws",
+    Aspect.HEAD: "the record ends at the stated head",
 }
 
 
@@ -34,7 +34,7 @@ def declare(parser: ArgumentParser) -> None:
         "--head",
         metavar="DIGEST",
         type=head_digest,
-        help="a head digest kept from earlier; the chain must contain it",
+        help="a head digest that was kept earlier; the chain must contain it",
     )
     add_store(parser)
 
@@ -52,33 +52,33 @@ def run(options: VerifyArguments) -> int:
 
 
 def _print(report: Report, expected: Digest | None) -> None:
-    state = {True: "finished", False: "still open", None: "its end unknown"}[report.finished]
+    state = {True: "finished", False: "not finished", None: "end unknown"}[report.finished]
     say(
         f"{report.run or 'unknown run'}: {count(report.entries, 'entry', 'entries')},"
         f" {count(report.blobs, 'reference')} to blobs, {state}"
     )
-    for aspect, holds in _WHAT.items():
-        wrong = [f for f in report.findings if f.aspect is aspect]
-        mark = paint("fails", "red") if wrong else paint("holds", "green")
-        if aspect is Aspect.LAWS and not wrong and report.judged < report.entries:
-            mark, holds = paint("open ", "yellow"), f"not judged from event {report.judged} on"
-        say(f"  {aspect.value:<6} {mark}  {holds}")
-        for finding in wrong:
+    for aspect, meaning in _MEANINGS.items():
+        findings = [f for f in report.findings if f.aspect is aspect]
+        mark = paint("fails", "red") if findings else paint("holds", "green")
+        if aspect is Aspect.LAWS and not findings and report.judged < report.entries:
+            mark, meaning = paint("open ", "yellow"), f"not checked from event {report.judged} on"
+        say(f"  {aspect.value:<6} {mark}  {meaning}")
+        for finding in findings:
             where = f"event {finding.seq}: " if finding.seq is not None else ""
             say(f"           {finding.code}: {where}{finding.message}")
     if report.truncated:
-        say("  and more of the same")
-    say(f"  digest of the head: {report.head}")
+        say("  more findings are not shown")
+    say(f"  head digest: {report.head}")
     if expected is not None and report.known_head is not None:
         later = report.entries - 1 - report.known_head
         say(
-            f"  the head you knew is event {report.known_head}"
-            + (f"; {count(later, 'event')} came later" if later else ", the last")
+            f"  the given head is event {report.known_head}"
+            + (f"; {count(later, 'event')} came later" if later else ", the last one")
         )
     if report.holds:
         say(paint("verified", "green"))
         if expected is None:
-            say("  against itself only: compare the head with one kept elsewhere (--head)")
+            say("  against itself only; to detect a rewrite, give a head kept elsewhere (--head)")
     else:
         say(paint("does not verify", "red"))
 

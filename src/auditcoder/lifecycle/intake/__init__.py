@@ -1,4 +1,4 @@
-"""Intake: makes a task of a user's text, with its form, title, limits and public examples."""
+"""Makes a task from a user's text: its form, title, limits and public examples."""
 
 import re
 from collections.abc import Mapping
@@ -36,13 +36,13 @@ from auditcoder.lifecycle.intake.statement_examples import names_a_part, split_f
 
 FORMS = ("program", "function", "class", "files")
 
-_LONGEST_TITLE = 80
+_MAX_TITLE = 80
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n[ \t]*\n")
 
 
 class TaskOptions(Value):
-    """Settings of a task that the user gives beside the text; they overrule the front matter."""
+    """Settings of a task that the user gives beside the text; they override the front matter."""
 
     form: str | None = None
     entry: str | None = None
@@ -63,7 +63,7 @@ def make_task(
     examples: tuple[Example, ...] = (),
     inputs: Mapping[str, str] | None = None,
 ) -> Task:
-    """Make a task of a text; `inputs` are the texts of the folder that its front matter names."""
+    """Make a task from a text; `inputs` are the files of the folder that its front matter names."""
     matter, statement = split_front_matter(text)
     form = _form(statement, options, matter, inputs)
     given = examples_of(matter.examples, form, "the front matter") + fitting(examples, form)
@@ -83,8 +83,8 @@ def make_task(
 def _limits(options: TaskOptions, matter: FrontMatter) -> Limits:
     seconds = matter.seconds if options.seconds is None else options.seconds
     memory = matter.memory_mb if options.memory_mb is None else options.memory_mb
-    fair = (seconds is None or 0 < seconds <= 86_400) and (memory is None or 0 < memory <= 1 << 20)
-    if not fair:
+    valid = (seconds is None or 0 < seconds <= 86_400) and (memory is None or 0 < memory <= 1 << 20)
+    if not valid:
         raise TaskInvalid(
             "task.limits",
             f"the task's limits of {seconds} seconds and {memory} MB are out of range",
@@ -103,10 +103,10 @@ def _title(given: str, statement: str, form: Form) -> str:
         headings = (h[1] for h in _HEADING.finditer(prose) if not names_a_part(h[1]))
         title = next(headings, "") or _SENTENCE_END.split(prose.strip(), maxsplit=1)[0]
         title = " ".join(title.split()).strip("#*_= ") or " ".join(statement.split())
-    if len(title) <= _LONGEST_TITLE:
+    if len(title) <= _MAX_TITLE:
         return title
-    cut = title[: _LONGEST_TITLE - 1]
-    return f"{cut[: cut.rfind(' ', _LONGEST_TITLE // 2)].rstrip()}…"
+    cut = title[: _MAX_TITLE - 1]
+    return f"{cut[: cut.rfind(' ', _MAX_TITLE // 2)].rstrip()}…"
 
 
 def _form(
@@ -116,23 +116,23 @@ def _form(
     inputs: Mapping[str, str] | None,
 ) -> Form:
     """Return the form that the user, else the front matter, else the statement determines."""
-    owned = {
+    of_matter = {
         "function": matter.signature,
         "class": matter.class_name or matter.skeleton,
         "files": matter.inputs or matter.artefacts or matter.expected,
     }
-    kind = _kind(matter.form, matter.entry, owned)
-    mine = {"function": options.signature, "files": options.artefacts, "class": kind == "class"}
+    kind = _kind(matter.form, matter.entry, of_matter)
+    of_user = {"function": options.signature, "files": options.artefacts, "class": kind == "class"}
     if options.form or options.signature or options.artefacts:
-        mine["class"] = None
-    said = _kind(options.form, options.entry, mine)
-    if said is not None and said != kind:
+        of_user["class"] = None
+    chosen = _kind(options.form, options.entry, of_user)
+    if chosen is not None and chosen != kind:
         # The user chose another form, so the front matter does not apply.
         matter = FrontMatter()
-    match said or kind or ("files" if inputs else None):
+    match chosen or kind or ("files" if inputs else None):
         case None:
-            found = find_open(statement)
-            return ProgramForm() if found is None else found.form()
+            code = find_open(statement)
+            return ProgramForm() if code is None else code.form()
         case "function":
             return _function(statement, options, matter)
         case "class":
@@ -143,13 +143,16 @@ def _form(
             return ProgramForm()
 
 
-def _kind(form: str | None, entry: str | None, owned: Mapping[str, object]) -> str | None:
-    """Return the form that is named or that other settings imply; raise TaskInvalid on conflict."""
+def _kind(form: str | None, entry: str | None, settings: Mapping[str, object]) -> str | None:
+    """Return the form that is named or that other settings imply; raise TaskInvalid on conflict.
+
+    `settings` holds, for each form, the settings that only this form has.
+    """
     if form is not None and form not in FORMS:
         raise TaskInvalid(
             "task.form", f"there is no form {form!r}", f"the forms are {', '.join(FORMS)}"
         )
-    implied = [kind for kind, value in owned.items() if value]
+    implied = [kind for kind, value in settings.items() if value]
     if entry and form != "class" and "class" not in implied:
         implied.append("function")
     settled = form or next(iter(implied), None)
@@ -158,8 +161,8 @@ def _kind(form: str | None, entry: str | None, owned: Mapping[str, object]) -> s
             "task.form",
             f"the task has the form {settled}, but some of its settings"
             f" belong to the form {min(foreign)}",
-            "entry is of a function or class; signature of a function; class and skeleton of a"
-            " class; inputs, artefacts and expected of files: remove the settings of other forms",
+            "remove the settings of other forms: a function has entry and signature; a class has"
+            " entry, class and skeleton; files have inputs, artefacts and expected",
         )
     return settled
 
@@ -175,12 +178,12 @@ def _function(statement: str, options: TaskOptions, matter: FrontMatter) -> Func
     if found is not None and entry not in {None, found.name}:
         if options.signature or not options.entry:
             raise _bad_signature(f"the signature defines {found.name}, and the entry is {entry}")
-        found = None  # the front matter's signature is overruled
+        found = None  # the user's entry overrides the front matter's signature
     found = found or find_function(statement, entry)
     if found is not None:
         return found.form()
     if entry is None:
-        raise _bad_signature("it asks for a function, but does not say which")
+        raise _bad_signature("the task does not name it")
     return FunctionForm(entry=entry)
 
 

@@ -28,8 +28,10 @@ _ASKING = re.compile(
 )
 _CALLABLE = re.compile(r"\b(?:function|method|routine)\b", re.IGNORECASE)
 _PROGRAM = re.compile(r"\b(?:program|script)\b", re.IGNORECASE)
-_NEAR = 120
-_AT_ONCE = 25
+_MAX_DISTANCE = 120
+"""Maximum number of characters between the verb of a request and the function."""
+_DIRECT_DISTANCE = 25
+"""Up to this distance, the sentence need not contain a word such as "function"."""
 
 
 class Header(NamedTuple):
@@ -57,7 +59,7 @@ class Skeleton(NamedTuple):
 
 
 def find_open(statement: str) -> Header | Skeleton | None:
-    """Return the class or the function that a statement asks to complete."""
+    """Return the class or function that a statement asks to complete; None if there is none."""
     for code in _code_parts(statement):
         classes = _classes(code)
         if stub := next((c for c in reversed(classes) if _is_open(c)), None):
@@ -66,7 +68,7 @@ def find_open(statement: str) -> Header | Skeleton | None:
 
 
 def find_function(statement: str, name: str | None = None) -> Header | None:
-    """Return the function that a statement has a stub of, or asks for in words."""
+    """Return the function that a statement has a stub of, or requests in prose."""
     for code in _code_parts(statement):
         for function in reversed(_functions(code)):
             if _is_stub(function) and name in {None, function.name}:
@@ -134,7 +136,7 @@ def _completed(code: str) -> str:
 
 
 def _is_open(node: ast.ClassDef) -> bool:
-    """Return whether all methods but the constructor are stubs, and there is at least one."""
+    """Whether a class has at least one stub, and only its constructor may have a body."""
     methods = [part for part in node.body if isinstance(part, Function)]
     return any(map(_is_stub, methods)) and all(
         _is_stub(method) or method.name == "__init__" for method in methods
@@ -142,7 +144,7 @@ def _is_open(node: ast.ClassDef) -> bool:
 
 
 def _is_stub(function: Function) -> bool:
-    """Return whether the body has only a docstring, a placeholder and imports."""
+    """Whether the body has only a docstring, a placeholder and imports."""
     imports = (ast.Import, ast.ImportFrom)
     return all(isinstance(s, imports) or says_nothing(s) for s in function.body)
 
@@ -159,10 +161,11 @@ def _header(function: Function) -> Header | None:
 def _asked_for(statement: str) -> Iterator[Header]:
     """Yield the functions that sentences such as "Write a function `f(a, b)`" ask for."""
     for quoted in chain(_QUOTED.finditer(statement), _BARE.finditer(statement)):
-        before = statement[max(0, quoted.start() - _NEAR) : quoted.start()]
+        before = statement[max(0, quoted.start() - _MAX_DISTANCE) : quoted.start()]
         asking = _ASKING.search(_CLAUSE_END.split(before)[-1])
         if asking is None or _PROGRAM.search(asking["between"]):
             continue
-        direct = len(asking["between"]) <= _AT_ONCE or _CALLABLE.search(asking["between"])
+        between = asking["between"]
+        direct = len(between) <= _DIRECT_DISTANCE or _CALLABLE.search(between)
         if (direct or quoted[1].startswith("def ")) and (asked := header(quoted[1])):
             yield asked

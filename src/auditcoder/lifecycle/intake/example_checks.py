@@ -153,11 +153,15 @@ def found_in(statement: str, form: Form) -> list[Example]:
 
 
 def merged(given: tuple[Example, ...], found: list[Example]) -> tuple[Example, ...]:
-    """Join examples without duplicates; given ones must agree and overrule found ones."""
+    """Join examples without duplicates.
+
+    Given examples must agree, and override those found in the statement. Found examples that
+    contradict each other are dropped.
+    """
     kept: dict[object, tuple[int, Example]] = {}
     for number, example in enumerate(given, 1):
-        asked = _input_key(example)
-        first, other = kept.setdefault(asked, (number, example))
+        key = _input_key(example)
+        first, other = kept.setdefault(key, (number, example))
         if not _agree(other, example):
             raise TaskInvalid(
                 "task.contradiction",
@@ -165,13 +169,13 @@ def merged(given: tuple[Example, ...], found: list[Example]) -> tuple[Example, .
                 "correct or remove one of them; the front matter's are counted first,"
                 " then those of --tests",
             )
-    doubtful = set()
+    contradicted = set()
     for example in found:
-        asked = _input_key(example)
-        number, other = kept.setdefault(asked, (0, example))
+        key = _input_key(example)
+        number, other = kept.setdefault(key, (0, example))
         if number == 0 and not _agree(other, example):
-            doubtful.add(asked)
-    return tuple(example for asked, (_, example) in kept.items() if asked not in doubtful)
+            contradicted.add(key)
+    return tuple(example for key, (_, example) in kept.items() if key not in contradicted)
 
 
 def _input_key(example: Example) -> object:

@@ -1,4 +1,4 @@
-"""Parses the front matter of a task, which stands before its statement."""
+"""Parses the front matter of a task: TOML settings before the statement."""
 
 import re
 import tomllib
@@ -27,15 +27,15 @@ class FrontMatter(Value):
     memory_mb: int | None = None
     source: str = ""
     inputs: str | tuple[str, ...] | None = None
-    """A folder beside the task's file, or the names of the files that will be given."""
+    """A folder beside the task's file, or the names of the input files."""
     expected: str | None = None
-    """A folder beside the task's file, with the artefacts that those inputs must leave."""
+    """A folder beside the task's file, with the artefacts expected for the inputs."""
     artefacts: tuple[str, ...] = ()
     examples: tuple[dict[str, Any], ...] = ()
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
-    """Return the front matter and the statement of a text; raise TaskInvalid if it is not text."""
+    """Split a text into front matter and statement; raise TaskInvalid if it is not a task."""
     if len(text) > LONGEST:
         raise TaskInvalid(
             "task.too-large",
@@ -64,21 +64,21 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
 
 
 def _check_characters(text: str) -> None:
-    found = "a NUL character" if "\0" in text else ""
+    invalid = "a NUL character" if "\0" in text else ""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        found = f"an unpaired surrogate at position {error.start}"
-    if found:
+        invalid = f"an unpaired surrogate at position {error.start}"
+    if invalid:
         raise TaskInvalid(
             "task.encoding",
-            f"the task holds {found}, so it is not text",
+            f"the task contains {invalid}, so it is not text",
             "save it as plain text in UTF-8",
         )
 
 
 def _looks_like_yaml(lines: list[str]) -> bool:
-    """Return whether two lines `---` enclose keys; they may also be horizontal rules."""
+    """Whether two lines `---` enclose keys; they may also be horizontal rules."""
     ends = [n for n, line in enumerate(lines) if line.rstrip() == "---"]
     block = [line for line in lines[1 : ends[1]] if line.strip()] if len(ends) > 1 else []
     return bool(block) and re.match(r"[A-Za-z_][\w-]*+:(?:\s|$)", block[0]) is not None
@@ -102,7 +102,7 @@ def bad_front_matter(why: str) -> TaskInvalid:
 
 
 def is_file_name(name: str) -> bool:
-    """Return whether `name` is a normalised path inside its folder."""
+    """Whether `name` is a normalised relative path inside its folder."""
     path = PurePosixPath(name)
     plain = name.isprintable() and "\\" not in name and str(path) == name and len(name) <= 255
     return plain and name != "." and not path.is_absolute() and ".." not in path.parts

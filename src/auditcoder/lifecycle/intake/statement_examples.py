@@ -20,7 +20,7 @@ def split_fences(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return a text without its fenced blocks, and the closed blocks as (language, content)."""
     lines = text.split("\n")
     prose: list[str] = []
-    found = []
+    blocks = []
     at = 0
     while at < len(lines):
         opening = _FENCE.fullmatch(lines[at])
@@ -31,8 +31,8 @@ def split_fences(text: str) -> tuple[str, list[tuple[str, str]]]:
         block, at = _block(lines, at)
         prose.append("")
         if block is not None:
-            found.append((opening[3].lower(), block))
-    return "\n".join(prose), found
+            blocks.append((opening[3].lower(), block))
+    return "\n".join(prose), blocks
 
 
 def _block(lines: list[str], at: int) -> tuple[str | None, int]:
@@ -87,7 +87,7 @@ class _Mark(NamedTuple):
 
 
 def names_a_part(heading: str) -> bool:
-    """Return whether a heading names a common section, so that it is not a title."""
+    """Whether a heading names a common section, such as "Input", and so is no title."""
     text = heading.strip(" #*_:")
     parts = (_LABEL, _SECTION, _STOP, _PART)
     return any(part.fullmatch(text) is not None for part in parts)
@@ -96,9 +96,9 @@ def names_a_part(heading: str) -> bool:
 def find_stdio(statement: str) -> list[StdioExample]:
     """Return the pairs of sample input and sample output in a statement."""
     lines = statement.split("\n")
-    found = []
+    examples = []
     section: int | None = None
-    waiting: tuple[str, str] | None = None
+    pending: tuple[str, str] | None = None
     at = 0
     while at < len(lines):
         mark = _mark(lines[at])
@@ -107,23 +107,23 @@ def find_stdio(statement: str) -> list[StdioExample]:
             continue
         if mark.kind in {"section", "stop"}:
             section = mark.level if mark.kind == "section" else None
-            waiting = None
+            pending = None
             continue
         if not (mark.sample or _within(section, mark, lines, at)):
-            section = waiting = None  # it describes the input in general
+            section = pending = None  # the label introduces the input format, not an example
             continue
         text, at = _sample(lines, at, mark)
         if mark.kind == "input":
-            waiting = None if text is None else (mark.number, text)
+            pending = None if text is None else (mark.number, text)
         else:
-            if text and waiting is not None and waiting[0] == mark.number:
-                found.append(StdioExample(input=waiting[1], output=text))
-            waiting = None
-    return found
+            if text and pending is not None and pending[0] == mark.number:
+                examples.append(StdioExample(input=pending[1], output=text))
+            pending = None
+    return examples
 
 
 def _within(section: int | None, mark: _Mark, lines: list[str], at: int) -> bool:
-    """Return whether a plain `Input` belongs to the current section of examples."""
+    """Whether a plain `Input` or `Output` label belongs to the current section of examples."""
     if section is None:
         return False
     if mark.level > section or mark.level >= _PLAIN - 1:
@@ -150,7 +150,7 @@ def _mark(line: str) -> _Mark | None:
         return _Mark(label["kind"].lower(), level, sample, label["number"] or "", inline)
     if _SECTION.fullmatch(text) and not inline:
         return _Mark("section", level)
-    # A row of a drawing may look like a heading, but contains no words.
+    # A line of ASCII art may look like a heading, but contains no words.
     if _STOP.fullmatch(text) or (level < _PLAIN and re.search("[A-Za-z]{3}", text)):
         return _Mark("stop", level)
     return None
@@ -178,7 +178,7 @@ def _inline(mark: _Mark) -> str | None:
         return _ended(text[1:-1])
     if _NUMBERS.fullmatch(text) or (mark.kind == "output" and _WORD.fullmatch(text)):
         return _ended(text)
-    return None  # `Input: n = 3` is not the input in the format of the program
+    return None  # `Input: n = 3` is not what the program reads
 
 
 def _unfenced(lines: list[str], mark: _Mark) -> str | None:
@@ -240,7 +240,7 @@ _RESULT_ENDS = ('"""', "'''", "```", ">>>")
 def find_calls(statement: str, entry: str) -> list[CallExample]:
     """Return the calls of `entry` with literal arguments and a literal result."""
     starts = [match.end() for match in re.finditer(rf"(?<![\w.]){re.escape(entry)}\(", statement)]
-    found: list[CallExample] = []
+    examples: list[CallExample] = []
     equations: list[CallExample | None] = []
     # Arguments and result are literals and contain no other call, so each call is parsed only up
     # to the start of the next one, and the text is scanned once.
@@ -256,10 +256,10 @@ def find_calls(statement: str, entry: str) -> list[CallExample]:
         if between is not None and between["sign"] == "=":
             equations.append(example)
         elif example is not None:
-            found.append(example)
+            examples.append(example)
     # Beside recursive definitions such as f(n) = f(n - 1) + 1, equations are ambiguous.
-    defining = None in equations
-    return found + [e for e in equations if e is not None and not defining]
+    recursive = None in equations
+    return examples + [e for e in equations if e is not None and not recursive]
 
 
 def _before(statement: str, head: int) -> re.Match[str] | None:
@@ -270,7 +270,7 @@ def _before(statement: str, head: int) -> re.Match[str] | None:
 
 
 def _call(arguments: str, result: str | None) -> CallExample | None:
-    # Two backslashes are one in a docstring and two elsewhere.
+    # A double backslash is ambiguous: in a docstring it stands for one backslash.
     if result is None or "\\\\" in arguments + result or not _are_literals(arguments):
         return None
     return CallExample(arguments=arguments, result=result)
@@ -363,14 +363,14 @@ def _are_literals(arguments: str) -> bool:
         call = expression(f"f({arguments})")
         assert isinstance(call, ast.Call)
         named = [keyword.value for keyword in call.keywords if keyword.arg]
-        given = [*call.args, *named]
-        return len(named) == len(call.keywords) and all(map(_is_literal, given))
+        values = [*call.args, *named]
+        return len(named) == len(call.keywords) and all(map(_is_literal, values))
     except (AssertionError, *PARSE_ERRORS):
         return False
 
 
 def _is_literal(node: ast.expr) -> bool:
-    """Return whether a node is a literal that can be evaluated."""
+    """Whether a node is a literal that can be evaluated."""
     allowed = (ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp)
     signs = (ast.UAdd, ast.USub, ast.Load)
     inside = list(ast.walk(node))

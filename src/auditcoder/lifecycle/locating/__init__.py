@@ -1,4 +1,4 @@
-"""Locating: evidence is mapped to the part that is at fault, or nothing is said."""
+"""Fault localisation: maps the evidence of a failure to the nodes at fault, or abstains."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,4 +18,4 @@ LOCATORS: dict[LocatorName, Callable[[], Locator]] = {
         LocatorName(name): partial(RankedLocator, name, (trace_failing_check,)) for name in FORMULAS
     },
 }
-"""Every locator that can be chosen."""
+"""Every locator, by the name that selects it in the options."""

@@ -1,4 +1,4 @@
-"""Collectors: they run a failing program again and record what that shows of each node."""
+"""Collectors: they run a failing program again and record observations about each node."""
 
 import dataclasses
 import time
@@ -51,7 +51,7 @@ Result = TypeVar("Result")
 
 
 class FailingProgram(NamedTuple):
-    """A failing program, and which node each of its functions is."""
+    """A failing program and the node that owns each of its functions."""
 
     failing: FailingRun
     nodes: Mapping[str, NodeId]
@@ -60,27 +60,34 @@ class FailingProgram(NamedTuple):
 def trace_failing_check(
     context: RunContext, state: DiagnosisState, _nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Trace the program through its checks once, and record what that shows of each node."""
-    scene = failing_program_of(context)
-    if scene is None or diagnosis_input_of(context).looked:
-        return state  # there is nothing to trace, or this very program was traced before
+    """Trace the program once while it runs its checks, and record the features of each node."""
+    failing_program = failing_program_of(context)
+    if failing_program is None or diagnosis_input_of(context).looked:
+        return state  # there is nothing to trace, or this program was traced before
 
     sandbox = _CachedSandbox(context, {})
 
     def run() -> tuple[TraceEvidence, bool]:
-        found = collect_evidence(sandbox, scene.failing)
-        return found, found.seen.passes and _passes_again(context, sandbox)
+        evidence = collect_evidence(sandbox, failing_program.failing)
+        return evidence, evidence.seen.passes and _passes_again(context, sandbox)
 
-    looked = cache(lambda: _timed(run))
+    traced = cache(lambda: _timed(run))
 
     def clue(node: NodeId) -> tuple[Clue, float]:
-        (found, flaky), milliseconds = looked()
-        signs = gathered(sign for sign in found.signs if scene.nodes.get(sign.node) == node)
-        own = {name: strength for each in signs.values() for name, strength in each.items()}
-        return _clue_of(scene, found, node, own, sandbox.runs, flaky=flaky), milliseconds
+        (evidence, flaky), milliseconds = traced()
+        features = gathered(f for f in evidence.signs if failing_program.nodes.get(f.node) == node)
+        own = {name: strength for each in features.values() for name, strength in each.items()}
+        return _clue_of(
+            failing_program, evidence, node, own, sandbox.runs, flaky=flaky
+        ), milliseconds
 
     _record_clues(
-        context, scene, CheckKind.CLUE, "watched", "failing cases do not point to it", clue
+        context,
+        failing_program,
+        CheckKind.CLUE,
+        "watched",
+        "failing cases do not point to it",
+        clue,
     )
     return state
 
@@ -88,22 +95,22 @@ def trace_failing_check(
 def substitute_known_versions(
     context: RunContext, state: DiagnosisState, nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Substitute earlier versions, references and second opinions: one run each."""
-    before = (
+    """Substitute earlier versions, references and second opinions, in one run each."""
+    tried_before = (
         n
         for n, (_, c) in diagnosis_input_of(context).swapped.items()
         if FeatureKind.TRIED.name in c.signs
     )
     others = [
         (node, text)
-        for node in dict.fromkeys((*nodes, *before))  # what was tried before is tried again
+        for node in dict.fromkeys((*nodes, *tried_before))  # the new clues replace the old
         for text in _other_versions(context, state, node)
     ]
     return substitute_versions(context, state, others)
 
 
 def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) -> Iterable[str]:
-    """Return all known code for a node that fits its contract and differs from the present one."""
+    """Return all known code for a node that fits its contract and differs from its current code."""
     recorder = context.recorder
     contract = recorder.ledger.graph.by_id[node].contract
     present = recorder.ledger.working.code[node].digest
@@ -112,7 +119,7 @@ def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) ->
     reference = recorder.history.reference(node, contract)
     texts = [recorder.text(each) for each in (*known, *([reference] if reference else []))]
     texts.append(state.opinions.get((node, contract), SecondOpinion()).source)
-    # Code for another interface says nothing, nor does the same code once more.
+    # Code for another interface, or the same code again, gives no evidence.
     fitting = {does(t): t for t in texts if contract and sig_match(contract, t)}
     fitting.pop(does(recorder.text(present)), None)
     return fitting.values()
@@ -121,7 +128,10 @@ def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) ->
 def substitute_second_opinion(
     context: RunContext, state: DiagnosisState, nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Substitute a second opinion on the likeliest node; ask about all open nodes in one call."""
+    """Substitute a second opinion on the likeliest node.
+
+    One request asks for the second opinions on all open nodes, up to `ASKED` of them.
+    """
     contracts = code_builder.contracts(context.recorder.ledger.graph, nodes)
     wanted = [(n, c) for n, c in contracts.items() if n != ROOT and (n, c) not in state.opinions]
     if not context.options.second_opinions or not wanted or failing_program_of(context) is None:
@@ -129,15 +139,18 @@ def substitute_second_opinion(
     likeliest = wanted[0]
     if likeliest not in state.replies:
         asked = [each for each in wanted if each not in state.replies][:ASKED]
-        found = _opinions(context, [node for node, _ in asked])
+        opinions = _request_opinions(context, [node for node, _ in asked])
         replies = dict(state.replies)
-        replies.update({each: found.get(each[0], SecondOpinion()) for each in asked})
+        replies.update({each: opinions.get(each[0], SecondOpinion()) for each in asked})
         state = dataclasses.replace(state, replies=replies)
     return substitute_known_versions(context, state.with_opinion(likeliest), nodes)
 
 
-def _opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, SecondOpinion]:
-    """Ask, without showing them, how nodes could be written; return what can be used."""
+def _request_opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, SecondOpinion]:
+    """Request new implementations of nodes without showing the current ones.
+
+    Nodes without a usable implementation in the reply are missing from the result.
+    """
     of_class = isinstance(context.task.form, ClassForm)
     wanted = code_builder.contracts(context.recorder.ledger.graph, nodes).values()
     try:
@@ -154,62 +167,62 @@ def _opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, SecondOp
             **code_builder.around(context, nodes),
         )
     except ReplyUnusable:
-        return {}  # both answers are on record
+        return {}  # both unusable replies are recorded
     if answer.value.shared:
-        return {}  # each must stand alone
+        return {}  # each implementation is substituted alone, so it must not need shared code
     return {n: SecondOpinion(p.source, answer.seq) for n, p in answer.value.pieces.items()}
 
 
 def substitute_versions(
     context: RunContext, state: DiagnosisState, versions: Iterable[tuple[NodeId, str]]
 ) -> DiagnosisState:
-    """Substitute other code for nodes, one at a time, and record what becomes of the failure."""
-    scene = failing_program_of(context)
-    others = list(alternatives(context, scene, versions)) if scene else []
-    if scene is None or not others:
+    """Substitute other code for nodes, one at a time, and record how the failure changes."""
+    failing_program = failing_program_of(context)
+    others = list(alternatives(context, failing_program, versions)) if failing_program else []
+    if failing_program is None or not others:
         return state
-    sandbox, afresh = _CachedSandbox(context, state.outcomes), _CachedSandbox(context, {})
+    sandbox, uncached = _CachedSandbox(context, state.outcomes), _CachedSandbox(context, {})
 
     def run() -> tuple[SubstitutionResults, dict[str, dict[str, float]], bool]:
-        found = intervene(sandbox, scene.failing, others, afresh)
-        signs = substitution.signs(found.swapped, scene.nodes, found.failing)
-        return found, gathered(signs), found.passes and _passes_again(context, afresh)
+        results = intervene(sandbox, failing_program.failing, others, uncached)
+        features = substitution.signs(results.swapped, failing_program.nodes, results.failing)
+        return results, gathered(features), results.passes and _passes_again(context, uncached)
 
-    tried = cache(lambda: _timed(run))
-    functions = {node: function for function, node in scene.nodes.items()}
+    substituted = cache(lambda: _timed(run))
+    functions = {node: function for function, node in failing_program.nodes.items()}
 
     def clue(node: NodeId) -> tuple[Clue, float]:
-        (found, signs, flaky), milliseconds = tried()
-        own = found.swapped.get(functions[node], SubstitutionResult())
-        told = Clue(
-            signs=signs.get(functions[node], {}),
-            runs=sandbox.runs + afresh.runs,
+        (results, features, flaky), milliseconds = substituted()
+        own = results.swapped.get(functions[node], SubstitutionResult())
+        observed = Clue(
+            signs=features.get(functions[node], {}),
+            runs=sandbox.runs + uncached.runs,
             passes=flaky,
-            blind=not found.failing and not flaky,
+            blind=not results.failing and not flaky,
             healers=own.healers,
             unfit=own.unfit,
         )
-        return told, milliseconds
+        return observed, milliseconds
 
     requirement = "failing cases stay as they are with another implementation of it"
-    _record_clues(context, scene, CheckKind.SWAP, "swapped", requirement, clue)
+    _record_clues(context, failing_program, CheckKind.SWAP, "swapped", requirement, clue)
     return dataclasses.replace(state, outcomes=sandbox.outcomes)
 
 
 def alternatives(
-    context: RunContext, scene: FailingProgram, versions: Iterable[tuple[NodeId, str]]
+    context: RunContext, failing_program: FailingProgram, versions: Iterable[tuple[NodeId, str]]
 ) -> Iterator[SubstitutedProgram]:
-    """Yield the program with other code in one node's place, where that can stand."""
-    functions = {node: function for function, node in scene.nodes.items()}
+    """Yield the program with one node's code replaced, for each version that can be assembled."""
+    functions = {node: function for function, node in failing_program.nodes.items()}
     for node, source in versions:
         if node in functions and (program := with_code(context, node, source)):
-            contract = scene.failing.contracts[functions[node]]
+            contract = failing_program.failing.contracts[functions[node]]
             own = None if isinstance(context.task.form, ClassForm) else own_examples(contract)
             yield SubstitutedProgram(functions[node], program, own)
 
 
 class _CachedSandbox:
-    """The sandbox behind a cache: an execution whose outcome is known is not repeated."""
+    """A sandbox with a cache: an execution whose outcome is known is not repeated."""
 
     def __init__(self, context: RunContext, known: Mapping[Digest, ExecutionOutcome]) -> None:
         self._sandbox = context.sandbox
@@ -219,7 +232,7 @@ class _CachedSandbox:
         """Number of executions that were not in the cache."""
 
     def run(self, execution: Execution) -> ExecutionOutcome:
-        """Return the known outcome, or run and keep it."""
+        """Return the cached outcome, or run and cache it."""
         name = digest_of(execution)
         if name not in self.outcomes:
             self.runs += 1
@@ -227,32 +240,32 @@ class _CachedSandbox:
         return self.outcomes[name]
 
     def close(self) -> None:
-        """Leave the sandbox to its owner."""
+        """Do nothing: the wrapped sandbox is closed by its owner."""
 
 
 def _passes_again(context: RunContext, sandbox: Sandbox) -> bool:
-    """Whether all that failed passes if it is checked once more, as it was: then it is flaky.
+    """Whether every failed check passes when it is repeated unchanged: the failure is flaky.
 
-    That it passes when it is driven does not say so: what it prints besides, for one, is not seen.
+    A pass under the test driver does not show this: the driver ignores printed output, for example.
     """
     known = diagnosis_input_of(context).program
     failed = {s.evidence.check for s in known if s.evidence.verdict is not Verdict.PASSED}
     again = {check.id: example for check, example in checks(context) if check.id in failed}
-    there = dataclasses.replace(context, sandbox=sandbox)
+    rerun = dataclasses.replace(context, sandbox=sandbox)
     return set(again) == failed and all(
-        run_example(there, context.program, example).verdict is Verdict.PASSED
+        run_example(rerun, context.program, example).verdict is Verdict.PASSED
         for example in again.values()
     )
 
 
 def failing_program_of(context: RunContext) -> FailingProgram | None:
-    """Return the program with everything it is checked by; None if there is nothing to drive."""
+    """Return the program with a trace plan of its checks; None if no check can be traced."""
     graph, form = context.recorder.ledger.graph, context.task.form
     known = diagnosis_input_of(context).program
     passed = {s.evidence.check for s in known if s.evidence.verdict is Verdict.PASSED}
-    put = list(checks(context))
-    fine = [place for place, (check, _) in enumerate(put) if check.id in passed]
-    trial = trial_of(context.task, [example for _, example in put], graph, fine)
+    planned = list(checks(context))
+    passing = [index for index, (check, _) in enumerate(planned) if check.id in passed]
+    trial = trial_of(context.task, [example for _, example in planned], graph, passing)
     if trial is None:
         return None
     prefix = f"{form.name}." if isinstance(form, ClassForm) else ""
@@ -268,59 +281,60 @@ def failing_program_of(context: RunContext) -> FailingProgram | None:
 
 
 def _clue_of(
-    scene: FailingProgram,
-    found: TraceEvidence,
+    failing_program: FailingProgram,
+    evidence: TraceEvidence,
     node: NodeId,
-    signs: dict[str, float],
+    features: dict[str, float],
     runs: int,
     *,
     flaky: bool,
 ) -> Clue:
-    takers = (
-        scene.nodes[breach.consumer]
-        for breach in found.breaches
-        if scene.nodes.get(breach.provider) == node and breach.consumer in scene.nodes
+    consumers = (
+        failing_program.nodes[breach.consumer]
+        for breach in evidence.breaches
+        if failing_program.nodes.get(breach.provider) == node
+        and breach.consumer in failing_program.nodes
     )
-    function = next(f for f, n in scene.nodes.items() if n == node)
-    calls = [place for place, call in enumerate(found.seen.calls) if call.node == function]
+    function = next(f for f, n in failing_program.nodes.items() if n == node)
+    calls = [index for index, call in enumerate(evidence.seen.calls) if call.node == function]
     return Clue(
-        signs=signs,
-        hands_badly_to=tuple(dict.fromkeys(taker for taker in takers if taker != node)),
-        ran=spectrum(found.seen).get(function),
+        signs=features,
+        hands_badly_to=tuple(dict.fromkeys(consumer for consumer in consumers if consumer != node)),
+        ran=spectrum(evidence.seen).get(function),
         calls=len(calls),
         place=calls[0] if calls else None,
         runs=runs,
         passes=flaky,
-        blind=found.seen.blind and not flaky,
+        blind=evidence.seen.blind and not flaky,
     )
 
 
 def _record_clues(
     context: RunContext,
-    scene: FailingProgram,
+    failing_program: FailingProgram,
     kind: CheckKind,
     name: str,
     requirement: str,
     clue: Callable[[NodeId], tuple[Clue, float]],
 ) -> None:
-    """Put what was noticed on record under every node; what it cost, with the first of them."""
-    paid: list[NodeId] = []
-    for node in _in_order(context.recorder.ledger, scene.nodes.values()):
+    """Record an observation for every node; the first one carries the cost of the runs."""
+    recorded: list[NodeId] = []
+    for node in _in_order(context.recorder.ledger, failing_program.nodes.values()):
         check = CheckSpec(
             CheckId(f"{node}.{name}"), AtNode(node=node), kind, Trust.DERIVED, requirement
         )
 
         def run(node: NodeId = node) -> CheckObservation:
-            found, milliseconds = clue(node)
-            if paid:
-                found, milliseconds = msgspec.structs.replace(found, runs=0), 0.0
-            paid.append(node)
-            kinds = dict.fromkeys(kind_of(name) for name in sorted(found.signs))
+            observed, milliseconds = clue(node)
+            if recorded:
+                observed, milliseconds = msgspec.structs.replace(observed, runs=0), 0.0
+            recorded.append(node)
+            kinds = dict.fromkeys(kind_of(name) for name in sorted(observed.signs))
             points = [kind.value for kind in kinds if kind.points]
             return CheckObservation(
                 Verdict.FAILED if points else Verdict.PASSED,
                 "; ".join(points),
-                msgspec.json.encode(found).decode(),
+                msgspec.json.encode(observed).decode(),
                 judge=context.sandbox.kind,
                 milliseconds=milliseconds,
             )

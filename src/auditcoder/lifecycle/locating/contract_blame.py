@@ -1,8 +1,8 @@
-"""Contracts at run time: who broke a promise in a failing case, and who is to blame for it.
+"""Contract violations in failing tests, and the function that is to blame for each.
 
-An assurance that does not hold blames who returned. A requirement that does not hold blames who
-provided the value: the call that made it, or else whoever passed it on. A promise that is broken
-in a case that comes out right is itself wrong, and blames nobody.
+A violated postcondition blames the function that returned. A violated precondition blames the
+function that provided the value: the call that returned it, or else the caller that passed it. A
+condition that is also violated in a passing test is itself wrong, and blames no function.
 """
 
 import ast
@@ -17,7 +17,7 @@ from auditcoder.lifecycle.locating.sbfl import counted, ochiai
 from auditcoder.lifecycle.locating.trace_run import Observation, TracedCall
 
 _ANYTHING = frozenset({"Any", "object", "TypeVar", ""})
-_ALSO = {
+_COMPATIBLE = {
     "float": frozenset({"int", "bool", "float64", "float32", "int64", "inf"}),
     "complex": frozenset({"int", "float", "bool"}),
     "int": frozenset({"bool", "int64", "int32"}),
@@ -26,55 +26,61 @@ _ALSO = {
     "Mapping": frozenset({"dict", "defaultdict", "Counter", "OrderedDict"}),
     "dict": frozenset({"defaultdict", "Counter", "OrderedDict"}),
 }
-"""Types that may stand where another is named."""
-_PLAIN = frozenset({"int", "float", "complex", "bool", "str", "bytes", "None"})
-_HOLDING = frozenset({"list", "tuple", "dict", "set", "frozenset"})
-_LONGEST = 1000
-_LOWER = {"List": "list", "Tuple": "tuple", "Dict": "dict", "Set": "set", "FrozenSet": "frozenset"}
-_LONG = 0.5
-_MUCH = 1 << 20
-"""Seconds, and bytes where memory ran out: what took less did not fail because of it."""
+"""Types that are accepted where another type is declared."""
+_SCALARS = frozenset({"int", "float", "complex", "bool", "str", "bytes", "None"})
+_CONTAINERS = frozenset({"list", "tuple", "dict", "set", "frozenset"})
+_MAX_TYPE_LENGTH = 1000
+_BUILTIN_NAMES = {
+    "List": "list",
+    "Tuple": "tuple",
+    "Dict": "dict",
+    "Set": "set",
+    "FrozenSet": "frozenset",
+}
+_MIN_SECONDS = 0.5
+_MIN_BYTES = 1 << 20
+"""A failing test that used less time or memory in total did not fail because of it."""
 
 
 _OWN = frozenset({FeatureKind.WRONG_TYPE, FeatureKind.BROKE_PROMISE, FeatureKind.BROKE_INVARIANT})
-"""What a function is blamed for only if nothing went wrong below it."""
+"""Breaches that blame a function only if no call made by it had a breach."""
 
 
 class ContractBreach(NamedTuple):
-    """A promise that did not hold in one call."""
+    """A contract condition that did not hold in one call."""
 
     call: int
     what: str
-    """Names the promise, to find it again in other calls."""
+    """Identifies the condition, so that breaches of it in other calls can be found."""
     kind: FeatureKind
     provider: str
-    """Who is to blame; empty where that is the driver itself."""
+    """The function to blame; empty if that is the test driver."""
     consumer: str
 
 
 class ContractMonitor:
-    """Looks for broken promises in what was seen."""
+    """Finds contract breaches in a trace."""
 
     def __init__(self, seen: Observation, contracts: Mapping[str, Contract]) -> None:
         self._seen = seen
         self._contracts = contracts
         self._failed = seen.failed_tests
-        self._takers: dict[int, str] = {}
-        """Who was first given what each call made."""
+        self._consumers: dict[int, str] = {}
+        """The function that first received the result of each call."""
         for call in seen.calls:
             for maker in call.came_from.values():
-                self._takers.setdefault(maker, call.node)
+                self._consumers.setdefault(maker, call.node)
 
     def breaches(self) -> list[ContractBreach]:
-        """Return the breaches in failing cases, of promises that are kept where it is right."""
-        found = [b for n, call in enumerate(self._seen.calls) for b in self._in_call(n, call)]
-        wrong = {b.what for b in found if self._passes(b.call)}
-        kept = [b for b in found if self._fails(b.call) and b.what not in wrong]
-        misled = {above for b in kept for above in self._above(b.call)}
-        return [b for b in kept if b.call not in misled or b.kind not in _OWN]
+        """Return the breaches in failing tests, of conditions that hold in all passing tests."""
+        breaches = [b for n, call in enumerate(self._seen.calls) for b in self._in_call(n, call)]
+        wrong = {b.what for b in breaches if self._passes(b.call)}
+        kept = [b for b in breaches if self._fails(b.call) and b.what not in wrong]
+        affected = {above for b in kept for above in self._above(b.call)}
+        return [b for b in kept if b.call not in affected or b.kind not in _OWN]
 
     def _above(self, number: int) -> Iterator[int]:
-        """Yield the calls in which a call was made."""
+        """Yield the calls that were active when a call was made, innermost first."""
         above = self._seen.calls[number].parent
         while above is not None:
             yield above
@@ -94,39 +100,43 @@ class ContractMonitor:
         given = self._given(number, call, contract)
         yield from given
         if given:
-            return  # who was given the wrong thing is not held to what it makes of it
+            return  # a call with invalid arguments is not held to its postconditions
         if call.unsettled:
             what = f"invariants in {call.node}"
             yield ContractBreach(number, what, FeatureKind.BROKE_INVARIANT, call.node, call.node)
         if call.returned is None:
             return
         if call.made and not fits(contract.returns, call.made):
-            taker = self._takers.get(number) or self._caller(call)
+            consumer = self._consumers.get(number) or self._caller(call)
             yield ContractBreach(
-                number, f"result of {call.node}", FeatureKind.WRONG_TYPE, call.node, taker
+                number, f"result of {call.node}", FeatureKind.WRONG_TYPE, call.node, consumer
             )
         for clause in call.broke:
             what = f"ensures {clause} of {call.node}"
             yield ContractBreach(number, what, FeatureKind.BROKE_PROMISE, call.node, call.node)
 
     def _given(self, number: int, call: TracedCall, contract: Contract) -> list[ContractBreach]:
-        """Return what a call was given against its contract."""
-        found = []
+        """Return the breaches by the arguments of a call."""
+        breaches = []
         annotations = {p.name: p.type for p in contract.params}
         for name, shape in call.shapes.items():
             if not fits(annotations.get(name, ""), shape):
-                who = self._provider(call, (name,))
+                provider = self._provider(call, (name,))
                 kind = FeatureKind.PASSED_WRONG_TYPE
-                found.append(
-                    ContractBreach(number, f"type of {name} of {call.node}", kind, who, call.node)
+                breaches.append(
+                    ContractBreach(
+                        number, f"type of {name} of {call.node}", kind, provider, call.node
+                    )
                 )
         for clause in call.refused:
             text = contract.requires[clause].expression if clause < len(contract.requires) else ""
             named = _names_in(text)
-            who = self._provider(call, tuple(n for n in annotations if n in named))
+            provider = self._provider(call, tuple(n for n in annotations if n in named))
             what = f"requires {clause} of {call.node}"
-            found.append(ContractBreach(number, what, FeatureKind.HANDED_BADLY, who, call.node))
-        return found
+            breaches.append(
+                ContractBreach(number, what, FeatureKind.HANDED_BADLY, provider, call.node)
+            )
+        return breaches
 
     def _provider(self, call: TracedCall, names: tuple[str, ...]) -> str:
         makers = [self._seen.calls[call.came_from[n]].node for n in names if n in call.came_from]
@@ -142,7 +152,7 @@ def _names_in(expression: str) -> set[str]:
 
 
 def signs(breaches: list[ContractBreach]) -> Iterator[Feature]:
-    """Say what the breaches show of each function."""
+    """Yield the features that breaches give to each function."""
     for breach in breaches:
         if breach.provider:
             yield Feature(breach.provider, breach.kind)
@@ -151,21 +161,21 @@ def signs(breaches: list[ContractBreach]) -> Iterator[Feature]:
 
 
 def cost_signs(seen: Observation) -> Iterator[Feature]:
-    """Say where the time and the memory of failing cases went, where it was much."""
+    """Yield features for functions that took most of the time or memory of failing tests."""
     failed = seen.failed_tests
     calls = [call for call in seen.calls if seen.test_of(call) in failed]
-    for kind, own, much in (
-        (FeatureKind.TOOK_TIME, _seconds(seen, calls), _LONG),
-        (FeatureKind.TOOK_MEMORY, _bytes(calls), _MUCH),
+    for kind, own, minimum in (
+        (FeatureKind.TOOK_TIME, _seconds(seen, calls), _MIN_SECONDS),
+        (FeatureKind.TOOK_MEMORY, _bytes(calls), _MIN_BYTES),
     ):
         total = sum(own.values())
         for node, amount in own.items():
-            if total >= much and amount > total / 2:
+            if total >= minimum and amount > total / 2:
                 yield Feature(node, kind, strength=amount / total)
 
 
 def _seconds(seen: Observation, calls: Iterable[TracedCall]) -> dict[str, float]:
-    """Return how long each function took, without what it called; also in calls not noted."""
+    """Return the own seconds of each function, including calls that were not recorded singly."""
     own: dict[str, float] = {}
     spent = [(call.node, call.own) for call in calls]
     for test in seen.failed_tests & seen.unnoted.keys():
@@ -176,7 +186,11 @@ def _seconds(seen: Observation, calls: Iterable[TracedCall]) -> dict[str, float]
 
 
 def _bytes(calls: Iterable[TracedCall]) -> dict[str, float]:
-    """Return what each function held: what its calls left, and the most that one had beyond it."""
+    """Return the bytes that each function held.
+
+    That is the sum of what its calls left allocated, and the highest amount that one call held
+    beyond what it left.
+    """
     left: dict[str, float] = {}
     beyond: dict[str, float] = {}
     for call in calls:
@@ -186,7 +200,7 @@ def _bytes(calls: Iterable[TracedCall]) -> dict[str, float]:
 
 
 def spectrum(seen: Observation) -> dict[str, SpectrumCounts]:
-    """Count in how many failing and passing cases each function ran."""
+    """Count in how many failing and passing tests each function ran."""
     ran: dict[str, set[str]] = {test: set() for test in seen.tests}
     for call in seen.calls:
         test = seen.test_of(call)
@@ -198,7 +212,7 @@ def spectrum(seen: Observation) -> dict[str, SpectrumCounts]:
 
 
 def spectrum_signs(seen: Observation) -> Iterator[Feature]:
-    """Say which functions ran in failing cases rather than in passing ones, if any passes."""
+    """Yield features for functions that ran in failing tests, if any test passes."""
     for node, counts in spectrum(seen).items():
         if counts.all_passed and counts.failed:
             yield Feature(node, FeatureKind.RAN_AND_FAILED, strength=ochiai(counts))
@@ -208,13 +222,13 @@ def spectrum_signs(seen: Observation) -> Iterator[Feature]:
 def fits(annotation: str, shape: str) -> bool:
     """Whether a value of type `shape` conforms to `annotation`.
 
-    Both are text and nothing is imported. What cannot be decided conforms: an unknown name may
-    stand for any type.
+    Both are text and nothing is imported. If that cannot be decided, the value conforms: an
+    unknown name may stand for any type.
     """
-    if len(annotation) + len(shape) > _LONGEST:
+    if len(annotation) + len(shape) > _MAX_TYPE_LENGTH:
         return True
-    promised, found = _expression(annotation), _expression(shape)
-    return promised is None or found is None or _fits(promised, found)
+    declared, actual = _expression(annotation), _expression(shape)
+    return declared is None or actual is None or _fits(declared, actual)
 
 
 def _expression(text: str) -> ast.expr | None:
@@ -226,14 +240,14 @@ def _expression(text: str) -> ast.expr | None:
             return None
 
 
-def _fits(promised: ast.expr, found: ast.expr) -> bool:
-    if (choices := _choices(found)) and len(choices) > 1:
-        return all(_fits(promised, choice) for choice in choices)
-    return any(_fits_one(choice, found) for choice in _choices(promised))
+def _fits(declared: ast.expr, actual: ast.expr) -> bool:
+    if (choices := _choices(actual)) and len(choices) > 1:
+        return all(_fits(declared, choice) for choice in choices)
+    return any(_fits_one(choice, actual) for choice in _choices(declared))
 
 
 def _choices(annotation: ast.expr) -> list[ast.expr]:
-    """Return the types of which one will do."""
+    """Return the alternatives of a union type."""
     match annotation:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return [*_choices(left), *_choices(right)]
@@ -245,16 +259,16 @@ def _choices(annotation: ast.expr) -> list[ast.expr]:
             return [annotation]
 
 
-def _fits_one(promised: ast.expr, found: ast.expr) -> bool:
-    wanted, seen = _name(promised), _name(found)
-    if wanted in _ANYTHING or not (wanted in _PLAIN | _HOLDING or wanted in _ALSO):
+def _fits_one(declared: ast.expr, actual: ast.expr) -> bool:
+    expected, seen = _name(declared), _name(actual)
+    if expected in _ANYTHING or not (expected in _SCALARS | _CONTAINERS or expected in _COMPATIBLE):
         return True
-    if wanted != seen and seen not in _ALSO.get(wanted, ()):
+    if expected != seen and seen not in _COMPATIBLE.get(expected, ()):
         return False
-    parts, own = _parts(promised), _parts(found)
-    if not parts or not own or wanted not in _HOLDING:
+    parts, own = _parts(declared), _parts(actual)
+    if not parts or not own or expected not in _CONTAINERS:
         return True
-    if wanted == "tuple":
+    if expected == "tuple":
         if len(parts) == 2 and isinstance(parts[1], ast.Constant):  # tuple[int, ...]
             return all(_fits(parts[0], part) for part in own)
         if len(parts) != len(own):
@@ -267,7 +281,7 @@ def _name(annotation: ast.expr) -> str:
         case ast.Subscript(value=value):
             return _name(value)
         case ast.Attribute(attr=name) | ast.Name(id=name):
-            return _LOWER.get(name, name)
+            return _BUILTIN_NAMES.get(name, name)
         case ast.Constant(value=None):
             return "None"
         case _:

@@ -1,4 +1,4 @@
-"""What a locator may look at, and how it answers."""
+"""The input of a locator, its interface, and the construction of its diagnosis."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,20 +32,20 @@ class SecondOpinion(NamedTuple):
 
 
 Implemented: TypeAlias = tuple[NodeId, Contract | None]
-"""A node under one contract: an implementation for another contract says nothing about it."""
+"""A node and its contract: an implementation for another contract is no evidence about it."""
 
 
 @dataclass(frozen=True)
 class DiagnosisState:
-    """What the diagnoses of a run have learned beside the recorded evidence.
+    """State that the diagnoses of a run keep in addition to the recorded evidence.
 
-    Collectors take it and return the next one; it is never changed in place.
+    It is immutable: a collector receives one state and returns the next.
     """
 
     rejected: tuple[Target, ...] = ()
-    """Targets whose repair was rejected since the last accepted one."""
+    """Targets whose repair was rejected since the last accepted repair."""
     causes: Mapping[tuple[int, ...], CauseAnalysis] = field(default_factory=dict)
-    """What a model took for the cause, by the evidence of the diagnosis."""
+    """A model's analysis of the cause, by the evidence of the diagnosis."""
     opinions: Mapping[Implemented, SecondOpinion] = field(default_factory=dict)
     """Second opinions that were substituted for a node's code."""
     replies: Mapping[Implemented, SecondOpinion] = field(default_factory=dict)
@@ -67,87 +67,85 @@ class DiagnosisState:
 
 
 Collector: TypeAlias = Callable[[RunContext, DiagnosisState, tuple[NodeId, ...]], DiagnosisState]
-"""Records more evidence about some nodes if there is any, and returns the state after that."""
+"""Records more evidence about some nodes, if it can, and returns the next state."""
 
 
 class RecordedCheck(NamedTuple):
-    """A piece of evidence that speaks about the present, and where it stands in the record."""
+    """Standing evidence and its sequence number in the record."""
 
     seq: int
     evidence: Evidence
 
 
 class Clue(Value):
-    """What a collector noticed about one node, as it stands on record."""
+    """The recorded observations of a collector about one node."""
 
     signs: dict[str, float]
-    """How strong each sign is."""
+    """The strength of each feature, from 0 to 1, by the feature's name."""
     hands_badly_to: tuple[NodeId, ...] = ()
-    """Nodes that do not take what this one hands over."""
+    """Nodes whose contract forbids a value that this node provided."""
     ran: SpectrumCounts | None = None
-    """How often it ran in failing and in passing cases."""
+    """In how many failing and passing tests it ran."""
     calls: int = 0
-    """How often it was called while it was watched."""
+    """Number of its calls in the trace."""
     place: int | None = None
-    """The place of its first call among all that were watched; None if it was never called."""
+    """Index of its first call among all traced calls; None if it was never called."""
     runs: int = 0
-    """Of the sandbox, for this and what was noticed with it; told once."""
+    """Sandbox runs of the whole collection; only its first recorded clue has them."""
     passes: bool = False
-    """Whether what had failed passed when it was run again."""
+    """Whether the failed checks passed when they were repeated."""
     blind: bool = False
-    """Whether the program was gone before any of its checks could be run, or none failed then."""
+    """Whether the failure was not observed: the program exited before any check ran, or no check
+    failed this time."""
     healers: tuple[Digest, ...] = ()
-    """The programs, with other code in its place, that passed every check."""
+    """Programs with substituted code for this node that passed every check."""
     unfit: int = 0
-    """Other code that was tried in its place and says nothing: its own examples reject it."""
+    """Number of substituted implementations that are ignored: they fail the contract's examples."""
 
 
 class DiagnosisInput(NamedTuple):
-    """Everything that a locator may look at."""
+    """Everything that a locator may use."""
 
     graph: TaskGraph
     agents: Mapping[NodeId, str]
-    """Who wrote each node's code."""
+    """The agent that wrote each node's code."""
     program: tuple[RecordedCheck, ...]
-    """The checks of the program, the weightiest first."""
+    """The checks of the program, the most trusted first."""
     local: tuple[RecordedCheck, ...]
     """The checks of single nodes."""
     tried: tuple[Target, ...] = ()
-    """Targets whose repair was rejected: none is tried again unchanged."""
+    """Targets whose repair was rejected; the same target is not named again."""
     replannable: bool = True
-    """Whether a branch can be planned anew; what a skeleton fixes cannot."""
+    """Whether a branch can be replanned; false for classes, whose skeleton fixes the plan."""
     looked: Mapping[NodeId, tuple[int, Clue]] = {}
-    """What watching the failing cases showed, and where that stands in the record."""
+    """What the trace of the failing checks showed, with the number of the event."""
     swapped: Mapping[NodeId, tuple[int, Clue]] = {}
-    """What other implementations showed."""
+    """What substitutions showed, with the number of the event."""
 
     @property
     def flaky(self) -> bool:
-        """Whether what had failed passed when it was checked again."""
+        """Whether the failed checks passed when they were repeated."""
         return any(clue.passes for seen in (self.looked, self.swapped) for _, clue in seen.values())
 
 
 class Locator(Protocol):
-    """Answers with a boundary that the evidence supports, or abstains."""
+    """Names a target that the evidence supports, or abstains."""
 
     name: str
     collectors: tuple[Collector, ...]
-    """Who can be asked for more evidence, the cheapest first."""
+    """Sources of more evidence, the cheapest first."""
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
-        """Diagnose a failing program on the evidence that there is."""
+        """Diagnose a failing program from the evidence so far."""
         ...
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
-        """Return the nodes about which more evidence is wanted, the likeliest first.
-
-        There are none if the answer is clear.
-        """
+        """Return the nodes that need more evidence, the most likely first; none if it is clear."""
         ...
 
 
 def diagnosis_input_of(context: RunContext, tried: tuple[Target, ...] = ()) -> DiagnosisInput:
-    """Return what there is to look at now."""
+    """Return the input of a locator for the current state of the run."""
     working = context.recorder.ledger.working
     known = context.recorder.history
     standing = [RecordedCheck(s.seq, known.evidence(s.seq)) for s in working.evidence.values()]
@@ -168,7 +166,7 @@ def diagnosis_input_of(context: RunContext, tried: tuple[Target, ...] = ()) -> D
 def _clues(
     context: RunContext, standing: list[RecordedCheck], kind: CheckKind, since: int
 ) -> dict[NodeId, tuple[int, Clue]]:
-    """Read what was noticed since the program was last checked: it is about that program."""
+    """Return the clues recorded after the last program check, which are about this program."""
     return {
         s.evidence.subject.node: (s.seq, _clue(context.recorder.read(s.evidence.observed)))
         for s in standing
@@ -182,7 +180,7 @@ def _clue(content: bytes) -> Clue:
 
 
 def weightiest(context: RunContext) -> Evidence:
-    """Return the failing check of the program that weighs most."""
+    """Return the most trusted failing check of the program."""
     case = diagnosis_input_of(context)
     return next(s.evidence for s in case.program if s.evidence.verdict is not Verdict.PASSED)
 
@@ -190,7 +188,7 @@ def weightiest(context: RunContext) -> Evidence:
 def localised(
     case: DiagnosisInput, target: Target, rule: str, level: Level, seqs: tuple[int, ...], why: str
 ) -> Localised:
-    """Return a diagnosis that names the target, those who wrote it, and what points there."""
+    """Return a diagnosis with the target, the agents that wrote it, and the evidence."""
     nodes = sorted(region_of(target, case.graph))
     return Localised(
         target=target,
@@ -203,12 +201,12 @@ def localised(
 
 
 def retargeted(case: DiagnosisInput, diagnosis: Localised, target: Target, why: str) -> Localised:
-    """Return the diagnosis on the same evidence for another target, and those who wrote that."""
+    """Return a diagnosis from the same evidence for another target and its agents."""
     explained = f"{diagnosis.explanation}; {why}"
-    found = localised(case, target, diagnosis.rule, diagnosis.level, diagnosis.evidence, explained)
-    return msgspec.structs.replace(found, probability=diagnosis.probability)
+    moved = localised(case, target, diagnosis.rule, diagnosis.level, diagnosis.evidence, explained)
+    return msgspec.structs.replace(moved, probability=diagnosis.probability)
 
 
 def weight(evidence: Evidence) -> tuple[int, str]:
-    """Order program checks: what came with the task first."""
+    """Return a sort key for program checks: those given with the task come first."""
     return list(Trust).index(evidence.trust), evidence.check

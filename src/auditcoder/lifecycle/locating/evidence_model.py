@@ -1,4 +1,4 @@
-"""The default locator: weighs every sign that was noticed, by weights fitted on known causes."""
+"""The default locator: a logistic model over all features, fitted on failures of known cause."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -44,19 +44,19 @@ from auditcoder.lifecycle.locating.scoring import (
 _FITTED = "fitted-1.json"
 _LEVELS = ((SURE, Level.HIGH), (CONFIDENT, Level.MEDIUM), (0.0, Level.LOW))
 RULE = "weighed"
-_DOUBTFUL = 2
-"""So many are named of those that more evidence would tell about."""
+_MAX_AMBIGUOUS = 2
+"""Maximum number of ambiguous nodes to list."""
 
 
 @cache
 def fitted() -> FittedModels:
-    """Return the weights that come with the package."""
+    """Return the weights that are shipped with the package."""
     return msgspec.json.decode(_content(), type=FittedModels)
 
 
 @cache
 def weights_digest() -> Digest:
-    """Name the weights that come with the package."""
+    """Return the digest of the weights that are shipped with the package."""
     return digest(_content())
 
 
@@ -65,7 +65,7 @@ def _content() -> bytes:
 
 
 class EvidenceLocator:
-    """Reasons over all evidence there is, and asks for more while the answer is open."""
+    """Scores nodes by all evidence, and requests more while the result is ambiguous."""
 
     name = "weighed"
     collectors: tuple[Collector, ...] = (
@@ -78,85 +78,85 @@ class EvidenceLocator:
         self._known = weights or fitted()
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
-        """Name what is likely at fault, or say what keeps it open."""
+        """Name the nodes that are likely at fault, or abstain and say which evidence is missing."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
         seqs = tuple(s.seq for s in failing[:1])
         if case.flaky:
             return Abstained(reason=FLAKY, evidence=seqs, flaky=True)
         if case.graph.sole is not None:
-            return _sole(case, case.graph.sole, seqs)
-        if _blind(case):
+            return _diagnose_sole(case, case.graph.sole, seqs)
+        if _unobserved(case):
             return _by_rules(case)
         beliefs = self._beliefs(case)
         chosen = named(beliefs, self._weights(case).each)
         return answer(case, beliefs, chosen, seqs)
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
-        """Everything until it was watched; then what may be at fault, the likeliest first."""
+        """Return all nodes before the trace, then the plausible ones, the most likely first."""
         if not case.looked:
             return case.graph.order
-        if case.graph.sole is not None or case.flaky or _blind(case):
+        if case.graph.sole is not None or case.flaky or _unobserved(case):
             return ()
         if any(clue.blind for _, clue in case.swapped.values()):
-            return ()  # nothing can be tried
+            return ()  # substitutions show nothing if no step fails
         beliefs = self._beliefs(case)
         if settled(beliefs):
             return ()
         return tuple(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
 
     def _beliefs(self, case: DiagnosisInput) -> list[NodeScore]:
-        tried = _signs(case.swapped)
-        some = any(FeatureKind.TRIED.name in own for own in tried.values())
-        return weigh(signs_of(case), tried if some else None, self._weights(case))
+        substituted = _features(case.swapped)
+        any_tried = any(FeatureKind.TRIED.name in own for own in substituted.values())
+        return weigh(signs_of(case), substituted if any_tried else None, self._weights(case))
 
     def _weights(self, case: DiagnosisInput) -> FittedWeights:
         has_root = case.graph.by_id[case.graph.root].contract is not None
         return self._known.of(rooted=has_root)
 
 
-def _blind(case: DiagnosisInput) -> bool:
-    """Whether nobody could watch it fail: it is gone before its first check, say."""
+def _unobserved(case: DiagnosisInput) -> bool:
+    """Whether no trace shows the failure, for example if the program exited before any check."""
     return not case.looked or any(clue.blind for _, clue in case.looked.values())
 
 
 def _by_rules(case: DiagnosisInput) -> Diagnosis:
-    """Answer by what the failing check itself left: there is nothing else to weigh."""
-    found = PaperRules().locate(case)
-    if isinstance(found, Abstained):
-        return replace(found, reason=f"nobody could watch it fail, and {found.reason}")
-    return replace(found, explanation=f"nobody could watch it fail: {found.explanation}")
+    """Apply the paper's rules to the failing check itself: there are no features to score."""
+    diagnosis = PaperRules().locate(case)
+    if isinstance(diagnosis, Abstained):
+        return replace(diagnosis, reason=f"nobody could watch it fail, and {diagnosis.reason}")
+    return replace(diagnosis, explanation=f"nobody could watch it fail: {diagnosis.explanation}")
 
 
 def signs_of(case: DiagnosisInput) -> dict[str, dict[str, float]]:
-    """Return what speaks for and against each node before anything was tried."""
+    """Return the features of each node without those from substitutions."""
     own = _own_checks(case)
     return {node: {**clue.signs, **own.get(node, {})} for node, (_, clue) in case.looked.items()}
 
 
-def _signs(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, float]]:
+def _features(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, float]]:
     return {node: clue.signs for node, (_, clue) in clues.items()}
 
 
 def _own_checks(case: DiagnosisInput) -> dict[NodeId, dict[str, float]]:
-    """Read what the checks of single nodes say of them, and of what they rely on."""
-    found: dict[NodeId, set[FeatureKind]] = {}
+    """Return features from the checks of single nodes, also for the nodes that they rely on."""
+    features: dict[NodeId, set[FeatureKind]] = {}
     for standing in case.local:
         kind = sign_of(standing)
         if kind is not None and isinstance(standing.evidence.subject, AtNode):
-            found.setdefault(standing.evidence.subject.node, set()).add(kind)
-    rejected = {node for node, kinds in found.items() if FeatureKind.REJECTED in kinds}
+            features.setdefault(standing.evidence.subject.node, set()).add(kind)
+    rejected = {node for node, kinds in features.items() if FeatureKind.REJECTED in kinds}
     for node in rejected:
-        found[node].discard(FeatureKind.ACCEPTED)  # what rejects it outweighs that
+        features[node].discard(FeatureKind.ACCEPTED)  # one rejection outweighs it
         below = case.graph.relied_on_by(node)
         if below & rejected:
-            found[node] = found[node] - {FeatureKind.REJECTED} | {FeatureKind.REJECTED_TOO}
+            features[node] = features[node] - {FeatureKind.REJECTED} | {FeatureKind.REJECTED_TOO}
         for other in below - rejected:
-            found.setdefault(other, set()).add(FeatureKind.REJECTED_ABOVE)
-    return {node: dict.fromkeys(sorted(k.name for k in own), 1.0) for node, own in found.items()}
+            features.setdefault(other, set()).add(FeatureKind.REJECTED_ABOVE)
+    return {node: dict.fromkeys(sorted(k.name for k in own), 1.0) for node, own in features.items()}
 
 
 def sign_of(standing: RecordedCheck) -> FeatureKind | None:
-    """Return what one check of a node says of it; None for what says nothing."""
+    """Return the feature that one check of a node gives; None if it gives none."""
     evidence = standing.evidence
     passed = evidence.verdict is Verdict.PASSED
     match evidence.kind:
@@ -167,12 +167,12 @@ def sign_of(standing: RecordedCheck) -> FeatureKind | None:
         case CheckKind.PROBE:
             return None if passed else FeatureKind.GREW
         case CheckKind.COMPILE | CheckKind.SIGNATURE if passed:
-            return None  # any code does that
+            return None  # almost all code passes these
         case _:
             return FeatureKind.ACCEPTED if passed else FeatureKind.REJECTED
 
 
-def _sole(case: DiagnosisInput, node: NodeId, seqs: tuple[int, ...]) -> Diagnosis:
+def _diagnose_sole(case: DiagnosisInput, node: NodeId, seqs: tuple[int, ...]) -> Diagnosis:
     target = untried(case, [node])
     if target is None:
         return Abstained(reason=f"{node} is all there is, and was repaired in vain", evidence=seqs)
@@ -186,7 +186,10 @@ def answer(
     chosen: Sequence[NodeScore],
     seqs: tuple[int, ...],
 ) -> Diagnosis:
-    """Say what was chosen of all beliefs and why, or why nothing was; the likeliest first."""
+    """Return a diagnosis of the chosen nodes, or an abstention if there are none.
+
+    `beliefs` and `chosen` are sorted, the most likely first.
+    """
     if not chosen:
         return Abstained(reason=_undecided(case, beliefs), evidence=seqs)
     first, others = chosen[0], [belief for belief in beliefs if belief not in chosen]
@@ -194,22 +197,25 @@ def answer(
     if target is None:
         named = " and ".join(belief.node for belief in chosen)
         return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
-    # Of several that are named all must be at fault, which is as likely as the least of them.
+    # A target of several nodes claims that all are at fault: at most as likely as the least one.
     several = isinstance(target, AtNodes)
     likely = min(b.probability for b in chosen) if several else first.probability
     level = next(level for least, level in _LEVELS if likely >= least)
-    why = "; ".join([*map(_told, chosen), *map(_beside, others[:1]), *_settling(case, beliefs)])
+    why = "; ".join(
+        [*map(_reasons, chosen), *map(_runner_up, others[:1]), *_missing_evidence(case, beliefs)]
+    )
     nodes = [NodeId(belief.node) for belief in chosen]
     clues = [known[n][0] for n in nodes for known in (case.looked, case.swapped) if n in known]
-    found = localised(case, target, RULE, level, (*seqs, *clues), why)
-    return replace(found, probability=round(likely, 4))
+    diagnosis = localised(case, target, RULE, level, (*seqs, *clues), why)
+    return replace(diagnosis, probability=round(likely, 4))
 
 
 def untried(case: DiagnosisInput, nodes: Sequence[NodeId]) -> Target | None:
-    """Return what is to be repaired; what was tried in vain is lifted, and then given up."""
-    gone = {(type(target), region_of(target, case.graph)) for target in case.tried}
+    """Return the narrowest target whose repair was not rejected yet; None if there is none."""
+    rejected = {(type(target), region_of(target, case.graph)) for target in case.tried}
     return next(
-        (t for t in _targets(case, nodes) if (type(t), region_of(t, case.graph)) not in gone), None
+        (t for t in _targets(case, nodes) if (type(t), region_of(t, case.graph)) not in rejected),
+        None,
     )
 
 
@@ -219,32 +225,34 @@ def _targets(case: DiagnosisInput, nodes: Sequence[NodeId]) -> Iterator[Target]:
         yield AtNodes(nodes=tuple(nodes))
     else:
         clue = case.looked[first][1] if first in case.looked else None
-        for taker in clue.hands_badly_to[:1] if clue else ():
-            yield AtInterface(provider=first, consumer=taker)
+        for consumer in clue.hands_badly_to[:1] if clue else ():
+            yield AtInterface(provider=first, consumer=consumer)
     yield AtNode(node=first)
     if case.replannable and first != ROOT:
         yield AtBranch(root=case.graph.branch_root(first))
 
 
-def _told(belief: NodeScore) -> str:
+def _reasons(belief: NodeScore) -> str:
     points = ", ".join(belief.points) or "nothing in particular"
     against = f"; against it: {', '.join(belief.speaks_against)}" if belief.speaks_against else ""
     return f"{belief.node} ({belief.probability:.2f}): {points}{against}"
 
 
-def _beside(belief: NodeScore) -> str:
+def _runner_up(belief: NodeScore) -> str:
     return f"next is {belief.node} ({belief.probability:.2f})"
 
 
-def _settling(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> Iterator[str]:
-    """Say what would tell about those that are neither likely nor unlikely, if any is."""
-    doubtful = [NodeId(b.node) for b in beliefs if 1 - SURE < b.probability < SURE][:_DOUBTFUL]
+def _missing_evidence(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> Iterator[str]:
+    """Yield the evidence that would settle the ambiguous nodes, if there are any."""
+    ambiguous = [NodeId(b.node) for b in beliefs if 1 - SURE < b.probability < SURE][
+        :_MAX_AMBIGUOUS
+    ]
     swapped = {node: clue.signs for node, (_, clue) in case.swapped.items()}
-    untried = [node for node in doubtful if FeatureKind.TRIED.name not in swapped.get(node, {})]
+    untried = [node for node in ambiguous if FeatureKind.TRIED.name not in swapped.get(node, {})]
     if untried:
         yield f"another implementation of {' or of '.join(untried)} would tell"
-    elif doubtful:
-        yield f"a check of {' or of '.join(doubtful)} alone would tell"
+    elif ambiguous:
+        yield f"a check of {' or of '.join(ambiguous)} alone would tell"
 
 
 def _undecided(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> str:
@@ -252,4 +260,4 @@ def _undecided(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> str:
         return "nothing was noticed about any part of the program"
     likeliest = " and ".join(f"{b.node} ({b.probability:.2f})" for b in beliefs[:2])
     first = f"nothing is likely enough: {likeliest} come first"
-    return "; ".join([first, *_settling(case, beliefs)])
+    return "; ".join([first, *_missing_evidence(case, beliefs)])

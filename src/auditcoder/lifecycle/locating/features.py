@@ -1,4 +1,4 @@
-"""Signs: what an observation says for and against each function, in words that can be weighed."""
+"""Features: named observations for or against a function, each with a fitted weight."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class FeatureKind(Enum):
-    """What kind of thing was noticed; the value is how a reviewer reads it."""
+    """The kinds of features; the value is the text that a reviewer reads."""
 
     RAISED = "the exception arose in it"
     PASSED_ON = "the exception went through it"
@@ -70,11 +70,11 @@ class FeatureKind(Enum):
 
     @property
     def points(self) -> bool:
-        """Whether it says something against a function."""
-        return self not in _BESIDE
+        """Whether the feature is evidence that a function is at fault."""
+        return self not in _NOT_POINTING
 
 
-_BESIDE = frozenset(
+_NOT_POINTING = frozenset(
     {
         *(
             FeatureKind.FINE,
@@ -99,16 +99,16 @@ _BESIDE = frozenset(
         *(FeatureKind.OTHER_MENDS, FeatureKind.TRIED, FeatureKind.UNTRIED),
     }
 )
-"""What speaks for a function, or says only what it is."""
+"""Features that exonerate a function or only describe it."""
 
 
 def kind_of(name: str) -> FeatureKind:
-    """Return the kind that a sign's name stands for, about the first failure or about any."""
+    """Return the kind of a feature by its name, with or without the suffix `_FIRST`."""
     return FeatureKind[name.removesuffix("_FIRST")]
 
 
 class SpectrumCounts(NamedTuple):
-    """How often a function ran in failing and in passing checks, and how many there are."""
+    """In how many failing and passing tests a function ran, and how many tests there are."""
 
     failed: int
     passed: int
@@ -117,20 +117,20 @@ class SpectrumCounts(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """One thing that was noticed about one function."""
+    """One feature of one function."""
 
     node: str
     kind: FeatureKind
     first: bool = False
-    """Whether it is about the first step that failed."""
+    """Whether it is about the first failing step."""
     strength: float = 1.0
 
 
 def gathered(signs: Iterable[Feature]) -> dict[str, dict[str, float]]:
-    """Return for each function how strong each of its signs is: together, and never above one."""
-    found: dict[str, dict[str, float]] = {}
-    for sign in signs:
-        own = found.setdefault(sign.node, {})
-        for name in [sign.kind.name] + [f"{sign.kind.name}_FIRST"] * sign.first:
-            own[name] = min(1.0, own.get(name, 0.0) + sign.strength)
-    return found
+    """Return the strength of each feature by function: equal ones are added, up to one."""
+    strengths: dict[str, dict[str, float]] = {}
+    for feature in signs:
+        own = strengths.setdefault(feature.node, {})
+        for name in [feature.kind.name] + [f"{feature.kind.name}_FIRST"] * feature.first:
+            own[name] = min(1.0, own.get(name, 0.0) + feature.strength)
+    return strengths

@@ -1,6 +1,6 @@
-"""The paper's rules in their fixed priority.
+"""The paper's rule-based locator.
 
-R1 is traceback, R2 resource, R3 local rejection, R4 abstention.
+In order of priority: R1 traceback, R2 resource, R3 local rejection, R4 abstention.
 """
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
@@ -24,33 +24,33 @@ from auditcoder.lifecycle.validation.model_review import review
 def ask_for_opinions(
     context: RunContext, state: DiagnosisState, _nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Ask a model for a verdict on every function that took part in the failing case."""
+    """Ask a model for a verdict on every function that ran in the failing check."""
     review(context, weightiest(context))
     return state
 
 
 class PaperRules:
-    """R1 to R4."""
+    """Applies the rules R1 to R4."""
 
     name = "paper-rules"
     collectors: tuple[Collector, ...] = (ask_for_opinions,)
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
-        """Opinions are wanted where a wrong answer points nowhere, and nothing was tried yet."""
+        """Return all nodes if a wrong answer leads to an abstention and no repair was tried yet."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
         wrong = bool(failing) and failing[0].evidence.verdict is Verdict.FAILED
-        open_ = wrong and not case.tried and isinstance(self.locate(case), Abstained)
-        return case.graph.order if open_ else ()
+        ambiguous = wrong and not case.tried and isinstance(self.locate(case), Abstained)
+        return case.graph.order if ambiguous else ()
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
-        """Apply the rules in their order; what was tried in vain is lifted, then given up."""
+        """Apply the rules in order; a target whose repair was rejected is widened or dropped."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
         for rule in (by_traceback, _resource, _local_rejection):
-            found = rule(case, failing)
-            if isinstance(found, Localised):
-                return _lifted(case, found)
-            if found is not None:
-                return found
+            diagnosis = rule(case, failing)
+            if isinstance(diagnosis, Localised):
+                return _widened(case, diagnosis)
+            if diagnosis is not None:
+                return diagnosis
         return Abstained(
             reason="the program fails, and nothing that failed points to one part of it",
             evidence=tuple(s.seq for s in failing),
@@ -58,7 +58,7 @@ class PaperRules:
 
 
 def by_traceback(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diagnosis | None:
-    """R1: the innermost frame of a crash that a node owns."""
+    """Apply R1: name the owner of the innermost owned stack frame of a crash."""
     for seq, evidence in failing:
         if evidence.verdict is not Verdict.CRASH:
             continue
@@ -73,11 +73,11 @@ def by_traceback(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diagnosi
 
 
 def _resource(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diagnosis | None:
-    """R2: the narrowest node or branch that probes, budgets and the place of the stop support."""
-    spent = [s for s in failing if s.evidence.verdict in {Verdict.TIMEOUT, Verdict.MEMORY}]
-    if not spent:
+    """Apply R2: name the narrowest node that failed probes, or the frame at the stop, point to."""
+    exhausted = [s for s in failing if s.evidence.verdict in {Verdict.TIMEOUT, Verdict.MEMORY}]
+    if not exhausted:
         return None
-    seq, evidence = spent[0]
+    seq, evidence = exhausted[0]
     probed = {
         s.evidence.subject.node: s.seq
         for s in case.local
@@ -107,7 +107,7 @@ def _resource(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diagnosis |
 
 
 def _narrowest(graph: TaskGraph, candidates: set[NodeId]) -> NodeId | None:
-    """Return the candidate that all others are ancestors of; None if they lie side by side."""
+    """Return the candidate whose ancestors are all the others; None if there is none."""
     deepest = max(sorted(candidates), key=lambda n: len(graph.path(n)))
     return deepest if candidates <= set(graph.path(deepest)) else None
 
@@ -127,12 +127,12 @@ _REJECTING = frozenset(
 
 
 def _local_rejection(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diagnosis | None:
-    """R3: nodes that a check of their own rejects, and that took part in the failing case."""
+    """Apply R3: name nodes that ran in the failing check and fail a check of their own."""
     wrong = [s for s in failing if s.evidence.verdict is Verdict.FAILED]
     if not wrong:
         return None
-    weightiest = wrong[0]
-    ran = weightiest.evidence.ran
+    first = wrong[0]
+    ran = first.evidence.ran
     rejected: dict[NodeId, list[RecordedCheck]] = {}
     for standing in case.local:
         subject = standing.evidence.subject
@@ -144,19 +144,19 @@ def _local_rejection(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diag
         ):
             rejected.setdefault(subject.node, []).append(standing)
     firm = {
-        node: found
-        for node, found in rejected.items()
-        if any(s.evidence.kind is not CheckKind.REVIEW for s in found)
+        node: rejections
+        for node, rejections in rejected.items()
+        if any(s.evidence.kind is not CheckKind.REVIEW for s in rejections)
     }
     chosen, level = (firm, Level.MEDIUM) if firm else (rejected, Level.LOW)
     if not chosen:
-        return _sole(case, weightiest)
-    seqs = (weightiest.seq, *(s.seq for found in chosen.values() for s in found))
+        return _sole(case, first)
+    seqs = (first.seq, *(s.seq for rejections in chosen.values() for s in rejections))
     if len(chosen) == 1:
-        ((node, found),) = chosen.items()
-        why = f"{found[0].evidence.check} rejects it: {found[0].evidence.message}"
+        ((node, rejections),) = chosen.items()
+        why = f"{rejections[0].evidence.check} rejects it: {rejections[0].evidence.message}"
         return localised(case, AtNode(node=node), "R3", level, seqs, why)
-    top = _common(case.graph, set(chosen))
+    top = _common_ancestor(case.graph, set(chosen))
     names = ", ".join(sorted(chosen))
     if top is None:
         return Abstained(
@@ -169,7 +169,7 @@ def _local_rejection(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diag
 
 
 def _sole(case: DiagnosisInput, failing: RecordedCheck) -> Diagnosis | None:
-    """Where one node is all there is, what is wrong with the program is wrong with it."""
+    """Name the only node of the graph, if it has just one: the fault can be nowhere else."""
     if case.graph.sole is None:
         return None
     target = AtNode(node=case.graph.sole)
@@ -177,23 +177,24 @@ def _sole(case: DiagnosisInput, failing: RecordedCheck) -> Diagnosis | None:
     return localised(case, target, "R3", Level.MEDIUM, (failing.seq,), why)
 
 
-def _common(graph: TaskGraph, nodes: set[NodeId]) -> NodeId | None:
-    """Return the lowest node that all of `nodes` are or lie under; None if that is the root."""
+def _common_ancestor(graph: TaskGraph, nodes: set[NodeId]) -> NodeId | None:
+    """Return the lowest common ancestor of `nodes`; None if that is the root."""
     paths = [graph.path(node) for node in nodes]
     shared = [step[0] for step in zip(*paths, strict=False) if len(set(step)) == 1]
     return shared[-1] if shared and shared[-1] != ROOT else None
 
 
-def _lifted(case: DiagnosisInput, found: Localised) -> Diagnosis:
-    """Go from a node to its branch, and then give up, where a repair was rejected before."""
-    target: Target = found.target
+def _widened(case: DiagnosisInput, diagnosis: Localised) -> Diagnosis:
+    """Replace a target whose repair was rejected: a node by its branch, a branch by abstention."""
+    target: Target = diagnosis.target
     if target not in case.tried:
-        return found
+        return diagnosis
     if isinstance(target, AtNode) and target.node != ROOT:
         branch = AtBranch(root=case.graph.branch_root(target.node))
         if case.replannable and branch not in case.tried:
             why = f"a repair of {target.node} alone was rejected"
-            return retargeted(case, found, branch, why)
+            return retargeted(case, diagnosis, branch, why)
     return Abstained(
-        reason=f"what {found.rule} points to was repaired in vain", evidence=found.evidence
+        reason=f"what {diagnosis.rule} points to was repaired in vain",
+        evidence=diagnosis.evidence,
     )

@@ -1,4 +1,4 @@
-"""The outline of a program: what can be said of its functions without running them."""
+"""Static facts about the functions of a program, from its syntax tree."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -12,23 +12,23 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Outlined(NamedTuple):
-    """One function of a program."""
+    """Static facts about one function."""
 
     reads: frozenset[str]
-    """The attributes that its code names."""
+    """Names of the attributes that occur in its code."""
     empty: bool
-    """Whether it does nothing: no body, or a refusal to have one."""
+    """Whether it is a stub: its body is empty or only raises NotImplementedError."""
 
 
 def outline(program: str) -> dict[str, Outlined]:
-    """Return the functions and methods of a program by their qualified names."""
+    """Return the facts about functions and methods by their qualified names."""
     tree = parsed(program)
-    found = functions(tree.body) if tree else ()
-    return {name: _outlined(function) for name, function in found}
+    defined = functions(tree.body) if tree else ()
+    return {name: _outlined(function) for name, function in defined}
 
 
 def functions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function]]:
-    """Yield functions and the methods of classes, each with its qualified name."""
+    """Yield functions and methods, each with its qualified name."""
     for statement in body:
         if isinstance(statement, Function):
             yield f"{prefix}{statement.name}", statement
@@ -42,13 +42,17 @@ def _outlined(function: Function) -> Outlined:
 
 
 def does(program: str) -> str:
-    """Return what a program's functions do, as far as text can say: words and order aside."""
+    """Return a normal form of a program's functions, to compare implementations.
+
+    It has parameter names and bodies. It ignores comments, docstrings, annotations, defaults,
+    decorators, module-level statements and the order of functions.
+    """
     tree = parsed(program)
-    found = sorted(functions(tree.body), key=lambda pair: pair[0]) if tree else ()
-    return "\n".join(f"{name}\n{_does(function)}" for name, function in found) or program
+    defined = sorted(functions(tree.body), key=lambda pair: pair[0]) if tree else ()
+    return "\n".join(f"{name}\n{_normal_form(function)}" for name, function in defined) or program
 
 
-def _does(function: Function) -> str:
+def _normal_form(function: Function) -> str:
     arguments = [part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)]
     return "\n".join([*arguments, *map(ast.dump, body_without_docstring(function))])
 
@@ -56,9 +60,9 @@ def _does(function: Function) -> str:
 def signs(
     found: dict[str, Outlined], nodes: Iterable[str], called: set[str] | None
 ) -> Iterator[Feature]:
-    """Say what the outline shows of each function that should be there.
+    """Yield the features that static facts give to each expected function.
 
-    `called` is None where not all calls are known.
+    `called` has the functions that were called; None if the trace is incomplete.
     """
     for node in nodes:
         if node not in found:

@@ -1,7 +1,7 @@
-"""Spectrum-based ranking: which functions ran in failing checks, and which in passing ones.
+"""Spectrum-based fault localisation: Ochiai, Tarantula and DStar, and the traceback locator.
 
-The formulas are the classic ones. Where no check passes, they can tell no two functions apart
-that ran; such a draw is no answer.
+A function is the more suspicious, the more failing and the fewer passing tests it ran in. If no
+test passes, all functions that ran can tie; a tie is an abstention.
 """
 
 import math
@@ -23,20 +23,20 @@ from auditcoder.lifecycle.locating.paper_rules import by_traceback
 
 
 def ochiai(counts: SpectrumCounts) -> float:
-    """The cosine between having run and having failed."""
+    """Return the Ochiai score: the cosine similarity of running and failing."""
     ran = counts.failed + counts.passed
     return counts.failed / math.sqrt(counts.all_failed * ran) if ran and counts.all_failed else 0.0
 
 
 def tarantula(counts: SpectrumCounts) -> float:
-    """How much of the failing checks it ran in, beside how much of the passing ones."""
+    """Return the Tarantula score: the failing share over the sum of failing and passing share."""
     failed = counts.failed / counts.all_failed if counts.all_failed else 0.0
     passed = counts.passed / counts.all_passed if counts.all_passed else 0.0
     return failed / (failed + passed) if failed + passed else 0.0
 
 
 def dstar(counts: SpectrumCounts) -> float:
-    """Its failures, squared, over what speaks against them."""
+    """Return the DStar score with exponent 2: failures squared over the counterevidence."""
     against = counts.passed + (counts.all_failed - counts.failed)
     if not against:
         return math.inf if counts.failed else 0.0
@@ -53,7 +53,7 @@ FORMULAS: dict[str, Callable[[SpectrumCounts], float]] = {
 def counted(
     failing: Sequence[AbstractSet[str]], passing: Sequence[AbstractSet[str]]
 ) -> dict[str, SpectrumCounts]:
-    """Count for each function that ran at all."""
+    """Return the counts of each function that ran in any test."""
     return {
         node: SpectrumCounts(
             sum(node in ran for ran in failing),
@@ -68,36 +68,36 @@ def counted(
 def most_suspicious(
     formula: Callable[[SpectrumCounts], float], counts: Mapping[str, SpectrumCounts]
 ) -> str | None:
-    """Return the one that is more suspicious than all others; None if there is no such one."""
+    """Return the function with the highest score; None if it is zero or shared."""
     scores = {node: formula(own) for node, own in counts.items()}
     if not scores:
         return None
     best = max(scores.values())
-    leading = [node for node, score in scores.items() if score == best]
-    return leading[0] if len(leading) == 1 and best > 0 else None
+    tied = [node for node, score in scores.items() if score == best]
+    return tied[0] if len(tied) == 1 and best > 0 else None
 
 
 class TracebackLocator:
-    """Names the innermost node of a traceback, and knows nothing else."""
+    """Names the node of the innermost owned frame of a traceback, and uses no other evidence."""
 
     name = "traceback"
     collectors: tuple[Collector, ...] = ()
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
-        """Look for a crash in a node."""
+        """Name the node that crashed, unless its repair was rejected."""
         failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
-        found = by_traceback(case, failing)
-        if isinstance(found, Localised) and found.target not in case.tried:
-            return found
+        diagnosis = by_traceback(case, failing)
+        if isinstance(diagnosis, Localised) and diagnosis.target not in case.tried:
+            return diagnosis
         return Abstained(reason="no traceback leads anywhere new", evidence=_seqs(case))
 
     def unsettled(self, _case: DiagnosisInput) -> tuple[NodeId, ...]:
-        """There is nothing more to ask for."""
+        """Return no nodes: this locator has no collectors."""
         return ()
 
 
 class RankedLocator:
-    """Names the node that a formula finds more suspicious than all others."""
+    """Names the node with the highest score of a formula."""
 
     def __init__(self, name: str, collectors: tuple[Collector, ...] = ()) -> None:
         self.name = name
@@ -105,12 +105,12 @@ class RankedLocator:
         self._formula = FORMULAS[name]
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
-        """Rank by who ran in failing and in passing cases."""
+        """Name the node with the highest score, unless its repair was rejected."""
         if case.flaky:
             return Abstained(reason=FLAKY, evidence=_seqs(case), flaky=True)
         counts = {str(n): clue.ran for n, (_, clue) in case.looked.items() if clue.ran}
-        found = most_suspicious(self._formula, counts)
-        target = AtNode(node=NodeId(found)) if found else None
+        suspect = most_suspicious(self._formula, counts)
+        target = AtNode(node=NodeId(suspect)) if suspect else None
         if target is None or target in case.tried:
             reason = "nothing new is more suspicious than all else"
             return Abstained(reason=reason, evidence=_seqs(case))
@@ -119,7 +119,7 @@ class RankedLocator:
         return localised(case, target, self.name, Level.LOW, seqs, why)
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
-        """It must be watched once."""
+        """Return all nodes until the program was traced once."""
         return () if case.looked else case.graph.order
 
 

@@ -1,8 +1,8 @@
-"""From signs to belief: how likely each function is at fault, and what speaks for and against it.
+"""Scores functions: the probability of being at fault, and the features for and against it.
 
-Every sign has a weight; weights are fitted on failures with known ground truth. There are two
-sets: for what one watched run shows, and, where that leaves something open, for what other
-implementations show as well.
+The probability is a logistic function of the weighted features; weights are fitted on failures
+with known ground truth. There are two sets of weights: one for the features of the trace alone,
+and one that adds the features of substitutions, used if the trace alone leaves ambiguity.
 """
 
 import math
@@ -12,21 +12,21 @@ from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.features import FeatureKind, kind_of
 
 ALWAYS = "ALWAYS"
-"""The sign that every function has."""
+"""The name of the constant feature, whose weight is the intercept."""
 SURE = 0.9
-"""So likely, or so unlikely, is clear enough."""
+"""A probability of at least this, or at most its complement, is settled."""
 CONFIDENT = 0.7
-"""From here on a reviewer may rely on an answer."""
+"""The least probability of a diagnosis with medium confidence."""
 LEAST = 0.2
-"""What is less likely is not named. A boundary that is wrong costs a repair that is undone; none
-at all ends the run: it is worth trying one that is right in one of five."""
+"""The least probability of a node to be named. A wrong target costs one repair that is rolled back,
+an abstention ends the run: a target that is right one time in five is worth a repair."""
 ASKED = 5
-"""Of so many nodes other implementations may be tried, one after another, while it is open."""
+"""Maximum number of nodes for which second opinions are substituted, one after another."""
 PLAUSIBLE = 0.02
-"""What is less likely is not worth a try."""
-_MENTIONED = 0.2
-"""A sign that weighs less is not worth a reviewer's time."""
-_ALIKE = (
+"""The least probability of a node that is worth a substitution."""
+_MIN_REPORTED = 0.2
+"""Features of less weight are left out of explanations."""
+_RELATED = (
     (
         *(
             FeatureKind.HEALS,
@@ -42,54 +42,55 @@ _ALIKE = (
     (FeatureKind.RECENT, FeatureKind.BEFORE),
     (FeatureKind.FINE, FeatureKind.FINE_UNDER, FeatureKind.FINE_WROTE),
 )
-"""Signs of one and the same thing, the most telling first."""
+"""Groups of correlated features, the most informative first."""
 
 
 class FeatureWeights(Value):
-    """What each sign says for (above nought) or against (below) a function being at fault."""
+    """The weight of each feature; a positive one makes the function more likely at fault."""
 
     signs: dict[str, float]
     cases: int = 0
-    """On how many failures they were fitted."""
+    """Number of failures that the weights were fitted on."""
 
 
 class FittedWeights(Value):
-    """The weights of both sets, and how likely must be what is named beside the likeliest."""
+    """The weights for the trace alone and with substitutions, and a threshold."""
 
     looked: FeatureWeights
     tried: FeatureWeights
     each: float = 0.8
+    """The least probability of a node that is named in addition to the most likely one."""
 
 
 class FittedModels(Value):
-    """What was fitted for classes, whose parts are methods, and for programs with a root."""
+    """Separate weights for classes, whose nodes are methods, and for programs with a root."""
 
     classes: FittedWeights
     programs: FittedWeights
 
     def of(self, *, rooted: bool) -> FittedWeights:
-        """Return what was fitted for programs, if there is a root, or for classes."""
+        """Return the weights for programs if there is a root, else those for classes."""
         return self.programs if rooted else self.classes
 
 
 class NodeScore(Value):
-    """How likely one function is at fault, and why."""
+    """The probability that one function is at fault, and the reasons."""
 
     node: str
     probability: float
     points: tuple[str, ...] = ()
-    """What points to it, the weightiest first."""
+    """Features for its being at fault, the strongest first."""
     speaks_against: tuple[str, ...] = ()
 
 
 def believe(noticed: Mapping[str, Mapping[str, float]], weights: FeatureWeights) -> list[NodeScore]:
-    """Weigh what was noticed about each function; the likeliest first."""
+    """Score each function by its features; the most likely comes first."""
     beliefs = [_belief(node, own, weights) for node, own in noticed.items()]
     return sorted(beliefs, key=lambda belief: (-belief.probability, belief.node))
 
 
 def settled(beliefs: Iterable[NodeScore]) -> bool:
-    """Whether of every function it is clear enough if it is at fault, and one is."""
+    """Whether every function is clearly at fault or clearly not, and at least one is."""
     likely = [belief.probability for belief in beliefs]
     return any(p >= SURE for p in likely) and all(p >= SURE or p <= 1 - SURE for p in likely)
 
@@ -99,7 +100,7 @@ def weigh(
     tried: Mapping[str, Mapping[str, float]] | None,
     fitted: FittedWeights,
 ) -> list[NodeScore]:
-    """Weigh what was seen and, where something was tried because that left doubt, all of it."""
+    """Score by the trace alone if that settles it or nothing was substituted, else by both."""
     first = believe(looked, fitted.looked)
     if tried is None or settled(first):
         return first
@@ -109,21 +110,21 @@ def weigh(
 def together(
     looked: Mapping[str, Mapping[str, float]], tried: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
-    """Put what was seen and what was tried together, and what follows for those left over."""
+    """Merge the features of trace and substitutions, and add OTHERS_IN_VAIN where it applies."""
     helped = {node for node, own in tried.items() if FeatureKind.MENDS_SOME.name in own}
-    touched = {node for node, own in tried.items() if FeatureKind.TRIED.name in own}
-    found = {}
+    substituted = {node for node, own in tried.items() if FeatureKind.TRIED.name in own}
+    merged = {}
     for node, own in looked.items():
-        found[node] = {**own, **tried.get(node, {})}
-        others = touched - {node}
+        merged[node] = {**own, **tried.get(node, {})}
+        others = substituted - {node}
         if others and not helped - {node}:
             share = len(others) / max(1, len(looked) - 1)
-            found[node][FeatureKind.OTHERS_IN_VAIN.name] = share
-    return found
+            merged[node][FeatureKind.OTHERS_IN_VAIN.name] = share
+    return merged
 
 
 def named(beliefs: Sequence[NodeScore], each: float) -> list[NodeScore]:
-    """Return what is likely enough to be named; `beliefs` come the likeliest first."""
+    """Return the nodes that are likely enough to be named, from beliefs sorted by probability."""
     if not beliefs or beliefs[0].probability < LEAST:
         return []
     return [beliefs[0], *(b for b in beliefs[1:] if b.probability >= each)]
@@ -137,36 +138,36 @@ def _belief(node: str, own: Mapping[str, float], weights: FeatureWeights) -> Nod
     return NodeScore(
         node=node,
         probability=logistic(math.fsum(weighed.values())),
-        points=_said(weighed, 1),
-        speaks_against=_said(weighed, -1),
+        points=_reasons(weighed, 1),
+        speaks_against=_reasons(weighed, -1),
     )
 
 
 def logistic(score: float) -> float:
-    """Return the probability that a score stands for."""
+    """Return the logistic function of a score, without overflow."""
     return 1 / (1 + math.exp(-score)) if score >= 0 else 1 - 1 / (1 + math.exp(score))
 
 
-def _said(weighed: Mapping[str, float], way: int) -> tuple[str, ...]:
-    """Say in words what weighs in one way; what is about the same thing is said once.
+def _reasons(weighed: Mapping[str, float], sign: int) -> tuple[str, ...]:
+    """Return the texts of the features whose contribution has one sign, strongest first.
 
-    Signs of one thing share their weight as chance has it, so that single ones may even weigh
-    the wrong way: only what they weigh together is told, by the most telling of them.
+    The fit distributes weight arbitrarily among correlated features, and single ones may even get
+    the wrong sign. So a group is judged by its sum and reported by its most informative feature.
     """
     groups: dict[tuple[FeatureKind, ...], float] = {}
     kinds = {name: kind_of(name) for name, weight in weighed.items() if weight and name != ALWAYS}
     present = set(kinds.values())
     for name, kind in kinds.items():
-        group = next((alike for alike in _ALIKE if kind in alike), (kind,))
+        group = next((related for related in _RELATED if kind in related), (kind,))
         groups[group] = groups.get(group, 0.0) + weighed[name]
-    told = sorted(((-way * weight, group) for group, weight in groups.items()), key=_by_weight)
+    ordered = sorted(((-sign * weight, group) for group, weight in groups.items()), key=_by_weight)
     firsts = [
         next(kind for kind in group if kind in present)
-        for weight, group in told
-        if -weight >= _MENTIONED
+        for weight, group in ordered
+        if -weight >= _MIN_REPORTED
     ]
-    return tuple(kind.value for kind in firsts if kind.points == (way > 0))
+    return tuple(kind.value for kind in firsts if kind.points == (sign > 0))
 
 
-def _by_weight(told: tuple[float, tuple[FeatureKind, ...]]) -> float:
-    return told[0]
+def _by_weight(weighted: tuple[float, tuple[FeatureKind, ...]]) -> float:
+    return weighted[0]

@@ -1,8 +1,8 @@
-"""Swapping: put another implementation in a function's place, and see what becomes of the failure.
+"""Substitution: run the program with another implementation of one function.
 
-That a failing step passes with another implementation of one function is evidence of cause, not
-of company. The other implementation need not be right: where it is not, it changes nothing, or
-makes other steps fail. One that helps nothing and that its own examples reject says nothing at all.
+If a failing step then passes, that is causal evidence against the function, not a correlation.
+The other implementation need not be correct: a wrong one changes nothing, or makes other steps
+fail. One that fixes no step and fails the examples of its own contract is ignored.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -20,40 +20,41 @@ from auditcoder.lifecycle.locating.trace_run import FailingRun, Observation, Tra
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.run_context import RunContext
 
-_ENOUGH = 4
-"""So many tries say as much as more would."""
-_A_FEW = 2
+_FULL_STRENGTH_TRIES = 4
+"""Number of tries from which the feature TRIED has its full strength."""
+_MIN_TRIES = 2
+"""Number of tries without effect from which the feature NO_MATTER is given."""
 
 
 class SubstitutedProgram(NamedTuple):
-    """A program in which one function is another's."""
+    """A program in which the code of one function is substituted."""
 
     node: str
     program: str
     own: TracePlan | None = None
-    """What the function's own contract gives as examples, if it does."""
+    """The examples of the function's contract, if it has any."""
 
 
 class SubstitutionResult(NamedTuple):
-    """What came of putting other implementations in one function's place."""
+    """The results of all substitutions for one function."""
 
     tried: int = 0
-    """Those that could be loaded."""
+    """Number of implementations that could be loaded and are not unfit."""
     healers: tuple[Digest, ...] = ()
-    """The programs with which everything passed."""
+    """Digests of the programs in which every step passed."""
     first: int = 0
-    """How often the first failing step passed."""
+    """In how many programs the first failing step passed."""
     mended: frozenset[int] = frozenset()
-    """The failing lines that passed at least once."""
+    """Failing lines of the driver that passed in at least one program."""
     harmed: int = 0
-    """How often a line failed that had not."""
+    """In how many programs a line failed that did not fail before."""
     runs: int = 0
     unfit: int = 0
-    """Those that do not count: they mend nothing, and their own examples reject them."""
+    """Number of ignored implementations: they fix no step and fail the contract's examples."""
 
     @property
     def healed(self) -> int:
-        """How often everything passed."""
+        """In how many programs every step passed."""
         return len(self.healers)
 
 
@@ -64,45 +65,45 @@ def swap(
     alternatives: Iterable[SubstitutedProgram],
     misjudged: Collection[str] = (),
 ) -> dict[str, SubstitutionResult]:
-    """Try every alternative; those that cannot be loaded do not count.
+    """Run every alternative; those that cannot be loaded do not count.
 
-    `before` is the program as it is, driven as the alternatives are: unwatched. Tests that are
-    `misjudged` when they are driven so say nothing about those either.
+    `before` is the observation of the unchanged program, run like the alternatives without call
+    tracing. `misjudged` are tests that fail only under the driver; they are ignored here as well.
     """
-    found: dict[str, SubstitutionResult] = {}
+    results: dict[str, SubstitutionResult] = {}
     first = next((step.line for step in before.failing_steps), None)
     if first is None:
-        return found  # no step fails, so none can be mended
+        return results  # no step fails, so none can be fixed
     for alternative in alternatives:
         seen = watch(sandbox, alternative.program, (), trial).forgiving(misjudged)
-        own = found.get(alternative.node, SubstitutionResult())
-        own = found[alternative.node] = own._replace(runs=own.runs + 1)
+        own = results.get(alternative.node, SubstitutionResult())
+        own = results[alternative.node] = own._replace(runs=own.runs + 1)
         if seen.loads or not seen.steps:
             continue
-        heals = (digest(alternative.program.encode()),) if seen.passes else ()
-        # A line that was never reached is not mended.
+        healers = (digest(alternative.program.encode()),) if seen.passes else ()
+        # A line that was never reached is not fixed.
         fine = {step.line for step in seen.steps if step.fine} - seen.failing
-        mended = before.failing & fine
-        if not mended and alternative.own:
+        fixed = before.failing & fine
+        if not fixed and alternative.own:
             fit = watch(sandbox, alternative.program, (), alternative.own).passes
             own = own._replace(runs=own.runs + 1, unfit=own.unfit + (not fit))
-            found[alternative.node] = own
+            results[alternative.node] = own
             if not fit:
                 continue
-        found[alternative.node] = own._replace(
+        results[alternative.node] = own._replace(
             tried=own.tried + 1,
-            healers=own.healers + heals,
+            healers=own.healers + healers,
             first=own.first + (first in fine),
-            mended=own.mended | mended,
+            mended=own.mended | fixed,
             harmed=own.harmed + bool(seen.failing - before.failing),
         )
-    return found
+    return results
 
 
 def signs(
     swapped: Mapping[str, SubstitutionResult], nodes: Iterable[str], failing: int
 ) -> Iterator[Feature]:
-    """Say what the tries show of each function; so many lines were `failing`."""
+    """Yield the features of each function; `failing` is the number of lines that failed before."""
     healers = {node for node, own in swapped.items() if own.healed}
     menders = {node for node, own in swapped.items() if own.first}
     for node in nodes:
@@ -114,7 +115,7 @@ def signs(
         rates = (
             by_others
             | {
-                FeatureKind.TRIED: min(1.0, own.tried / _ENOUGH),
+                FeatureKind.TRIED: min(1.0, own.tried / _FULL_STRENGTH_TRIES),
                 FeatureKind.HEALS: float(own.healed > 0),
                 FeatureKind.HEALS_OFTEN: own.healed / own.tried,
                 FeatureKind.MENDS: float(own.first > 0),
@@ -122,7 +123,7 @@ def signs(
                 FeatureKind.MENDS_SOME: float(bool(own.mended)),
                 FeatureKind.MENDS_MANY: len(own.mended) / max(1, failing),
                 FeatureKind.HARMS: own.harmed / own.tried,
-                FeatureKind.NO_MATTER: float(not own.mended and own.tried >= _A_FEW),
+                FeatureKind.NO_MATTER: float(not own.mended and own.tried >= _MIN_TRIES),
             }
             if own.tried
             else by_others | {FeatureKind.UNTRIED: 1.0}
@@ -131,16 +132,16 @@ def signs(
 
 
 class SubstitutionResults(NamedTuple):
-    """What putting other implementations in the functions' places showed."""
+    """The results of substitutions in one failing program."""
 
     swapped: Mapping[str, SubstitutionResult] = {}
-    """What came of it, by function."""
+    """The results by function."""
     failing: int = 0
-    """How many lines of the driver failed before."""
+    """Number of driver lines that failed before any substitution."""
     passes: bool = False
-    """Whether the program itself passed this time: then what was tried says nothing."""
+    """Whether the unchanged program passed this time; then substitutions are no evidence."""
     runs: int = 0
-    """Of the sandbox."""
+    """Number of sandbox runs."""
 
 
 def intervene(
@@ -149,9 +150,10 @@ def intervene(
     others: Iterable[SubstitutedProgram],
     again: Sandbox | None = None,
 ) -> SubstitutionResults:
-    """Put other implementations in the functions' places, and read what becomes of the failure.
+    """Run the program with each substitution and return how the failure changes.
 
-    Where one heals, the program itself is run `again`: it may have failed by chance.
+    If all steps pass with one, the unchanged program is run once more in the sandbox `again`: the
+    failure may have been flaky.
     """
     trial = failing.trial
     seen = watch(sandbox, failing.program, (), trial)
@@ -168,12 +170,12 @@ def intervene(
 
 
 def with_code(context: RunContext, node: NodeId, source: str) -> str:
-    """Return the program with other code for one node; empty if that cannot stand there."""
+    """Return the program with other code for one node; empty if it cannot be assembled."""
     return with_codes(context, {node: source})
 
 
 def with_codes(context: RunContext, sources: Mapping[NodeId, str]) -> str:
-    """Return the program with other code for some nodes; empty if that cannot stand there."""
+    """Return the program with other code for some nodes; empty if it cannot be assembled."""
     ledger = context.recorder.ledger
     working, graph = ledger.working, ledger.graph
     code, bundles = dict(working.code), dict(working.bundles)

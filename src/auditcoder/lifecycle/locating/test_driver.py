@@ -1,7 +1,7 @@
-"""Trials: the checks of a program as code that uses it, to be driven step by step.
+"""Test drivers: the checks of a program as one module of test code, to be traced step by step.
 
-Expected answers stand in the driver. They are those of examples that came with the task or with
-its plan, which the program's author could read as well, and no verdict comes from here.
+The driver contains the expected answers. They come from examples of the task or its plan, which the
+author of the program could read too, and a run of the driver never decides a verdict.
 """
 
 import ast
@@ -32,7 +32,7 @@ from auditcoder.lifecycle.validation import result_comparison
 from auditcoder.lifecycle.validation.program_checks import bounds
 
 _GROUP = "Examples"
-_COMPARING = "__comparing__"
+_COMPARISON = "__comparing__"
 _INVARIANT = "invariant:"
 _FUNCTIONS = "Functions"
 
@@ -40,24 +40,24 @@ _FUNCTIONS = "Functions"
 def trial_of(
     task: Task, examples: Iterable[Example], graph: TaskGraph, passed: Collection[int] = ()
 ) -> TracePlan | None:
-    """Return one trial of all examples; None where there is nothing to drive.
+    """Return a plan that traces all examples; None if there is nothing to run.
 
-    `passed` are the places of those that the program is known to pass.
+    `passed` has the indices of the examples that the program is known to pass.
     """
     bodies: list[str] = []
     groups: list[str] = []
     tests: dict[str, bool] = {}
     grouped: dict[str, bool] = {}
     taken = {_GROUP}
-    for place, example in enumerate(examples):
+    for index, example in enumerate(examples):
         suite = suite_of(example.code, taken) if isinstance(example, CodeExample) else None
         if suite:
             groups.append(suite.code)
-            tests |= dict.fromkeys(suite.tests, place in passed)
+            tests |= dict.fromkeys(suite.tests, index in passed)
             taken |= {test.partition(".")[0] for test in suite.tests}
         else:
             bodies.append(_body(task, example))
-            grouped[f"{_GROUP}.test_{len(bodies)}"] = place in passed
+            grouped[f"{_GROUP}.test_{len(bodies)}"] = index in passed
     if bodies:
         groups.append(_grouped(bodies))
         tests |= grouped
@@ -65,7 +65,7 @@ def trial_of(
         return None
     allowed = bounds(task)
     return TracePlan(
-        driver="\n\n".join([_comparing(), *groups]),
+        driver="\n\n".join([_comparison_code(), *groups]),
         tests=tuple(tests),
         passing=frozenset(test for test, fine in tests.items() if fine),
         seconds=allowed.seconds,
@@ -76,23 +76,25 @@ def trial_of(
 
 
 def own_examples(contract: Contract) -> TracePlan | None:
-    """Return one trial of the examples that a function's contract gives; None if it gives none."""
-    bodies = [_called(contract.name, e) for e in contract.examples if isinstance(e, CallExample)]
+    """Return a plan that traces the examples of a function's contract; None if it has none."""
+    bodies = [
+        _call_statements(contract.name, e) for e in contract.examples if isinstance(e, CallExample)
+    ]
     if not bodies:
         return None
     tests = tuple(f"{_GROUP}.test_{number}" for number in range(1, len(bodies) + 1))
-    return TracePlan(driver="\n\n".join([_comparing(), _grouped(bodies)]), tests=tests)
+    return TracePlan(driver="\n\n".join([_comparison_code(), _grouped(bodies)]), tests=tests)
 
 
 def promised(graph: TaskGraph, form: Form) -> dict[str, Promised]:
-    """Return what the functions of a graph promise, as far as it can be run."""
+    """Return the executable contract conditions of a graph's functions, by qualified name."""
     prefix = f"{form.name}." if isinstance(form, ClassForm) else ""
     contracts = (node.contract for node in graph.nodes)
     return {f"{prefix}{c.name}": p for c in contracts if c and (p := _promised(c)) != Promised()}
 
 
 def invariants(form: Form) -> tuple[str, ...]:
-    """Return what a class says must always hold: `invariant:` in its docstring."""
+    """Return the invariants of a class: the `invariant:` lines of its docstring."""
     if not isinstance(form, ClassForm):
         return ()
     tree = parsed(form.skeleton)
@@ -108,7 +110,7 @@ def invariants(form: Form) -> tuple[str, ...]:
 
 
 def _promised(contract: Contract) -> Promised:
-    # One for each clause, lest they be numbered otherwise: an empty text says nothing.
+    # Clauses without an expression stay, as empty texts, so that the clause numbers match.
     return Promised(
         requires=tuple(clause.expression for clause in contract.requires),
         ensures=tuple(clause.expression for clause in contract.ensures),
@@ -116,21 +118,23 @@ def _promised(contract: Contract) -> Promised:
 
 
 def _body(task: Task, example: Example) -> str:
-    """Write one example as statements."""
+    """Return the statements that run one example."""
     match example:
         case CallExample():
             entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
-            return _called(entry, example)
+            return _call_statements(entry, example)
         case StdioExample(input=given, output=expected):
             text = given.removesuffix("\n")
-            return f"result = solve({text!r})\n{_same('output', f'{expected!r}, str(result)')}"
+            return (
+                f"result = solve({text!r})\n{_assert_same('output', f'{expected!r}, str(result)')}"
+            )
         case FilesExample(inputs=inputs, artefacts=artefacts):
             return "\n".join(
                 [
-                    *(_put(name, text) for name, text in inputs.items()),
+                    *(_create_file(name, text) for name, text in inputs.items()),
                     "solve()",
                     *(
-                        _same("output", f"{text!r}, open({name!r}).read()")
+                        _assert_same("output", f"{text!r}, open({name!r}).read()")
                         for name, text in artefacts.items()
                     ),
                 ]
@@ -139,26 +143,26 @@ def _body(task: Task, example: Example) -> str:
             return code
 
 
-def _put(name: str, text: str) -> str:
-    """Write that a file is put where the program looks for it, with its folder."""
+def _create_file(name: str, text: str) -> str:
+    """Return statements that create an input file and its folder."""
     folder = str(PurePosixPath(name).parent)
     made = f"__import__('os').makedirs({folder!r}, exist_ok=True)\n" if folder != "." else ""
     return f"{made}open({name!r}, 'w').write({text!r})"
 
 
-def _called(function: str, example: CallExample) -> str:
+def _call_statements(function: str, example: CallExample) -> str:
     return (
         f"result = {function}({example.arguments})\n"
-        f"assert {_COMPARING}.same_value({example.result}, result)"
+        f"assert {_COMPARISON}.same_value({example.result}, result)"
     )
 
 
-def _same(what: str, given: str) -> str:
-    return f"assert {_COMPARING}.same_{what}({given})"
+def _assert_same(what: str, given: str) -> str:
+    return f"assert {_COMPARISON}.same_{what}({given})"
 
 
 def _grouped(bodies: list[str]) -> str:
-    """Write bodies as the tests of one group: each has its own time, and its own names."""
+    """Return a unittest class with one test per body, so that each has its own time and names."""
     tests: list[ast.stmt] = []
     stars: list[ast.stmt] = []
     for number, body in enumerate(bodies, start=1):
@@ -167,9 +171,13 @@ def _grouped(bodies: list[str]) -> str:
         assert test is not None
         function = test.body[0]
         assert isinstance(function, ast.FunctionDef)
-        own = [statement for statement in (tree.body if tree else ()) if not _star(statement)]
+        own = [
+            statement for statement in (tree.body if tree else ()) if not _is_star_import(statement)
+        ]
         function.body = own or function.body
-        stars += [statement for statement in (tree.body if tree else ()) if _star(statement)]
+        stars += [
+            statement for statement in (tree.body if tree else ()) if _is_star_import(statement)
+        ]
         tests.append(function)
     group = parsed(f"import unittest\nclass {_GROUP}(unittest.TestCase):\n    pass")
     assert group is not None
@@ -180,17 +188,17 @@ def _grouped(bodies: list[str]) -> str:
     return ast.unparse(ast.fix_missing_locations(group))
 
 
-def _star(statement: ast.stmt) -> bool:
-    """Whether a statement can stand in a module only."""
+def _is_star_import(statement: ast.stmt) -> bool:
+    """Whether a statement is a star import, which is allowed at module level only."""
     return isinstance(statement, ast.ImportFrom) and any(a.name == "*" for a in statement.names)
 
 
 @cache
-def _comparing() -> str:
-    """How answers are compared: by the very code that decides, under a name that nobody has."""
+def _comparison_code() -> str:
+    """Return code that defines the comparison used for verdicts under a name no program uses."""
     code = joined_source(result_comparison.__name__)
     module = '__import__("types").ModuleType("comparing")'
-    return f"{_COMPARING} = {module}\nexec({code!r}, {_COMPARING}.__dict__)"
+    return f"{_COMPARISON} = {module}\nexec({code!r}, {_COMPARISON}.__dict__)"
 
 
 class ExtractedTests(NamedTuple):
@@ -198,26 +206,26 @@ class ExtractedTests(NamedTuple):
 
     code: str
     tests: tuple[str, ...]
-    """As `Class.method`."""
+    """Names of the form `Class.method`."""
 
 
 def suite_of(code: str, taken: Collection[str] = ()) -> ExtractedTests | None:
-    """Return the tests of a piece of code as whoever judges finds them; None if it has none.
+    """Return the tests of a piece of code, as the judge would discover them; None if it has none.
 
-    Functions become methods of a class of their own, and a class whose name is `taken` gets
-    another: all that is driven stands in one module.
+    Test functions become methods of a new class, and a class whose name is `taken` is renamed,
+    because all tests of a driver share one module.
     """
     tree = parsed(code)
     if tree is None:
         return None
     groups = [part for part in tree.body if isinstance(part, ast.ClassDef) and _holds_tests(part)]
-    functions = [part for part in tree.body if _is_test(part) and not _needs_something(part)]
-    renamed = {g.name: _free(g.name, taken) for g in groups if g.name in taken}
+    functions = [part for part in tree.body if _is_test(part) and not _has_required_parameter(part)]
+    renamed = {g.name: _free_name(g.name, taken) for g in groups if g.name in taken}
     if renamed:
         tree = _Renaming(renamed).visit(tree)
     if functions:
-        there = {*taken, *(group.name for group in groups)}
-        groups.append(_as_methods(functions, _free(_FUNCTIONS, there)))
+        used = {*taken, *(group.name for group in groups)}
+        groups.append(_as_methods(functions, _free_name(_FUNCTIONS, used)))
         tree.body += [_statement("import unittest"), groups[-1]]
     tests = [
         f"{group.name}.{part.name}"
@@ -231,7 +239,7 @@ def suite_of(code: str, taken: Collection[str] = ()) -> ExtractedTests | None:
 
 
 def _holds_tests(group: ast.ClassDef) -> bool:
-    """Whether a class is one of tests: it says what kind it is, or is called so."""
+    """Whether a class holds tests: it has a base class, or its name starts with `Test`."""
     return bool(group.bases) or group.name.startswith("Test")
 
 
@@ -241,15 +249,15 @@ def _is_test(part: ast.stmt) -> TypeGuard[ast.FunctionDef]:
     return part.name.startswith("test") and not part.decorator_list
 
 
-def _needs_something(function: ast.FunctionDef) -> bool:
-    """Whether a function cannot be called with nothing."""
+def _has_required_parameter(function: ast.FunctionDef) -> bool:
+    """Whether a function has a required parameter, such as a fixture."""
     args = function.args
     first = len(args.posonlyargs) + len(args.args) > len(args.defaults)
     return first or any(default is None for default in args.kw_defaults)
 
 
 def _as_methods(functions: Iterable[ast.FunctionDef], name: str) -> ast.ClassDef:
-    """Write functions once more, as the tests of one class."""
+    """Return a unittest class with copies of functions as its tests."""
     group = _statement(f"class {name}(unittest.TestCase):\n    pass")
     assert isinstance(group, ast.ClassDef)
     for function in functions:
@@ -266,13 +274,13 @@ def _statement(text: str) -> ast.stmt:
     return tree.body[0]
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    free = (f"{name}{number}" for number in count(2))
-    return name if name not in taken else next(n for n in free if n not in taken)
+def _free_name(name: str, taken: Collection[str]) -> str:
+    numbered = (f"{name}{number}" for number in count(2))
+    return name if name not in taken else next(n for n in numbered if n not in taken)
 
 
 class _Renaming(ast.NodeTransformer):
-    """Calls classes otherwise, where they are made and where they are used."""
+    """Renames classes at their definitions and uses."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names

@@ -1,7 +1,7 @@
-"""Watching a program fail: what each step of a check did, which calls it made, and what they left.
+"""Traced runs of a failing program: the steps of its tests, the calls they made, and the effects.
 
-What is seen was told by a process that the candidate controls. It may mislead a diagnosis and
-nothing else: no verdict depends on it.
+The trace is reported by a process that the candidate controls. A forged trace can mislead a
+diagnosis, but no verdict depends on it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,74 +18,74 @@ from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.sandboxed import tracer
 
 _SECONDS = 3.0
-_NOTING = 0.5
-"""Seconds by which a stop may be put off while notes are taken."""
+_STOP_DELAY = 0.5
+"""Seconds by which the tracer may delay a timeout to finish a record."""
 _MEMORY = 1 << 30
-_NOTES, _PROBE = 256 << 20, 32 << 20
-"""Bytes that watching may take itself, and what the probe takes that only runs."""
-_MOST_STEPS, _MOST_CALLS, _MOST_FILES = 2001, 12000, 2000
-_MOST_BYTES = 1 << 50
+_TRACE_BYTES, _DRIVER_BYTES = 256 << 20, 32 << 20
+"""Memory overhead of a run with call tracing, and of one without."""
+_MAX_STEPS, _MAX_CALLS, _MAX_FILES = 2001, 12000, 2000
+_MAX_BYTES = 1 << 50
 
 
 class ValueOrigin(Value):
-    """Which calls made a value that a step saw."""
+    """The calls that returned a value which a step read."""
 
     text: str
-    """How the step names the value: `result`, or `game.deck`."""
+    """The expression in the step: `result`, or `game.deck`."""
     same: bool
-    """Whether it is the very object that they returned; else it is merely equal."""
+    """Whether they returned this object itself, not only an equal one."""
     calls: tuple[int, ...]
 
 
 class TracedStep(Value):
-    """One statement of the code that uses the program."""
+    """One executed statement of the driver."""
 
     test: str
     line: int
     fine: bool
     sources: tuple[ValueOrigin, ...] = ()
     frames: tuple[tuple[str, int], ...] = ()
-    """The functions of the program that it went through, the innermost last."""
+    """Functions of the program in the traceback with line numbers, innermost last."""
     lacks: str = ""
-    """The name that was not there, where that is what went wrong."""
+    """The missing name, if the step failed because of one."""
     names: str = ""
-    """The function that was called in a way that it cannot be, where that is what went wrong."""
+    """The function that was called with wrong arguments, if the step failed because of that."""
 
 
 class TracedCall(Value):
-    """One call of a function of the program."""
+    """One call of a traced function."""
 
     node: str
-    """The function, by its qualified name."""
+    """The function's qualified name."""
     parent: int | None
-    """The call that made it; None if the step itself did."""
+    """The calling call; None if the step itself called."""
     step: int
     shapes: dict[str, str] = {}
-    """The types of what it was given."""
+    """The types of the arguments."""
     came_from: dict[str, int] = {}
-    """The calls that made what it was given, where one did."""
+    """For arguments that another call returned: that call."""
     returned: str | None = None
-    """None if it did not return."""
+    """The result as text; None if the call did not return."""
     made: str = ""
-    """The type of what it returned."""
+    """The type of the result."""
     refused: tuple[int, ...] = ()
-    """Its requirements that what it was given does not meet."""
+    """Indices of the preconditions that the arguments violate."""
     broke: tuple[int, ...] = ()
-    """Its assurances that what it returned does not meet."""
+    """Indices of the postconditions that the result violates."""
     own: float = 0.0
-    """Seconds that it took, without what it called."""
+    """Seconds without callees."""
     held: int | None = None
-    """The most bytes that it took at a time, without what it called; None if nobody looked."""
+    """Peak bytes without callees; None if memory was not measured."""
     left: int = 0
-    """Bytes that it took and did not give back."""
+    """Bytes that it allocated and did not free."""
     unsettled: bool = False
-    """Whether it left its object as it must never be, and found it otherwise."""
+    """Whether an invariant of its object held before the call and not after it."""
     wrote: tuple[str, ...] = ()
-    """Attributes of its object that were other afterwards."""
+    """Attributes of its object that it changed."""
 
 
 class Opened(Value):
-    """One opening of a file."""
+    """One file that was opened."""
 
     path: str
     writing: bool
@@ -94,107 +94,106 @@ class Opened(Value):
 
 
 class Observation(Value):
-    """What was seen of a program that was driven step by step."""
+    """The trace of a program that ran its tests step by step."""
 
     loads: str
-    """Why it could not be loaded; empty if it could."""
+    """Why the program could not be loaded; empty if it could."""
     steps: tuple[TracedStep, ...] = ()
     calls: tuple[TracedCall, ...] = ()
     files: tuple[Opened, ...] = ()
     tests: dict[str, str] = {}
-    """How each test ended; empty where nothing went past its steps."""
+    """The error that ended each test outside of its steps; empty if there was none."""
     cut: bool = False
-    """Whether there were more calls than are here."""
+    """Whether there were more calls than `calls` has."""
     unnoted: dict[str, dict[str, float]] = {}
-    """Seconds that those took themselves, by test, then by function."""
+    """Own seconds of the calls that `calls` lacks, by test, then by function."""
     unsure: frozenset[str] = frozenset()
-    """Tests that went wrong while somebody looked, and are known to pass: they say nothing."""
+    """Tests that failed under the tracer but are known to pass; they are ignored."""
 
     @property
     def failed_tests(self) -> frozenset[str]:
-        """The tests in which something went wrong."""
-        told = {test for test, why in self.tests.items() if why}
-        return frozenset(told | {step.test for step in self.steps if not step.fine}) - self.unsure
+        """The tests that failed."""
+        ended = {test for test, why in self.tests.items() if why}
+        return frozenset(ended | {step.test for step in self.steps if not step.fine}) - self.unsure
 
     @property
     def failing_steps(self) -> list[TracedStep]:
-        """The steps that failed, in their order."""
+        """The steps that failed, in order."""
         return [step for step in self.steps if not step.fine and step.test not in self.unsure]
 
     def test_of(self, call: TracedCall) -> str | None:
-        """Return the test in which a call was made; None if it was before the first step."""
+        """Return the test in which a call was made; None if it belongs to no recorded step."""
         return self.steps[call.step].test if 0 <= call.step < len(self.steps) else None
 
     @property
     def failing(self) -> frozenset[int]:
-        """The lines of the driver that failed, in whichever round."""
+        """The lines of the driver that failed at least once."""
         return frozenset(step.line for step in self.failing_steps)
 
     @property
     def passes(self) -> bool:
-        """Whether everything went well."""
+        """Whether the program loaded and no test failed."""
         return not self.loads and not self.failed_tests
 
     @property
     def blind(self) -> bool:
-        """Whether nobody saw it fail: it is gone before its checks, or fails beside their steps."""
+        """Whether no failing step was recorded: the program did not load, or failed elsewhere."""
         return bool(self.loads) or not self.failing_steps
 
     def forgiving(self, tests: Iterable[str]) -> "Observation":
-        """Return it with nothing said by these tests: they pass where nobody looks."""
+        """Return the observation with these tests ignored, because they pass outside the tracer."""
         return replace(self, unsure=frozenset(tests)) if tests else self
 
 
 class Promised(Value):
-    """What a function requires of what it is given, and assures about what it returns."""
+    """The preconditions and postconditions of a function, as expressions."""
 
     requires: tuple[str, ...] = ()
     ensures: tuple[str, ...] = ()
 
 
 class TracePlan(NamedTuple):
-    """What a program is put through."""
+    """The test code, tests and limits of a traced run."""
 
     driver: str
-    """Code that uses the program: unittest classes, or plain statements."""
+    """Test code: unittest classes, or plain statements."""
     tests: tuple[str, ...] = ()
-    """The tests to run, as `Class.method`; none where the code itself is the test."""
+    """The tests to run, as `Class.method`; none if the whole code is the test."""
     seconds: float = _SECONDS
     memory_bytes: int = _MEMORY
     passing: frozenset[str] = frozenset()
-    """Those of the tests that are known to pass where nobody looks: each in a process of its own,
-    and at its own speed."""
+    """Tests that are known to pass untraced, each in its own process."""
     memory_ran_out: bool = False
-    """Then it is looked at who took it, which is slow."""
+    """Whether a check ran out of memory; then memory is measured per call, which is slow."""
     promises: Mapping[str, Promised] = {}
-    """What functions promise, as expressions."""
+    """Contract conditions by qualified function name."""
     invariants: tuple[str, ...] = ()
-    """What holds of every object between two calls, as expressions about `self`."""
+    """Expressions about `self` that hold for every object between two calls."""
 
 
 class FailingRun(NamedTuple):
-    """A program that fails, and what it fails at."""
+    """A failing program and the plan of its traced run."""
 
     program: str
     functions: tuple[str, ...]
-    """Those that answer for something, by their qualified names."""
+    """Qualified names of the functions that belong to a node."""
     trial: TracePlan
     contracts: Mapping[str, Contract] = {}
     root: str = ""
-    """The function that puts the others together, if one does."""
+    """The function of the root node, if it has one."""
 
 
 NOTHING = Observation(loads="nothing came back")
 
 
 def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: TracePlan) -> Observation:
-    """Drive a program through a trial; `nodes` are the functions to look at."""
-    looked_at = list(nodes)
+    """Run a program with its tests and return the trace; `nodes` are the functions to trace."""
+    traced = list(nodes)
     plan = {
-        "nodes": looked_at,
+        "nodes": traced,
         "tests": trial.tests,
         "seconds": trial.seconds,
-        "memory": trial.memory_bytes if trial.memory_ran_out and looked_at else 0,
+        "memory": trial.memory_bytes if trial.memory_ran_out and traced else 0,
         "promises": dict(trial.promises),
         "invariants": trial.invariants,
     }
@@ -209,36 +208,37 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: TracePlan
             source=joined_source(tracer.__name__),
             action=RunFiles(inputs=files, artefacts=(tracer.SEEN,)),
             bounds=Bounds(
-                seconds=rounds * (trial.seconds + _NOTING) + 2,
-                memory_bytes=_room(trial, bool(looked_at)),
+                seconds=rounds * (trial.seconds + _STOP_DELAY) + 2,
+                memory_bytes=_memory_limit(trial, bool(traced)),
             ),
         )
     )
-    told = outcome.artefacts[0].content if outcome.artefacts else None
+    report = outcome.artefacts[0].content if outcome.artefacts else None
     try:
-        seen = msgspec.json.decode(told or b"", type=Observation)
+        seen = msgspec.json.decode(report or b"", type=Observation)
     except msgspec.DecodeError:
         return NOTHING
-    return seen if _sound(seen, trial) else NOTHING
+    return seen if _is_valid(seen, trial) else NOTHING
 
 
-def _room(trial: TracePlan, looked_at: bool) -> int:
-    """Return the memory that a trial may take, with what watching takes itself."""
+def _memory_limit(trial: TracePlan, traced: bool) -> int:
+    """Return the bytes that a run may use, including the tracer's overhead."""
     if not trial.memory_ran_out:
-        return trial.memory_bytes + _NOTES
-    # Whoever looks stops it in time, and needs as much again; nobody else must give it more.
-    return 2 * trial.memory_bytes + _NOTES if looked_at else trial.memory_bytes + _PROBE
+        return trial.memory_bytes + _TRACE_BYTES
+    # The memory meter stops the program at its limit, and needs as much again for itself. A run
+    # without tracing gets only what the check had, so that it fails in the same way.
+    return 2 * trial.memory_bytes + _TRACE_BYTES if traced else trial.memory_bytes + _DRIVER_BYTES
 
 
-def _sound(seen: Observation, trial: TracePlan) -> bool:
-    """Whether a report is one that our own probe could have made: the candidate may forge it."""
+def _is_valid(seen: Observation, trial: TracePlan) -> bool:
+    """Whether the tracer could have written this report; the candidate may have forged it."""
     steps, calls = len(seen.steps), len(seen.calls)
     if seen.unsure or (not seen.loads and set(seen.tests) != set(trial.tests or ("",))):
-        return False  # it was not driven to its end
-    if steps > _MOST_STEPS or calls > _MOST_CALLS or len(seen.files) > _MOST_FILES:
+        return False  # not all tests were run
+    if steps > _MAX_STEPS or calls > _MAX_CALLS or len(seen.files) > _MAX_FILES:
         return False
     return (
-        all(_sound_call(number, call, steps) for number, call in enumerate(seen.calls))
+        all(_is_valid_call(number, call, steps) for number, call in enumerate(seen.calls))
         and all(0 <= n < calls for step in seen.steps for s in step.sources for n in s.calls)
         and all(
             -1 <= f.step <= steps and (f.call is None or 0 <= f.call < calls) for f in seen.files
@@ -246,13 +246,13 @@ def _sound(seen: Observation, trial: TracePlan) -> bool:
     )
 
 
-def _sound_call(number: int, call: TracedCall, steps: int) -> bool:
-    """Whether a call points to nothing but what came before it."""
+def _is_valid_call(number: int, call: TracedCall, steps: int) -> bool:
+    """Whether a call refers to earlier calls only, and its numbers are in range."""
     earlier = (*call.came_from.values(), *([] if call.parent is None else [call.parent]))
     return (
         -1 <= call.step <= steps
         and all(0 <= n < number for n in earlier)
         and all(n >= 0 for n in (*call.refused, *call.broke))
-        and abs(call.held or 0) <= _MOST_BYTES
-        and abs(call.left) <= _MOST_BYTES
+        and abs(call.held or 0) <= _MAX_BYTES
+        and abs(call.left) <= _MAX_BYTES
     )

@@ -1,1 +1,1 @@
-"""Planning: from a task to responsibilities with ids and contracts, before any code exists."""
+"""Planners: they turn a task into nodes with ids and contracts before code is written."""

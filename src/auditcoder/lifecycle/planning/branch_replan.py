@@ -138,6 +138,6 @@ def _height(nodes: Iterable[Node], top: NodeId) -> int:
 
 def _order(before: TaskGraph, after: TaskGraph, region: Region) -> tuple[NodeId, ...]:
     """Return an execution order in which the frozen nodes keep their relative order."""
-    wanted = ordered(after.nodes)
+    new_order = ordered(after.nodes)
     frozen = iter(n for n in before.order if n not in region)
-    return tuple(n if n in region else next(frozen) for n in wanted)
+    return tuple(n if n in region else next(frozen) for n in new_order)

@@ -104,5 +104,5 @@ def _is_main(statement: ast.stmt) -> bool:
 
 
 def _is_star(statement: ast.stmt) -> bool:
-    """Return whether a statement is a star import, whose names are unknown."""
+    """Whether a statement is a star import, whose names are unknown."""
     return isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*"

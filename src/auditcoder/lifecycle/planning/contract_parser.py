@@ -23,9 +23,9 @@ def read_kind(texts: Iterable[str]) -> NodeKind:
 
 
 def read_cost(texts: Iterable[str]) -> CostBudget:
-    """Return the first `O(...)` among the texts."""
-    found = [m[0] for text in texts if (m := re.search(r"O\([^()]*(?:\([^()]*\)[^()]*)*\)", text))]
-    return CostBudget(time=found[0] if found else "")
+    """Return the first `O(...)` among the texts as a time cost; empty if there is none."""
+    costs = [m[0] for text in texts if (m := re.search(r"O\([^()]*(?:\([^()]*\)[^()]*)*\)", text))]
+    return CostBudget(time=costs[0] if costs else "")
 
 
 def read_clause(text: str, names: set[str]) -> Clause:
@@ -38,10 +38,10 @@ def read_clause(text: str, names: set[str]) -> Clause:
     local = {
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     } | {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args}
-    about_something = bool(used & names)
-    if not about_something or used - names - local - BUILTINS:
+    uses_names = bool(used & names)
+    if not uses_names or used - names - local - BUILTINS:
         return Clause(text=text)
-    # A comment would swallow the code that is put around the expression.
+    # A trailing comment would hide the code that is later added after the expression.
     return Clause(expression=ast.unparse(tree) if "#" in text else text)
 
 
@@ -75,11 +75,11 @@ def call_example(text: str, name: str) -> CallExample | None:
 
 def validation_of(contract: Contract) -> tuple[str, ...]:
     """Return the checks that a node with this contract must pass, as sentences."""
-    wanted = ["it compiles", "its signature is the contract's"]
+    required = ["it compiles", "its signature is the contract's"]
     if contract.examples:
-        wanted.append("its examples come out right")
+        required.append("its examples come out right")
     if any(c.expression for c in (*contract.requires, *contract.ensures)):
-        wanted.append("its promises hold for generated inputs")
+        required.append("its promises hold for generated inputs")
     if contract.cost.time:
-        wanted.append(f"its cost grows no faster than {contract.cost.time}")
-    return tuple(wanted)
+        required.append(f"its cost grows no faster than {contract.cost.time}")
+    return tuple(required)

@@ -30,10 +30,10 @@ _ROOT_GOAL = "Answer the task"
 
 
 GIVEN_BY = frozenset({"author", "form", "skeleton", "sketch"})
-"""The agents of code that no model was asked to write for a node.
+"""The agents of given code, which no model was asked to write for a node.
 
-The author of a prepared program, the form of the task, the class skeleton and the sketch. Locators
-do not substitute such code for a later version of a node.
+They are the author of a prepared program, the form of the task, the class skeleton and the sketch.
+Locators do not substitute given code for a later version of a node.
 """
 
 
@@ -47,18 +47,18 @@ class GivenCode(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """P, B, Q and G, ready to be committed."""
+    """A complete plan: the brief (P, B, Q) and the graph G, ready to be committed."""
 
     brief: Brief
     graph: TaskGraph
     planner: str
     granularity: str
-    """Why this many nodes and not fewer."""
+    """The reason for the number of nodes."""
     given: dict[NodeId, GivenCode]
 
 
 class PlanRefused(FormatMismatch):
-    """A plan that cannot be committed."""
+    """A plan is invalid and cannot be committed."""
 
 
 def brief_for(

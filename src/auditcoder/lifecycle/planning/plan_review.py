@@ -14,7 +14,7 @@ _LONGEST = 300
 
 
 class ReviewCheck(Enum):
-    """The nine checks."""
+    """The nine checks of a staged plan."""
 
     PROBLEM = "problem information"
     COST = "cost within the budget"
@@ -28,7 +28,7 @@ class ReviewCheck(Enum):
 
 
 CORRECTED_BY: dict[ReviewCheck, Role | None] = {
-    ReviewCheck.PROBLEM: None,  # asking again does not add what the statement leaves out
+    ReviewCheck.PROBLEM: None,  # no role can add information that the statement lacks
     ReviewCheck.COST: Role.ALGORITHM_SELECTOR,
     ReviewCheck.TREE: Role.TASK_DECOMPOSER,
     ReviewCheck.DEPENDENCIES: Role.TASK_DECOMPOSER,
@@ -65,17 +65,17 @@ class Objection(NamedTuple):
 def objection(findings: Iterable[ReviewFinding], opinion: PlanOpinion) -> Objection:
     """Combine findings and the reviewer's opinion; findings choose the target if there are any."""
     findings = tuple(findings)
-    told: dict[Role, tuple[str, ...]] = {}
-    for found in findings:
-        if found.role is not None:
-            told[found.role] = (*told.get(found.role, ()), found.text)
-    opposed = _reviewer_issues(opinion)
-    target = next((role for role in Role if role in told), None)
-    if target is None and opposed and opinion.retry_target:
+    by_role: dict[Role, tuple[str, ...]] = {}
+    for failed in findings:
+        if failed.role is not None:
+            by_role[failed.role] = (*by_role.get(failed.role, ()), failed.text)
+    issues = _reviewer_issues(opinion)
+    target = next((role for role in Role if role in by_role), None)
+    if target is None and issues and opinion.retry_target:
         target = Role(opinion.retry_target)
     if target is not None:
-        told[target] = told.get(target, ()) + opposed
-    return Objection(tuple(f.text for f in findings) + opposed, target, told)
+        by_role[target] = by_role.get(target, ()) + issues
+    return Objection(tuple(f.text for f in findings) + issues, target, by_role)
 
 
 def _reviewer_issues(opinion: PlanOpinion) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def _reviewer_issues(opinion: PlanOpinion) -> tuple[str, ...]:
 
 def problem_findings(parsed: Parsed) -> list[ReviewFinding]:
     """Return a finding if information about the problem is missing."""
-    wanted = {
+    facts = {
         "title": parsed.title.strip(),
         "description": parsed.description.strip(),
         "input format": parsed.input_format.strip(),
@@ -95,7 +95,7 @@ def problem_findings(parsed: Parsed) -> list[ReviewFinding]:
         "limits and data ranges": parsed.ranges or parsed.limits.seconds or parsed.limits.memory_mb,
         "samples": parsed.samples,
     }
-    missing = [name for name, known in wanted.items() if not known]
+    missing = [name for name, known in facts.items() if not known]
     if not missing:
         return []
     return [finding(ReviewCheck.PROBLEM, f"unknown of the problem: {', '.join(missing)}")]
@@ -124,14 +124,14 @@ def _growth_rank(text: str) -> int | None:
 
 def coverage_findings(samples: int, edges: int) -> list[ReviewFinding]:
     """Return findings for missing samples, which no role can add, and too few edge cases."""
-    found = []
+    findings = []
     if not samples:
-        found.append(ReviewFinding(ReviewCheck.TESTS, "there is no sample to test with", None))
+        findings.append(ReviewFinding(ReviewCheck.TESTS, "there is no sample to test with", None))
     if edges < 2:
-        found.append(
+        findings.append(
             finding(ReviewCheck.TESTS, f"there are {edges} usable edge cases; give at least 3")
         )
-    return found
+    return findings
 
 
 def reasoning_findings(chain: Iterable[str]) -> list[ReviewFinding]:

@@ -1,6 +1,6 @@
-"""The roles of the staged planner: the answer of each, and how the answers become the brief.
+"""The roles of the staged planner, the types of their answers, and the brief made from them.
 
-A class's docstring is part of the schema that a model is shown.
+The schemas that the model reads are files of the prompts (`answer_schema`).
 """
 
 import ast
@@ -38,9 +38,9 @@ from auditcoder.lifecycle.response_formats import FormatMismatch, JsonValue
 from auditcoder.prompts import answer_schema
 
 FEWEST_CASES = 3
-_MOST_CASES = 10
-_MOST_SECONDS = 3600
-_MOST_MEGABYTES = 1_000_000
+_MAX_CASES = 10
+_MAX_SECONDS = 3600
+_MAX_MEGABYTES = 1_000_000
 
 
 class Role(Enum):
@@ -63,11 +63,11 @@ Retry: TypeAlias = Literal[
 
 
 class RoleReply(Value, forbid_unknown_fields=False):
-    """What a role answers. A field too many does no harm."""
+    """Base class of the roles' answers. Unknown fields are ignored."""
 
 
 class PlannedCase(RoleReply):
-    """One test: plain text, no code that would make it."""
+    """One test with input and output as plain text."""
 
     input: str = ""
     expected_output: str = ""
@@ -75,7 +75,7 @@ class PlannedCase(RoleReply):
 
 
 class Parsing(RoleReply):
-    """The problem as stated; null for what it does not say."""
+    """The problem as stated; None for limits that the statement does not give."""
 
     title: str = ""
     description: str = ""
@@ -88,7 +88,7 @@ class Parsing(RoleReply):
 
 
 class Thinking(RoleReply):
-    """What is behind the problem, before anything is decided."""
+    """The thinker's analysis of the problem, before algorithms are selected."""
 
     nature: str = ""
     traps: tuple[Trap, ...] = ()
@@ -99,7 +99,7 @@ class Thinking(RoleReply):
 
 
 class Constraints(RoleReply):
-    """What the limits allow."""
+    """The time and space costs that the limits allow."""
 
     time: str = ""
     space: str = ""
@@ -108,7 +108,7 @@ class Constraints(RoleReply):
 
 
 class Selection(RoleReply):
-    """The algorithms, and why."""
+    """The selected algorithms and the reasoning for them."""
 
     category: str = ""
     observations: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Selection(RoleReply):
 
 
 class PartInput(RoleReply):
-    """A value that a part needs; source is null or "label.output"."""
+    """An input of a part; its source is None or "label.output"."""
 
     name: str
     type: str = ""
@@ -126,7 +126,7 @@ class PartInput(RoleReply):
 
 
 class Output(RoleReply):
-    """A value that a part makes."""
+    """An output of a part."""
 
     name: str
     type: str = ""
@@ -134,7 +134,7 @@ class Output(RoleReply):
 
 
 class PlannedPart(RoleReply):
-    """One responsibility."""
+    """One part of the program, which becomes a node."""
 
     label: str
     goal: str
@@ -149,7 +149,7 @@ class PlannedPart(RoleReply):
 
 
 class Decomposition(RoleReply):
-    """The parts, and why there are so many."""
+    """The parts of the program and the reason for their number."""
 
     strategy: str = ""
     why: str = ""
@@ -157,7 +157,7 @@ class Decomposition(RoleReply):
 
 
 class Interface(RoleReply):
-    """One part's function."""
+    """The function of one part."""
 
     label: str
     name: str
@@ -176,7 +176,7 @@ class Interfaces(RoleReply):
 
 
 class PlannedCases(RoleReply):
-    """Cases of the whole program, and what always holds."""
+    """Test cases and invariants of the whole program."""
 
     samples: tuple[PlannedCase, ...] = ()
     edge_cases: tuple[PlannedCase, ...] = ()
@@ -184,7 +184,7 @@ class PlannedCases(RoleReply):
 
 
 class PlanOpinion(RoleReply):
-    """The verdict on a plan."""
+    """The reviewer's verdict on a plan."""
 
     status: Literal["pass", "fail"] = "pass"
     issues: tuple[str, ...] = ()
@@ -206,8 +206,9 @@ class PlanningNotes(NamedTuple):
     @property
     def cost(self) -> CostBudget:
         """The whole program's cost targets."""
-        said = self.constraint_analyzer
-        return CostBudget(time=read_cost((said.time,)).time, space=read_cost((said.space,)).time)
+        answer = self.constraint_analyzer
+        space = read_cost((answer.space,)).time
+        return CostBudget(time=read_cost((answer.time,)).time, space=space)
 
 
 class EnoughCases:
@@ -238,7 +239,7 @@ class EnoughCases:
 
 
 def has_data(form: Form) -> bool:
-    """Return whether a test of such a task is a textual input and output."""
+    """Whether a test of such a task consists of a textual input and output."""
     return isinstance(form, ProgramForm | FunctionForm)
 
 
@@ -247,7 +248,7 @@ def examples_of(form: Form, cases: tuple[PlannedCase, ...]) -> tuple[tuple[Examp
 
     Only the first case of an input is kept.
     """
-    found: dict[str, tuple[Example, str]] = {}
+    examples: dict[str, tuple[Example, str]] = {}
     for case in cases:
         match form:
             case ProgramForm() if case.expected_output.strip():
@@ -255,12 +256,12 @@ def examples_of(form: Form, cases: tuple[PlannedCase, ...]) -> tuple[tuple[Examp
                     input=_with_line_ending(case.input),
                     output=_with_line_ending(case.expected_output),
                 )
-                found.setdefault(example.input, (example, case.description))
+                examples.setdefault(example.input, (example, case.description))
             case FunctionForm(entry=entry) if call := _call(entry, case):
-                found.setdefault(call.arguments, (call, case.description))
+                examples.setdefault(call.arguments, (call, case.description))
             case _:
                 pass  # not usable as an example
-    return tuple(found.values())[:_MOST_CASES]
+    return tuple(examples.values())[:_MAX_CASES]
 
 
 def _with_line_ending(text: str) -> str:
@@ -288,7 +289,7 @@ def _call(entry: str, case: PlannedCase) -> CallExample | None:
 
 
 def _has_ellipsis(tree: ast.AST) -> bool:
-    """Return whether an ellipsis stands for values that were left out."""
+    """Whether an expression contains an ellipsis, which models write for omitted values."""
     return any(isinstance(n, ast.Constant) and n.value is ... for n in ast.walk(tree))
 
 
@@ -307,30 +308,30 @@ def staged_brief(task: Task, notes: PlanningNotes) -> Brief:
     )
 
 
-def parsed_of(task: Task, said: Parsing) -> Parsed:
+def parsed_of(task: Task, parsing: Parsing) -> Parsed:
     """Return P: the facts of the task, completed by the answer of the parser."""
-    megabytes = _plausible(said.memory_limit_mb, _MOST_MEGABYTES)
-    seconds = _plausible(said.time_limit_seconds, _MOST_SECONDS)
+    megabytes = _plausible(parsing.memory_limit_mb, _MAX_MEGABYTES)
+    seconds = _plausible(parsing.time_limit_seconds, _MAX_SECONDS)
     given = task.limits
     return Parsed(
-        title=task.title or said.title,
-        description=said.description,
-        input_format=said.input_format,
-        output_format=said.output_format,
+        title=task.title or parsing.title,
+        description=parsing.description,
+        input_format=parsing.input_format,
+        output_format=parsing.output_format,
         limits=Limits(
             seconds=seconds if given.seconds is None else given.seconds,
             memory_mb=(int(megabytes) if megabytes else None)
             if given.memory_mb is None
             else given.memory_mb,
         ),
-        ranges=tuple(r for r in said.data_ranges if r.variable.strip()),
-        samples=task.examples or tuple(e for e, _ in examples_of(task.form, said.sample_cases)),
+        ranges=tuple(r for r in parsing.data_ranges if r.variable.strip()),
+        samples=task.examples or tuple(e for e, _ in examples_of(task.form, parsing.sample_cases)),
     )
 
 
-def _plausible(said: float | None, most: float) -> float | None:
-    """Return a limit if it is plausible; models may answer zero or absurd values."""
-    return said if said is not None and 0 < said <= most else None
+def _plausible(limit: float | None, maximum: float) -> float | None:
+    """Return a limit if it is plausible, else None; models may answer zero or absurd values."""
+    return limit if limit is not None and 0 < limit <= maximum else None
 
 
 def _approach(notes: PlanningNotes) -> Approach:

@@ -29,7 +29,7 @@ from auditcoder.lifecycle.planning.contract_parser import (
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
 from auditcoder.lifecycle.task_forms import contract_of, is_stub
 
-_LINE = re.compile(
+_FACT = re.compile(
     r"^\s*(kind|requires|ensures|cost|example|examples|uses|invariant)\s*:\s*(.+)$", re.IGNORECASE
 )
 _PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
@@ -42,7 +42,7 @@ class Stub(NamedTuple):
     goal: str
     kind: NodeKind
     uses: frozenset[str]
-    """Other functions of the sketch that it calls, by its body or its docstring."""
+    """Other functions of the sketch that its body calls or its docstring names."""
 
 
 class Sketch(NamedTuple):
@@ -95,10 +95,10 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
     if usable:
         _refuse_unknown_calls(top, {*functions, *given}, module)
     docstring = whole(ast.get_docstring(module) or "")
-    said = _PARTS.search(docstring)
+    parts = _PARTS.search(docstring)
     return Sketch(
         strategy=docstring.split("\n\n")[0].strip(),
-        parts=said[1].strip() if said else "",
+        parts=parts[1].strip() if parts else "",
         stubs=stubs,
         root=_stub(top, functions),
         body=(ast.get_source_segment(text, top) or "") + "\n" if usable else "",
@@ -124,13 +124,13 @@ def _stub(function: Function, functions: Iterable[str]) -> Stub:
     facts: dict[str, list[str]] = {}
     prose = []
     for line in docstring.split("\n"):
-        if found := _LINE.match(line):
-            facts.setdefault(found[1].lower(), []).append(found[2].strip())
+        if match := _FACT.match(line):
+            facts.setdefault(match[1].lower(), []).append(match[2].strip())
         elif ">>>" not in line:
             prose.append(line)
     interface = contract_of(function)
     names = {p.name for p in interface.params}
-    said = {word for text in facts.get("uses", ()) for word in re.findall(r"\w+", text)}
+    declared = {word for text in facts.get("uses", ()) for word in re.findall(r"\w+", text)}
     called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     return Stub(
         contract=Contract(
@@ -145,7 +145,7 @@ def _stub(function: Function, functions: Iterable[str]) -> Stub:
         ),
         goal=_goal(prose) or f"Do what {function.name} says",
         kind=read_kind(facts.get("kind", ())),
-        uses=frozenset((said | called) & set(functions) - {function.name}),
+        uses=frozenset((declared | called) & set(functions) - {function.name}),
     )
 
 
@@ -166,7 +166,7 @@ def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallE
 
 
 def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
-    """Refuse a root that calls a function without a stub, an import or a builtin."""
+    """Raise PlanRefused if the root calls a function that is nowhere defined."""
     local = bound_by(top.body) | {a.arg for a in ast.walk(top) if isinstance(a, ast.arg)}
     local |= {
         n.id for n in ast.walk(top) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -182,14 +182,14 @@ def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.M
 def _flow(top: Function, stubs: Iterable[str]) -> dict[str, dict[str, Source | str]]:
     """Return where the arguments of each call in the body of the root come from."""
     params = {a.arg for a in (*top.args.posonlyargs, *top.args.args)}
-    made = _stub_results(top, stubs)
+    results = _stub_results(top, stubs)
 
     def source(value: ast.expr) -> Source | str:
         match value:
             case ast.Call(func=ast.Name(id=name)) if name in stubs:
                 return name
-            case ast.Name(id=name) if name in made:
-                return made[name]
+            case ast.Name(id=name) if name in results:
+                return results[name]
             case ast.Name(id=name) if name in params:
                 return FromTask()
             case ast.Starred(value=inner):
@@ -197,19 +197,19 @@ def _flow(top: Function, stubs: Iterable[str]) -> dict[str, dict[str, Source | s
             case _:
                 return FromLocal()
 
-    given: dict[str, dict[str, Source | str]] = {}
+    flow: dict[str, dict[str, Source | str]] = {}
     for node in ast.walk(top):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in stubs:
-            slots = given.setdefault(node.func.id, {})
+            slots = flow.setdefault(node.func.id, {})
             for number, value in enumerate(node.args):
                 slots.setdefault(str(number), source(value))
             for keyword in node.keywords:
                 slots.setdefault(keyword.arg or "", source(keyword.value))
-    return given
+    return flow
 
 
 def _stub_results(top: Function, stubs: Iterable[str]) -> dict[str, str]:
-    """Return the variables of the root that hold the result of a stub."""
+    """Return the variables of the root that hold a stub's result, with the stub's name."""
     return {
         inner.id: node.value.func.id
         for node in ast.walk(top)
@@ -230,24 +230,24 @@ def _parents(sketch: Sketch) -> dict[str, str]:
         name: {n for n, s in sketch.stubs.items() if name in s.uses} for name in sketch.stubs
     }
     parents = {}
-    for name, by in callers.items():
-        alone = len(by) == 1 and name not in called_by_root
-        parents[name] = next(iter(by)) if alone else ""
+    for name, calling in callers.items():
+        only_caller = len(calling) == 1 and name not in called_by_root
+        parents[name] = next(iter(calling)) if only_caller else ""
     return parents
 
 
 def reached(sketch: Sketch) -> set[str]:
-    """Return the stubs that the body of the root calls, directly or not; all if it has no body."""
+    """Return the stubs reachable by calls from the root's body; all if it has no body."""
     if not sketch.body:
         return set(sketch.stubs)
-    found: set[str] = set()
-    waiting = [n for n in sketch.root.uses if n in sketch.stubs]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(sketch.stubs[name].uses & set(sketch.stubs))
-    return found
+    visited: set[str] = set()
+    pending = [n for n in sketch.root.uses if n in sketch.stubs]
+    while pending:
+        name = pending.pop()
+        if name not in visited:
+            visited.add(name)
+            pending.extend(sketch.stubs[name].uses & set(sketch.stubs))
+    return visited
 
 
 def nodes_of(
@@ -296,13 +296,13 @@ def nodes_of(
     return tuple(nodes), directly
 
 
-def _inputs(stub: Stub, given: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:
+def _inputs(stub: Stub, flow: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:
     slots = []
     for number, param in enumerate(stub.contract.params):
-        found = given.get(param.name, given.get(str(number), FromLocal()))
-        if isinstance(found, str):
-            maker = ids.get(found)
-            own = maker is None or found == stub.contract.name
-            found = FromLocal() if own or maker is None else FromNode(node=maker, slot=RESULT)
-        slots.append(Slot(name=param.name, type=param.type, source=found))
+        source = flow.get(param.name, flow.get(str(number), FromLocal()))
+        if isinstance(source, str):
+            maker = ids.get(source)
+            own = maker is None or source == stub.contract.name
+            source = FromLocal() if own or maker is None else FromNode(node=maker, slot=RESULT)
+        slots.append(Slot(name=param.name, type=param.type, source=source))
     return tuple(slots)

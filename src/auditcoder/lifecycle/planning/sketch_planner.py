@@ -40,7 +40,7 @@ from auditcoder.lifecycle.task_forms import RootFunction, root_of
 
 PLANNER = "sketch"
 MAX_TOKENS = 500
-_MOST_GENERATED = 3
+_MAX_GENERATED = 3
 
 
 def sketch_shape(
@@ -51,7 +51,7 @@ def sketch_shape(
 
 
 def plan(context: RunContext) -> Plan:
-    """Ask for a sketch; plan one node, with the reason, if no reply is usable."""
+    """Request a sketch and return its plan; if no reply is usable, a plan with one node."""
     task = context.task
     root = root_of(task)
     given = f"\nThis is given and stays as it is:\n```python\n{root.given}```" if root.given else ""
@@ -74,7 +74,7 @@ def plan(context: RunContext) -> Plan:
 
 
 def from_reply(found: Plan, seq: int) -> Plan:
-    """Return the plan with the number of the reply in the code that the sketch gave."""
+    """Return the plan with the reply's event number added to the code from the sketch."""
     return found._replace(
         given={
             n: g._replace(reply=seq) if g.agent == PLANNER else g for n, g in found.given.items()
@@ -85,7 +85,7 @@ def from_reply(found: Plan, seq: int) -> Plan:
 def plan_of(
     text: str, task: Task, root: RootFunction, allocated: Iterable[NodeId] = (ROOT,)
 ) -> Plan:
-    """Return the plan of a sketch, with ids that are not in `allocated`; raise PlanRefused."""
+    """Parse a sketch into a plan with ids outside `allocated`; raise PlanRefused if invalid."""
     given = frozenset(n for part in read_bundle(root.given).parts for n in part.names)
     sketch = read_sketch(text, root.contract.name, given - {root.contract.name})
     around = read_bundle(f"{root.given}\n{root.main}\n{sketch.imports}")
@@ -130,26 +130,29 @@ def _given(sketch: Sketch, root: RootFunction, contract: Contract) -> dict[NodeI
 
 
 def _without_unreached(sketch: Sketch) -> tuple[Sketch, str]:
-    """Leave out stubs that nothing calls; return also a note that names them."""
+    """Drop the stubs that nothing calls; return the sketch and a note that names them."""
     kept = reached(sketch)
-    gone = [name for name in sketch.stubs if name not in kept]
-    if not gone:
+    dropped = [name for name in sketch.stubs if name not in kept]
+    if not dropped:
         return sketch, ""
     stubs = {n: s for n, s in sketch.stubs.items() if n in kept}
     body = sketch.body if stubs else ""
     return (
         sketch._replace(stubs=stubs, body=body),
-        f"; left out because nothing calls them: {', '.join(gone)}",
+        f"; left out because nothing calls them: {', '.join(dropped)}",
     )
 
 
 def _with_clauses(contract: Contract, sketch: Sketch) -> Contract:
     """Add the clauses and the cost of the root in the sketch to the interface of the task."""
-    said = sketch.root.contract
-    if [p.name for p in said.params] != [p.name for p in contract.params]:
+    planned = sketch.root.contract
+    if [p.name for p in planned.params] != [p.name for p in contract.params]:
         return contract
     return msgspec.structs.replace(
-        contract, requires=said.requires, ensures=said.ensures, cost=said.cost or CostBudget()
+        contract,
+        requires=planned.requires,
+        ensures=planned.ensures,
+        cost=planned.cost or CostBudget(),
     )
 
 
@@ -158,18 +161,18 @@ def _generated_examples(task: Task, sketch: Sketch) -> list[Example]:
     proposed = [e for e in sketch.root.contract.examples if isinstance(e, CallExample)]
     match task.form:
         case FunctionForm():
-            return list(proposed[:_MOST_GENERATED])
+            return list(proposed[:_MAX_GENERATED])
         case ProgramForm():
-            return [e for p in proposed[:_MOST_GENERATED] if (e := _as_stdio(p))]
+            return [e for p in proposed[:_MAX_GENERATED] if (e := _as_stdio(p))]
         case _:
             return []
 
 
 def _as_stdio(example: CallExample) -> StdioExample | None:
     try:
-        given, made = literal_value(example.arguments), literal_value(example.result)
+        stdin, stdout = literal_value(example.arguments), literal_value(example.result)
     except LITERAL_ERRORS:
         return None
-    if not isinstance(given, str) or not isinstance(made, str):
+    if not isinstance(stdin, str) or not isinstance(stdout, str):
         return None
-    return StdioExample(input=whole(given), output=whole(made))
+    return StdioExample(input=whole(stdin), output=whole(stdout))

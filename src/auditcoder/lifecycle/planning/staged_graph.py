@@ -91,7 +91,7 @@ class Outline(NamedTuple):
 
     @property
     def only(self) -> PlannedPart | None:
-        """The one part that does everything, where there is only one."""
+        """The single part of a plan; None if there are several or none."""
         return next(iter(self.parts.values())) if len(self.parts) == 1 else None
 
     @property
@@ -129,10 +129,10 @@ class _Tree(NamedTuple):
         return [node for node, parent in self.parents.items() if parent == top]
 
     def above(self, node: NodeId) -> set[NodeId]:
-        found = set()
+        ancestors = set()
         while (node := self.parents.get(node, ROOT)) != ROOT:
-            found.add(node)
-        return found
+            ancestors.add(node)
+        return ancestors
 
 
 class _OutlineBuilder:
@@ -153,7 +153,7 @@ class _OutlineBuilder:
         self.findings.append(finding(check, text))
 
     def arrange(self, decomposition: Decomposition) -> _Tree:
-        """Allocate an id for every part, in the order listed; return no ids if there is no tree."""
+        """Allocate an id for every part, in the order listed; empty if the parts form no tree."""
         parts: dict[str, PlannedPart] = {}
         faults = []
         for number, part in enumerate(decomposition.parts, start=1):
@@ -209,20 +209,20 @@ class _OutlineBuilder:
         If there is only one part, its interface counts as the interface of the root.
         """
         fixed = self._root.contract
-        spoken = [i for n, i in self._interfaces.items() if n and n.lower() in self._means_root]
-        spoken += [self._interfaces[only]] if only in self._interfaces else []
-        said = next((c for i in spoken if (c := self._as_contract(i, fixed.name))), None)
+        proposed = [i for n, i in self._interfaces.items() if n and n.lower() in self._means_root]
+        proposed += [self._interfaces[only]] if only in self._interfaces else []
+        designed = next((c for i in proposed if (c := self._as_contract(i, fixed.name))), None)
         if self._root.fixed:
-            promised = said if said and _names(said) == _names(fixed) else fixed
+            promised = designed if designed and _names(designed) == _names(fixed) else fixed
             return msgspec.structs.replace(
                 fixed, requires=promised.requires, ensures=promised.ensures, cost=self._cost
             )
-        if said is None:
+        if designed is None:
             self._add_finding(
                 ReviewCheck.LEAVES, f"the root, {fixed.name}, has no usable interface"
             )
             return None
-        return msgspec.structs.replace(said, cost=self._cost)
+        return msgspec.structs.replace(designed, cost=self._cost)
 
     def nodes(self, tree: _Tree) -> list[Node]:
         """Return a node for every part, with its contract if that is usable."""
@@ -236,12 +236,12 @@ class _OutlineBuilder:
         contract = self._contract(part, leaf=not below)
         declared = [
             Slot(
-                name=said.name,
-                type=said.type,
-                description=said.description,
-                source=self._source(node, part, said.name, said.source, tree),
+                name=value.name,
+                type=value.type,
+                description=value.description,
+                source=self._source(node, part, value.name, value.source, tree),
             )
-            for said in part.inputs
+            for value in part.inputs
         ]
         needed = {s.source.node for s in declared if isinstance(s.source, FromNode)}
         needed |= {*below, *self._needed(node, part, tree)}
@@ -264,7 +264,7 @@ class _OutlineBuilder:
 
     def _needed(self, node: NodeId, part: PlannedPart, tree: _Tree) -> list[NodeId]:
         """Return the valid dependencies of a part; the others become findings."""
-        found = []
+        needed = []
         for label in part.dependencies:
             other = tree.ids.get(label.strip())
             if other is None or other == node:
@@ -278,14 +278,14 @@ class _OutlineBuilder:
                     f"{part.label} depends on {label}, of which it is a part",
                 )
             else:
-                found.append(other)
-        return found
+                needed.append(other)
+        return needed
 
     def _source(
-        self, node: NodeId, part: PlannedPart, name: str, said: str | None, tree: _Tree
+        self, node: NodeId, part: PlannedPart, name: str, declared: str | None, tree: _Tree
     ) -> Source:
         """Return the source of an input: the task, the caller or the output of another part."""
-        text = (said or "").strip()
+        text = (declared or "").strip()
         if text.lower() in self._means_root:
             return FromTask() if tree.parents[node] == ROOT else FromLocal()
         label, _, output = (text, "", "") if text in tree.ids else text.rpartition(".")
@@ -294,9 +294,9 @@ class _OutlineBuilder:
         maker = tree.ids.get(label)
         if maker in tree.above(node):
             return FromLocal()
-        made = [o.name for o in tree.parts[maker].outputs] or [RESULT] if maker else []
-        slot = made[0] if len(made) == 1 and not output else output
-        if maker is None or maker == node or slot not in made:
+        outputs = [o.name for o in tree.parts[maker].outputs] or [RESULT] if maker else []
+        slot = outputs[0] if len(outputs) == 1 and not output else output
+        if maker is None or maker == node or slot not in outputs:
             self._add_finding(
                 ReviewCheck.FLOW,
                 f"{part.label} takes {name} from {text}, which is no part's output",
@@ -306,12 +306,12 @@ class _OutlineBuilder:
 
     def _contract(self, part: PlannedPart, leaf: bool) -> Contract | None:
         """Return the contract of a part; None, with a finding, if it is missing or unusable."""
-        said = self._interfaces.get(part.label)
-        if said is None:
+        interface = self._interfaces.get(part.label)
+        if interface is None:
             self._add_finding(ReviewCheck.LEAVES, f"{part.label} has no interface")
             return None
-        name = said.name.strip().removesuffix("()")
-        contract = self._as_contract(said, name)
+        name = interface.name.strip().removesuffix("()")
+        contract = self._as_contract(interface, name)
         if not _is_name(name) or name in BUILTINS:
             self._add_finding(
                 ReviewCheck.LEAVES, f"{part.label}: {name!r} cannot name a function of ours"
@@ -324,18 +324,18 @@ class _OutlineBuilder:
             )
         else:
             self._taken.add(name)
-            wanted: dict[str, object] = {"returns": contract.returns}
-            wanted |= {"requires": contract.requires, "ensures": contract.ensures} if leaf else {}
-            if missing := [field for field, value in wanted.items() if not value]:
+            fields: dict[str, object] = {"returns": contract.returns}
+            fields |= {"requires": contract.requires, "ensures": contract.ensures} if leaf else {}
+            if missing := [field for field, value in fields.items() if not value]:
                 self._add_finding(
                     ReviewCheck.LEAVES, f"{part.label}: {name} lacks {', '.join(missing)}"
                 )
             return msgspec.structs.replace(contract, cost=read_cost((part.cost,)))
         return None
 
-    def _as_contract(self, said: Interface, name: str) -> Contract | None:
+    def _as_contract(self, interface: Interface, name: str) -> Contract | None:
         """Return an interface as a contract; None if its parameter names are invalid."""
-        names = [p.name.strip() for p in said.params]
+        names = [p.name.strip() for p in interface.params]
         if not all(map(_is_name, names)) or len(set(names)) < len(names):
             return None
         known = set(names)
@@ -343,13 +343,15 @@ class _OutlineBuilder:
             name=name,
             params=tuple(
                 Param(name=n, type=self._type(p.type), description=p.description)
-                for n, p in zip(names, said.params, strict=True)
+                for n, p in zip(names, interface.params, strict=True)
             ),
-            returns=self._type(said.returns),
-            returns_description=said.returns_description,
-            requires=tuple(read_clause(t, known) for t in said.requires if t.strip()),
-            ensures=tuple(read_clause(t, known | {RESULT}) for t in said.ensures if t.strip()),
-            examples=tuple(e for t in said.examples if (e := call_example(t.strip("` "), name))),
+            returns=self._type(interface.returns),
+            returns_description=interface.returns_description,
+            requires=tuple(read_clause(t, known) for t in interface.requires if t.strip()),
+            ensures=tuple(read_clause(t, known | {RESULT}) for t in interface.ensures if t.strip()),
+            examples=tuple(
+                e for t in interface.examples if (e := call_example(t.strip("` "), name))
+            ),
         )
 
     def _type(self, text: str) -> str:

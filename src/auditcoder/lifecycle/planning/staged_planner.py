@@ -1,7 +1,8 @@
-"""The staged planner: eight roles answer in turn, and a failed review asks some of them again.
+"""The staged planner: eight roles answer in turn, and after a failed review some answer again.
 
-Models name parts and functions; ids, order and validity are decided here. Two roles make the
-graph. If another role gives no usable answer, planning continues without it.
+Models name parts and functions; ids, order and validity are decided here. The graph needs the
+answers of the decomposer and the interface designer. If another role gives no usable answer,
+planning continues without it.
 """
 
 from collections.abc import Mapping
@@ -59,7 +60,7 @@ class _Step(NamedTuple):
 
     role: Role
     answer: type[RoleReply] | None
-    """None for the test-case analyzer, whose usable cases are counted."""
+    """The type of the answer; None for the test-case analyzer, which uses EnoughCases."""
     max_tokens: int
     heading: str
     """The heading of the answer in the requests to later roles."""
@@ -85,17 +86,17 @@ class _Round(NamedTuple):
 
 
 def plan(context: RunContext) -> Plan:
-    """Ask the roles until the plan passes or was sent back too often; return the best plan."""
+    """Ask the roles until the plan passes or MOST_ROUNDS is reached; return the best plan."""
     root = root_of(context.task)
     notes, objected = PlanningNotes(), Objection(target=Role.PARSER)
     best: _Round | None = None
     for _ in range(1 + MOST_ROUNDS):
         try:
-            notes, made, wanted = _ask_roles(context, root, notes, objected)
-        except _NoAnswer as none:
-            reason = f"one node, because no plan could be used: {none}"
-            return _one_node(context, root, staged_brief(context.task, none.notes), reason)
-        outline = outlined(root, made, wanted, notes.cost)
+            notes, decomposition, interfaces = _ask_roles(context, root, notes, objected)
+        except _NoAnswer as missing:
+            reason = f"one node, because no plan could be used: {missing}"
+            return _one_node(context, root, staged_brief(context.task, missing.notes), reason)
+        outline = outlined(root, decomposition, interfaces, notes.cost)
         findings = _findings(context, notes, outline)
         objected = objection(findings, _opinion(context, notes, findings))
         # A usable plan is not replaced by a later one that cannot be used.
@@ -182,7 +183,8 @@ def _variables(
 def _earlier_answers(notes: PlanningNotes, role: Role) -> str:
     """Return the answers of the roles before `role`.
 
-    Each text extends the one before it, so that a server can reuse its prefix cache.
+    The text for each role extends the one for the role before it, so that a server can reuse its
+    prefix cache.
     """
     text = ""
     for step in _STEPS:
@@ -191,8 +193,8 @@ def _earlier_answers(notes: PlanningNotes, role: Role) -> str:
         answer: RoleReply = getattr(notes, step.role.value)
         if isinstance(answer, Parsing):  # the statement, right above, has the samples
             answer = msgspec.structs.replace(answer, sample_cases=())
-        said = encode(answer).decode()
-        text += f"# {step.heading}\n{said}\n\n" if said != "{}" else ""
+        shown = encode(answer).decode()
+        text += f"# {step.heading}\n{shown}\n\n" if shown != "{}" else ""
     return text
 
 
@@ -225,10 +227,10 @@ def _how_to_test(form: Form) -> str:
 def _findings(
     context: RunContext, notes: PlanningNotes, outline: Outline
 ) -> tuple[ReviewFinding, ...]:
-    """Make the nine checks; five of them were made while the outline was built."""
+    """Return the findings of the nine checks; building the outline has made five of them."""
     task, tests = context.task, notes.test_case_analyzer
     brief = staged_brief(task, notes)
-    found = [
+    findings = [
         *problem_findings(brief.parsed),
         *outline.findings,
         *cost_findings(notes.cost, outline.costs),
@@ -236,8 +238,8 @@ def _findings(
     ]
     if has_data(task.form):
         samples = len(task.examples) + len(examples_of(task.form, tests.samples))
-        found += coverage_findings(samples, len(examples_of(task.form, tests.edge_cases)))
-    return tuple(found)
+        findings += coverage_findings(samples, len(examples_of(task.form, tests.edge_cases)))
+    return tuple(findings)
 
 
 def _opinion(
@@ -262,18 +264,20 @@ def _opinion(
 
 
 def _final_plan(context: RunContext, root: RootFunction, best: _Round) -> Plan:
-    """Return the plan if it can be committed, despite open objections; else one node."""
+    """Return the plan, even with open objections, if it is valid; else a plan with one node."""
     notes, outline, objected = best
     brief = staged_brief(context.task, notes)
-    said = notes.task_decomposer
-    why = (said.why.strip() if said else "") or "so the decomposer has it"
-    still = f"; the reviewer still objected: {'; '.join(objected.texts)}" if objected.texts else ""
+    parts = notes.task_decomposer
+    why = (parts.why.strip() if parts else "") or "so the decomposer has it"
+    open_objections = (
+        f"; the reviewer still objected: {'; '.join(objected.texts)}" if objected.texts else ""
+    )
     if outline.only is not None:
-        return _one_node(context, root, brief, f"one node: {why}{still}", outline)
+        return _one_node(context, root, brief, f"one node: {why}{open_objections}", outline)
     if outline.graph is None:
         reason = f"one node, because no plan could be used: {'; '.join(objected.texts)}"
         return _one_node(context, root, brief, reason, outline)
-    granularity = f"{len(outline.parts)} nodes: {why}{still}"
+    granularity = f"{len(outline.parts)} nodes: {why}{open_objections}"
     return Plan(brief, outline.graph, PLANNER, granularity, given={})
 
 
@@ -284,7 +288,7 @@ def _one_node(
     reason: str,
     outline: Outline | None = None,
 ) -> Plan:
-    """Return a plan with one node, which takes goal, kind and hints of the only part, if any."""
+    """Return a plan with one node; goal, kind and hints are those of the only part, if any."""
     alone = single(context.task, root, reason, PLANNER, outline.root if outline else None)
     part = outline.only if outline else None
     if part is None:

@@ -14,11 +14,11 @@ __all__ = ["validate_node", "validate_program", "validate_region"]
 
 def validate_region(context: RunContext, nodes: Iterable[NodeId]) -> list[Evidence]:
     """Run the checks of every node in a region that has code, leaves first."""
-    wanted, graph = set(nodes), context.recorder.ledger.graph
+    region, graph = set(nodes), context.recorder.ledger.graph
     inner = sorted(n for n in graph.ids if n not in graph.order)
-    seen: list[Evidence] = []
+    evidence: list[Evidence] = []
     for node in (*graph.order, *inner):
-        if node in wanted:
-            seen += validate_node(context, node)
-            seen += validate_differential(context, node)
-    return seen
+        if node in region:
+            evidence += validate_node(context, node)
+            evidence += validate_differential(context, node)
+    return evidence

@@ -14,8 +14,9 @@ from auditcoder.domain.targets import AtNode, Subject
 from auditcoder.domain.values import CheckId, Digest, digest, whole
 from auditcoder.lifecycle.run_context import RunContext
 
-_MESSAGE = 2000
-_KEPT = 100_000
+_MAX_MESSAGE = 2000
+"""Maximum number of characters of a message that are recorded."""
+_MAX_OUTPUT = 100_000
 """Maximum number of characters of an output that are recorded."""
 
 
@@ -41,11 +42,11 @@ def node_check(
     given: str | None = None,
     expected: str | None = None,
 ) -> CheckSpec:
-    """Return a check of a node; its id depends on what the check demands."""
-    demanded = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
-    mark = f"-{demanded}" if requirement else ""
+    """Return a check of a node; its id contains a digest of the requirement, input and output."""
+    content = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
+    suffix = f"-{content}" if requirement else ""
     return CheckSpec(
-        CheckId(f"{node}.{name}{mark}"),
+        CheckId(f"{node}.{name}{suffix}"),
         AtNode(node=node),
         kind,
         trust,
@@ -84,8 +85,8 @@ VERDICTS = {
 def record(context: RunContext, check: CheckSpec, run: Callable[[], CheckObservation]) -> Evidence:
     """Run a check on the present code and record its result.
 
-    Where the record already holds the result, that is taken. A replay with a sandbox runs the
-    check again nevertheless and reports a result that differs.
+    A result that is already recorded is taken from the record. A replay with a sandbox runs the
+    check again nevertheless, and reports a different result.
     """
     recorder = context.recorder
     against = present(recorder.ledger.working, check.subject)
@@ -96,21 +97,22 @@ def record(context: RunContext, check: CheckSpec, run: Callable[[], CheckObserva
     else:
         evidence = recalled
         if context.on_difference is not None:
-            again = _evidence(context, check, against, run())
-            if difference := _difference(recalled, again):
+            repeated = _evidence(context, check, against, run())
+            if difference := _difference(recalled, repeated):
                 context.on_difference(difference)
     recorder.record(CheckRan(evidence=evidence))
     return evidence
 
 
-def _difference(was: Evidence, now: Evidence) -> str:
-    """Describe how a repeated check differs from its record; time and memory always do."""
-    if was.kind is CheckKind.PROBE or not was.kind.judges:
+def _difference(recorded: Evidence, repeated: Evidence) -> str:
+    """Describe how a repeated check differs from the record; time and memory are not compared."""
+    check, verdict = recorded.check, recorded.verdict
+    if recorded.kind is CheckKind.PROBE or not recorded.kind.judges:
         return ""
-    if was.verdict is not now.verdict:
-        return f"{was.check}: {was.verdict.value} on record, {now.verdict.value} now"
-    if was.observed != now.observed:
-        return f"{was.check}: {was.verdict.value} both times, with another output"
+    if verdict is not repeated.verdict:
+        return f"{check}: {verdict.value} in the record, {repeated.verdict.value} now"
+    if recorded.observed != repeated.observed:
+        return f"{check}: {verdict.value} both times, with different output"
     return ""
 
 
@@ -119,7 +121,7 @@ def _evidence(
 ) -> Evidence:
     put = context.recorder.put
     outcome = seen.outcome
-    errors = outcome.stderr.decode("utf-8", "replace")[-_KEPT:] if outcome else ""
+    errors = outcome.stderr.decode("utf-8", "replace")[-_MAX_OUTPUT:] if outcome else ""
     return Evidence(
         check=check.id,
         kind=check.kind,
@@ -128,10 +130,10 @@ def _evidence(
         verdict=seen.verdict,
         against=against,
         requirement=whole(check.requirement),
-        message=whole(seen.message)[:_MESSAGE],
+        message=whole(seen.message)[:_MAX_MESSAGE],
         input=None if check.input is None else put(check.input),
         expected=None if check.expected is None else put(check.expected),
-        observed=None if seen.observed is None else put(seen.observed[:_KEPT]),
+        observed=None if seen.observed is None else put(seen.observed[:_MAX_OUTPUT]),
         errors=put(errors) if errors else None,
         exit_code=outcome.exit_code if outcome else None,
         signal=outcome.signal if outcome else None,

@@ -21,7 +21,7 @@ from auditcoder.sandboxed import promise_watcher
 
 
 def drop_contradicted_cases(context: RunContext) -> None:
-    """Drop planned cases whose input has another answer in an example of the task."""
+    """Drop planned cases whose input has a different output in an example of the task."""
     for check, example in list(checks(context)):
         if check.trust is not Trust.GENERATED:
             continue
@@ -60,9 +60,9 @@ def _tree(text: str) -> str:
 
 
 def drop_contradicted_promises(context: RunContext, local: list[Evidence]) -> None:
-    """Drop a failed promise of a node if the program breaks it in an example that it passes.
+    """Drop a node's failed contract checks that a passing example of the task contradicts.
 
-    The promise contradicts the task then, and the task takes precedence.
+    If the program passes an example while the clause is false, the clause is wrong.
     """
     recorder = context.recorder
     while (dropped := recorder.recall_drop()) is not None:
@@ -98,9 +98,9 @@ def _passes(context: RunContext, check: CheckId) -> bool:
 def _broken(
     context: RunContext, suspects: list[Evidence], passed: list[tuple[int, Example]]
 ) -> dict[CheckId, int]:
-    """Run the passing examples while the suspects are evaluated on every call.
+    """Run the passing examples and evaluate the suspects on every call.
 
-    Return the checks that failed, each with the number of the example.
+    Return the suspects that did not hold, each with the number of the first such example.
     """
     ledger = context.recorder.ledger
     watchers = []
@@ -109,7 +109,7 @@ def _broken(
         node = ledger.graph.by_id[evidence.subject.node]
         watchers.append(_watcher(number, node, evidence))
     source = "\n\n".join([context.program, joined_source(promise_watcher.__name__), *watchers])
-    found: dict[CheckId, int] = {}
+    broken: dict[CheckId, int] = {}
     for number, example in passed:
         call = _call(context, example)
         if call is None:
@@ -118,8 +118,8 @@ def _broken(
         outcome = run_calls(context, source, calls, bounds(context.task))
         if len(outcome.calls) == 2 and isinstance(last := outcome.calls[1], Returned):
             for index in _indices(last.value, len(suspects)):
-                found.setdefault(suspects[index].check, number)
-    return found
+                broken.setdefault(suspects[index].check, number)
+    return broken
 
 
 def _indices(text: str, count: int) -> list[int]:

@@ -24,13 +24,15 @@ _GROWTH = {
     "O(n^3)": 3.0,
     "O(n**3)": 3.0,
 }
+"""The exponent of n that each cost allows."""
 _SLACK = 0.7
-_ENOUGH = 0.15
-"""Seconds. A shorter call is measured again, because a busy machine only adds time; after a
-longer call, no larger input is tried."""
-_DOUBLINGS = 2
-_RELIABLE = 0.001
-"""Seconds. Shorter times are too noisy to measure growth."""
+"""Tolerance of the measured exponent."""
+_ENOUGH_SECONDS = 0.15
+"""A shorter call is measured again, because load on the machine only adds time; after a longer
+call, no larger input is tried."""
+_MIN_DOUBLINGS = 2
+_RELIABLE_SECONDS = 0.001
+"""Shorter times are too noisy to measure growth."""
 
 
 def validate_growth(
@@ -53,7 +55,7 @@ def validate_growth(
 
     def run() -> CheckObservation:
         calls = tuple(
-            f"_audit_time({contract.name}, lambda n: ({arguments},), {n}, {_ENOUGH})"
+            f"_audit_time({contract.name}, lambda n: ({arguments},), {n}, {_ENOUGH_SECONDS})"
             for n in _SIZES
         )
         outcome = run_calls(context, harness, calls, NODE_BOUNDS)
@@ -64,21 +66,21 @@ def validate_growth(
 
 
 def grown(times: list[float], allowed: float, outcome: ExecutionOutcome) -> CheckObservation:
-    """Judge the times of growing sizes; too few reliable times count as passed."""
-    told = ", ".join(f"{n}: {t * 1000:.1f} ms" for n, t in zip(_SIZES, times, strict=False))
+    """Compare the growth of the times with the allowed one; too few reliable times pass."""
+    measured = ", ".join(f"{n}: {t * 1000:.1f} ms" for n, t in zip(_SIZES, times, strict=False))
     if outcome.ending is Ending.TIMEOUT:
         return CheckObservation(
             Verdict.TIMEOUT,
-            f"too slow for {_SIZES[min(len(times), len(_SIZES) - 1)]} items ({told})",
+            f"too slow for {_SIZES[min(len(times), len(_SIZES) - 1)]} items ({measured})",
             outcome=outcome,
         )
-    reliable = [i for i, t in enumerate(times) if t >= _RELIABLE]
+    reliable = [i for i, t in enumerate(times) if t >= _RELIABLE_SECONDS]
     doublings = reliable[-1] - reliable[0] if reliable else 0
-    if doublings >= _DOUBLINGS:
-        # The slope over all sizes, so that one disturbed measurement does not decide.
+    if doublings >= _MIN_DOUBLINGS:
+        # The slope over the whole range limits the effect of one disturbed measurement.
         slope = math.log2(times[reliable[-1]] / times[reliable[0]]) / doublings
         if slope > allowed + _SLACK:
             return CheckObservation(
-                Verdict.FAILED, f"it grows as n^{slope:.1f} ({told})", told, outcome
+                Verdict.FAILED, f"it grows as n^{slope:.1f} ({measured})", measured, outcome
             )
-    return CheckObservation(Verdict.PASSED, told or "it could not be measured", outcome=outcome)
+    return CheckObservation(Verdict.PASSED, measured or "it could not be measured", outcome=outcome)

@@ -11,8 +11,8 @@ from auditcoder.domain.python_names import expression
 from auditcoder.domain.values import digest
 
 COUNT = 24
-_SMALL = 10
-_SIZE = 5
+_MAX_NUMBER = 10
+_MAX_SIZE = 5
 _LETTERS = "abcAB 01"
 
 
@@ -21,9 +21,9 @@ class UnknownType(Exception):
 
 
 def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[str, ...]:
-    """Return argument lists as Python text, always the same for one contract.
+    """Return argument lists as Python text; deterministic for a contract, smallest values first.
 
-    Empty if the type of a parameter is unknown. The smallest values come first.
+    Empty if the type of a parameter is unknown.
     """
     known = {r.variable: r for r in ranges}
     chance = random.Random(int(digest(contract.header().encode())[:12], 16))  # noqa: S311
@@ -37,7 +37,7 @@ def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[st
                 _value(kind, chance, size, known.get(p.name))
                 for kind, p in zip(kinds, params, strict=True)
             )
-            for size in [0, 1, *(chance.randint(1, _SIZE) for _ in range(COUNT - 2))]
+            for size in [0, 1, *(chance.randint(1, _MAX_SIZE) for _ in range(COUNT - 2))]
         ]
     except (
         UnknownType,
@@ -45,7 +45,7 @@ def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[st
         TypeError,
         ValueError,
         RecursionError,
-    ):  # a type without values
+    ):  # no values can be generated for a type
         return ()
     return tuple(dict.fromkeys(", ".join(map(repr, row)) for row in rows))
 
@@ -55,7 +55,7 @@ def _value(kind: ast.expr, chance: random.Random, size: int, bound: DataRange | 
         case ast.Name(id="int"):
             return _integer(chance, size, bound)
         case ast.Name(id="float"):
-            return round(chance.uniform(-_SMALL, _SMALL), 2) if size else 0.0
+            return round(chance.uniform(-_MAX_NUMBER, _MAX_NUMBER), 2) if size else 0.0
         case ast.Name(id="str"):
             return "".join(chance.choice(_LETTERS) for _ in range(size))
         case ast.Name(id="bool"):
@@ -99,16 +99,16 @@ def _container(
 
 
 def _integer(chance: random.Random, size: int, bound: DataRange | None) -> int:
-    low, high = -_SMALL // 2 if size else 0, _SMALL if size > 1 else 1
+    low, high = -_MAX_NUMBER // 2 if size else 0, _MAX_NUMBER if size > 1 else 1
     if bound is not None:
         low = int(bound.minimum) if bound.minimum is not None else low
-        most = int(bound.maximum) if bound.maximum is not None else low + _SMALL
-        high = min(most, low + _SMALL)
+        most = int(bound.maximum) if bound.maximum is not None else low + _MAX_NUMBER
+        high = min(most, low + _MAX_NUMBER)
     return chance.randint(min(low, high), max(low, high))
 
 
 def sized(contract: Contract) -> str:
-    """Return an expression over `n` for the arguments of a function; empty if none has a size."""
+    """Return an expression in `n` for arguments of size n; empty if no parameter has a size."""
     sizes: Mapping[str, str] = {
         "list[int]": "[(i * 7919) % 1009 for i in range(n)]",
         "list[float]": "[(i * 7919) % 1009 / 7 for i in range(n)]",

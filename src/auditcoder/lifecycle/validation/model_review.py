@@ -1,4 +1,4 @@
-"""Asks a model for a verdict on each function of a failing program, the weakest evidence."""
+"""Asks a model for a verdict on each function of a failing program; the weakest evidence."""
 
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
@@ -16,7 +16,7 @@ _MAX_TOKENS = 400
 
 
 class ReviewOpinion(Value):
-    """What the reviewer says of one function."""
+    """The reviewer's verdict on one function."""
 
     function: str
     verdict: str
@@ -24,13 +24,13 @@ class ReviewOpinion(Value):
 
 
 class Opinions(Value):
-    """What the reviewer says."""
+    """The reviewer's verdicts."""
 
     opinions: tuple[ReviewOpinion, ...]
 
 
 def review(context: RunContext, failing: Evidence) -> list[Evidence]:
-    """Ask for a verdict on every function that took part in a failing case."""
+    """Ask for a verdict on every function that ran in a failing case, and record the answers."""
     ledger = context.recorder.ledger
     suspects = [n for n in failing.ran or () if ledger.graph.by_id[n].contract]
     if not context.options.review or len(suspects) < 2:
@@ -49,9 +49,11 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
             functions=", ".join(f"`{name}`" for name in names),
         )
     except ReplyUnusable:
-        return []  # both answers are on record
-    said = {o.function.strip("`() "): o for o in reversed(answer.value.opinions)}
-    return [_evidence(context, node, said[name]) for name, node in names.items() if name in said]
+        return []
+    opinions = {o.function.strip("`() "): o for o in reversed(answer.value.opinions)}
+    return [
+        _evidence(context, node, opinions[name]) for name, node in names.items() if name in opinions
+    ]
 
 
 def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> Evidence:

@@ -27,7 +27,7 @@ from auditcoder.sandboxed import promise_tester
 
 
 def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
-    """Run every check of one node's own code."""
+    """Run every check of one node's own code; return the evidence."""
     ledger = context.recorder.ledger
     chosen, code = ledger.graph.by_id[node], ledger.working.code.get(node)
     if code is None:
@@ -45,7 +45,7 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
     program = surroundings(context, node)
     if program is None:
         return seen
-    seen += _given(context, chosen, contract, program)
+    seen += _task_examples(context, chosen, contract, program)
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
     seen += [_example(context, chosen, contract, e, program) for e in calls]
     seen += _promises(context, chosen, contract, program)
@@ -54,7 +54,7 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
 
 
 def surroundings(context: RunContext, node: NodeId) -> str | None:
-    """Return a module in which a node can run: its code and that of its dependencies."""
+    """Return a module with a node's code and that of its dependencies; None if they clash."""
     ledger = context.recorder.ledger
     graph, working = ledger.graph, ledger.working
     needed = {node} | graph.relied_on_by(node)
@@ -96,7 +96,9 @@ def _example(
     return record(context, check, partial(_answer, context, program, call, example))
 
 
-def _given(context: RunContext, node: Node, contract: Contract, program: str) -> list[Evidence]:
+def _task_examples(
+    context: RunContext, node: Node, contract: Contract, program: str
+) -> list[Evidence]:
     """Run the examples of the task on the node if it is the only one."""
     if context.recorder.ledger.graph.sole is None:
         return []
@@ -119,8 +121,8 @@ def _given(context: RunContext, node: Node, contract: Contract, program: str) ->
             given=given,
             expected=expected,
         )
-        put = partial(_answer, context, program, f"{contract.name}({call})", example)
-        seen.append(record(context, check, put))
+        run = partial(_answer, context, program, f"{contract.name}({call})", example)
+        seen.append(record(context, check, run))
     return seen
 
 
@@ -135,9 +137,9 @@ def _answer(
                 right = same_output(example.output, _printed(value))
             else:
                 right = same_value(_literal(example.result), value)
-            said = "" if right else f"it is {shown(value)}"[:500]
+            message = "" if right else f"it is {shown(value)}"[:500]
             verdict = Verdict.PASSED if right else Verdict.FAILED
-            return CheckObservation(verdict, said, shown(value), outcome)
+            return CheckObservation(verdict, message, shown(value), outcome)
         case (Raised() as raised, *_):
             return CheckObservation(
                 Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome
@@ -188,15 +190,15 @@ def _promises(context: RunContext, node: Node, contract: Contract, program: str)
             requirement=expression,
             given="\n".join(rows),
         )
-        seen.append(record(context, check, _kept(outcome, rows, number, bool(required))))
+        seen.append(record(context, check, _holds(outcome, rows, number, bool(required))))
     return seen
 
 
 def _harness(contract: Contract, required: list[str], promised: list[str]) -> str:
-    """Write the code that tests promises, with the requirements and promises as functions.
+    """Return the code that tests promises, with the requirements and promises as functions.
 
-    `result` is a local name without a value in the requirements, so that a requirement that
-    mentions it cannot be evaluated, even if the program has a variable of that name.
+    In the requirements `result` is an unbound local name, so that a requirement that mentions it
+    cannot be evaluated, even if the program has a variable of that name.
     """
     names = ", ".join(p.name for p in contract.params) + ","
     admitted = " and ".join(f"({e})" for e in required) or "True"
@@ -213,9 +215,11 @@ def _harness(contract: Contract, required: list[str], promised: list[str]) -> st
     )
 
 
-def _kept(
+def _holds(
     outcome: Callable[[], ExecutionOutcome], rows: tuple[str, ...], number: int, bounded: bool
 ) -> Callable[[], CheckObservation]:
+    """Return the check that promise `number` held for every input; `bounded`: with `requires`."""
+
     def run() -> CheckObservation:
         seen = outcome()
         held = 0
@@ -223,16 +227,16 @@ def _kept(
             if isinstance(call, Raised):
                 # Without a requirement, the function need not accept this input.
                 if bounded and not call.exception.startswith("_audit"):
-                    said = f"({row}) raises {call.exception}: {call.message}"
-                    return CheckObservation(Verdict.CRASH, said, outcome=seen)
+                    message = f"({row}) raises {call.exception}: {call.message}"
+                    return CheckObservation(Verdict.CRASH, message, outcome=seen)
                 continue
-            kept = value_of(call.value)
-            if isinstance(kept, list) and len(kept) > number:
-                if kept[number] is False:
+            results = value_of(call.value)
+            if isinstance(results, list) and len(results) > number:
+                if results[number] is False:
                     return CheckObservation(
                         Verdict.FAILED, f"it does not hold for ({row})", outcome=seen
                     )
-                held += kept[number] is True
+                held += results[number] is True
         if not seen.calls and seen.ending is not Ending.OK:
             return CheckObservation(ended(seen), "it cannot be loaded", outcome=seen)
         if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:

@@ -48,7 +48,7 @@ from auditcoder.lifecycle.validation.function_calls import ended, run_calls
 from auditcoder.lifecycle.validation.result_comparison import same_output, same_value, shown
 
 LOADS = CheckId("loads")
-_SECONDS = 5.0
+_DEFAULT_SECONDS = 5.0
 
 
 def validate_program(context: RunContext) -> list[Evidence]:
@@ -83,7 +83,7 @@ def checks(context: RunContext) -> Iterator[tuple[CheckSpec, Example]]:
 def check_for(
     name: CheckId, subject: Subject, trust: Trust, example: Example, requirement: str = ""
 ) -> CheckSpec:
-    """Return the check that runs an example on the program or on a part of it."""
+    """Return the check that runs an example on the program or on one node."""
     kind = CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY
     given: str | None = None
     expected: str | None = None
@@ -110,7 +110,7 @@ def _loads() -> CheckSpec:
 
 
 def _load(context: RunContext, program: str) -> CheckObservation:
-    """Load the program without running it, and see that its entry is there."""
+    """Load the program without running it, and check that its entry function exists."""
     form = context.task.form
     entry = form.entry if isinstance(form, FunctionForm) else ""
     calls = (f"callable({entry})",) if entry else ()
@@ -120,7 +120,10 @@ def _load(context: RunContext, program: str) -> CheckObservation:
         verdict = Verdict.FAILED
     working = context.recorder.ledger.working
     return CheckObservation(
-        verdict, _said(outcome), outcome=outcome, frames=owned_frames(outcome.raised, working)
+        verdict,
+        _ending_message(outcome),
+        outcome=outcome,
+        frames=owned_frames(outcome.raised, working),
     )
 
 
@@ -128,7 +131,7 @@ def bounds(task: Task) -> Bounds:
     """Return the resource limits of one run of the program."""
     memory = task.limits.memory_mb
     return Bounds(
-        seconds=task.limits.seconds or _SECONDS,
+        seconds=task.limits.seconds or _DEFAULT_SECONDS,
         memory_bytes=memory << 20 if memory else 1 << 30,
     )
 
@@ -186,7 +189,7 @@ def _judge_output(expected: str, outcome: ExecutionOutcome) -> CheckObservation:
     verdict = VERDICTS[outcome.ending]
     if verdict is Verdict.PASSED and not same_output(expected, printed):
         return CheckObservation(Verdict.FAILED, "the output is not the one expected", printed)
-    return CheckObservation(verdict, _said(outcome), printed)
+    return CheckObservation(verdict, _ending_message(outcome), printed)
 
 
 def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -> CheckObservation:
@@ -203,14 +206,14 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
                 Verdict.FAILED, "the result is not the one expected", shown(value)
             )
         case (Raised() as raised, *_):
-            said = f"{raised.exception}: {raised.message}"
-            return CheckObservation(Verdict.CRASH, said, frames=owned_frames(raised, working))
+            message = f"{raised.exception}: {raised.message}"
+            return CheckObservation(Verdict.CRASH, message, frames=owned_frames(raised, working))
         case _:
-            return CheckObservation(ended(outcome), _said(outcome))
+            return CheckObservation(ended(outcome), _ending_message(outcome))
 
 
 def _expected(context: RunContext, text: str) -> object:
-    """Return the expected value of an example; run it in the sandbox if it is no literal."""
+    """Return the expected value of an example; evaluate it in the sandbox if it is no literal."""
     try:
         return literal_value(text)
     except LITERAL_ERRORS:
@@ -220,7 +223,7 @@ def _expected(context: RunContext, text: str) -> object:
         case (Returned(value=value), *_):
             return read(value)
         case _:
-            return object()  # equals nothing, so an expectation without a value never passes
+            return object()  # equals no value, so the check cannot pass
 
 
 def _judge_tests(context: RunContext, outcome: ExecutionOutcome) -> CheckObservation:
@@ -246,30 +249,30 @@ def _judge_plain_tests(outcome: ExecutionOutcome) -> CheckObservation:
     if own and raised is not None and raised.exception == "AssertionError":
         where = raised.frames[-1].line if raised.frames else 0
         return CheckObservation(Verdict.FAILED, f"the assertion in line {where} of the test fails")
-    return CheckObservation(VERDICTS[outcome.ending], _said(outcome))
+    return CheckObservation(VERDICTS[outcome.ending], _ending_message(outcome))
 
 
 def _judge_files(artefacts: dict[str, str], outcome: ExecutionOutcome) -> CheckObservation:
-    found = {
+    written = {
         a.name: a.content.decode("utf-8", "replace")
         for a in outcome.artefacts
         if a.content is not None
     }
-    observed = _folder(found)
+    observed = _folder(written)
     verdict = VERDICTS[outcome.ending]
     if verdict is not Verdict.PASSED:
-        return CheckObservation(verdict, _said(outcome), observed)
+        return CheckObservation(verdict, _ending_message(outcome), observed)
     if missing := [a.name for a in outcome.artefacts if a.content is None]:
         return CheckObservation(Verdict.FAILED, f"it left no {', '.join(missing)}", observed)
-    wrong = [n for n, text in artefacts.items() if not same_output(text, found.get(n, ""))]
+    wrong = [n for n, text in artefacts.items() if not same_output(text, written.get(n, ""))]
     if wrong:
-        said = f"{', '.join(wrong)} is not as expected"
-        return CheckObservation(Verdict.FAILED, said, observed)
+        message = f"{', '.join(wrong)} is not as expected"
+        return CheckObservation(Verdict.FAILED, message, observed)
     return CheckObservation(Verdict.PASSED, observed=observed)
 
 
-def _said(outcome: ExecutionOutcome) -> str:
-    """Return how a run ended; empty if it ended normally."""
+def _ending_message(outcome: ExecutionOutcome) -> str:
+    """Describe how a run ended; empty if it ended normally."""
     if outcome.raised is not None:
         return f"{outcome.raised.exception}: {outcome.raised.message}"
     if outcome.ending is Ending.OK:

@@ -26,13 +26,13 @@ _MAX_TOKENS = 600
 
 def reference_shape(contract: Contract) -> ParsedPython[str]:
     """Return the response format of a reference: the function, and `small_input`."""
-    found = Contract(name=contract.name, params=contract.params)
-    wanted = Contract(name="small_input", params=())
+    function = Contract(name=contract.name, params=contract.params)
+    generator = Contract(name="small_input", params=())
 
     def module(text: str) -> str:
-        if faults := signature_faults(found, text):
+        if faults := signature_faults(function, text):
             raise FormatMismatch(faults[0])
-        if "0 functions" in " ".join(signature_faults(wanted, text)):
+        if "0 functions" in " ".join(signature_faults(generator, text)):
             raise FormatMismatch("there is no function small_input in it")
         return "\n".join([*completing(text, set()), text])
 
@@ -66,7 +66,7 @@ def validate_differential(context: RunContext, node: NodeId) -> list[Evidence]:
             header=contract.header(),
         )
     except ReplyUnusable:
-        return []  # both answers are on record
+        return []
     reference = answer.value
     check = CheckSpec(
         CheckId(f"{node}.differential-{digest(reference.encode())[:6]}"),
@@ -82,23 +82,23 @@ def validate_differential(context: RunContext, node: NodeId) -> list[Evidence]:
 def _compare(
     context: RunContext, contract: Contract, reference: str, program: str
 ) -> CheckObservation:
-    """Run the reference to get inputs and answers; then run the candidate on the inputs."""
+    """Get inputs and results from the reference, then run the node on the same inputs."""
     harness = f"{reference}\n\n\n{joined_source(reference_cases.__name__)}"
     seeds = tuple(f"_audit(small_input, {contract.name}, {seed})" for seed in range(_COUNT))
-    made = run_calls(context, harness, seeds, _BOUNDS)
-    cases = [case for call in made.calls if isinstance(call, Returned) and (case := _case(call))]
+    ran = run_calls(context, harness, seeds, _BOUNDS)
+    cases = [case for call in ran.calls if isinstance(call, Returned) and (case := _case(call))]
     if not cases:
-        return CheckObservation(Verdict.PASSED, "the reference made no usable case", outcome=made)
+        return CheckObservation(Verdict.PASSED, "the reference made no usable case", outcome=ran)
     calls = tuple(f"{contract.name}(*{arguments})" for arguments, _ in cases)
     outcome = run_calls(context, program, calls, _BOUNDS)
     for (arguments, expected), call in zip(cases, outcome.calls, strict=False):
         if isinstance(call, Raised):
-            said = f"{arguments} raises {call.exception}: {call.message}"
-            return CheckObservation(Verdict.CRASH, said, outcome=outcome)
+            message = f"{arguments} raises {call.exception}: {call.message}"
+            return CheckObservation(Verdict.CRASH, message, outcome=outcome)
         value = value_of(call.value)
         if not same_value(expected, value):
-            said = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
-            return CheckObservation(Verdict.FAILED, said[:500], outcome=outcome)
+            message = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
+            return CheckObservation(Verdict.FAILED, message[:500], outcome=outcome)
     if len(outcome.calls) < len(cases):
         return CheckObservation(Verdict.TIMEOUT, "it did not come to an end", outcome=outcome)
     return CheckObservation(Verdict.PASSED, f"they agree on {len(cases)} inputs", outcome=outcome)

@@ -9,7 +9,7 @@ _CLOSE = 1e-6
 
 
 def same_output(expected: str, observed: str) -> bool:
-    """Return whether two outputs are equal, except for white space at the ends of lines.
+    """Whether two outputs are equal, except for white space at the ends of lines.
 
     Where the expected text has numbers with a decimal point, close numbers are equal.
     """
@@ -40,7 +40,7 @@ def _same_word(wanted: str, seen: str) -> bool:
 
 
 def same_value(expected: Any, observed: Any) -> bool:
-    """Return whether two values are equal; floats need only be close."""
+    """Whether two values are equal; floats need only be close."""
     if isinstance(expected, float) or isinstance(observed, float):
         return _same_number(expected, observed)
     if type(expected) in {list, tuple} and type(expected) is type(observed):
@@ -67,7 +67,7 @@ def _same_number(expected: Any, observed: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """Return the text of a value; some integers are too long for one."""
+    """Return the representation of a value, or a placeholder if it is too large."""
     try:
         return repr(value)
     except (ValueError, RecursionError):
