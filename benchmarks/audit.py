@@ -4,9 +4,10 @@
 
 For each size a fresh process folds that many records, computes the facts and the bill of each, and
 aggregates both incrementally. 36 small records of every kind (passed at first, repaired, rolled
-back, fallen back, abstained, unfinished) are repeated, so that disk time is not included. The goals: time per record grows by at most a fifth from the smallest size to the
-largest, and peak memory does not grow. Times are processor times, since other programs may run. The
-ratios are the result.
+back, fallen back, abstained, unfinished) are repeated, so that disk time is not included. The
+goals: time per record grows by at most a fifth from the smallest size to the largest, and peak
+memory does not grow. Times are processor times, since other programs may run. The ratios are the
+result.
 """
 
 import argparse

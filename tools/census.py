@@ -1,6 +1,6 @@
-"""Counts what the structure of the repository promises, and fails where a limit is broken.
+"""Checks structural limits of the repository: counts modules, names and lines.
 
-python tools/census.py             print the table; exit with 1 if a limit is broken
+python tools/census.py             print the table; exit with 1 if a limit is exceeded
 python tools/census.py --root DIR  count another tree
 
 A module is a Python file in `src`. Programs that are data (the solved programs of FaultBench, the
@@ -29,14 +29,14 @@ MOST_LINES = 499
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a count, its limit, and what was counted."""
+    """One line of the table: a count, its limit, and the counted items."""
 
     name: str
     count: int
     limit: int | None = None
-    """The largest count that is allowed, or None for a number that is only reported."""
+    """The largest allowed count, or None for a number that is only reported."""
     details: Sequence[str] = ()
-    """The items behind the count, printed where the limit is broken."""
+    """The counted items, printed if the limit is exceeded."""
 
     @property
     def broken(self) -> bool:
@@ -82,7 +82,7 @@ def take_census(root: Path) -> list[Row]:
 
 
 def format_table(rows: Iterable[Row]) -> str:
-    """Return the rows as text, each broken limit followed by what breaks it."""
+    """Return the rows as text, each exceeded limit followed by the counted items."""
     text = f"{'':42}{'count':>8}{'limit':>8}\n"
     for row in rows:
         limit = "" if row.limit is None else f"{row.limit:,}"
@@ -102,14 +102,14 @@ def find_modules(root: Path) -> Iterator[Path]:
 
 
 def is_data(path: Path) -> bool:
-    """Tell whether a file is a program that the benchmark package holds as data."""
+    """Whether a file is a program that the benchmark package holds as data."""
     return any(folder.endswith("_data") for folder in path.parts) or path.is_relative_to(
         "src/auditcoder_bench/faultbench/solved"
     )
 
 
 def mirrored_test(root: Path, module: Path) -> Path:
-    """Return where the test module of a product module belongs."""
+    """Return the expected path of the test module of a product module."""
     return root / TESTS / module.relative_to(PRODUCT).with_name(f"test_{module.name}")
 
 
@@ -140,7 +140,7 @@ def find_test_imports(root: Path) -> Iterator[str]:
 
 
 def imported_from_tests(node: ast.AST) -> list[str]:
-    """Return what a statement imports from `tests`: modules, or names that may be modules."""
+    """Return the modules, or names that may be modules, that a statement imports from `tests`."""
     match node:
         case ast.Import(names=names):
             return [alias.name for alias in names if alias.name.startswith("tests.")]
@@ -159,7 +159,7 @@ def count_lines(path: Path) -> int:
 def parse(path: Path) -> ast.Module:
     """Parse a Python file."""
     text = path.read_text(encoding="utf-8")
-    return ast.parse(text, str(path))  # noqa: TID251 - one thread, and no need of the package
+    return ast.parse(text, str(path))  # noqa: TID251 - single-threaded, independent of the package
 
 
 if __name__ == "__main__":

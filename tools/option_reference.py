@@ -18,7 +18,7 @@ END = "<!-- End of the written part. -->\n"
 def main() -> int:
     """Write or check the table; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    parser.add_argument("--check", action="store_true", help="compare the table without writing it")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page with the table")
     arguments = parser.parse_args()
     text = arguments.page.read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def replace_table(text: str, table: str) -> str:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise SystemExit("the page has no marked place for the table")
+        raise SystemExit("the page lacks the markers of the table")
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 

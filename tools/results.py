@@ -42,7 +42,9 @@ GENERATED = "<!-- Written by tools/results.py from {source}; do not edit. -->"
 def main() -> int:
     """Write or check the pages; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, compare")
+    parser.add_argument(
+        "--check", action="store_true", help="compare the pages without writing them"
+    )
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
     options = parser.parse_args()
@@ -72,8 +74,8 @@ def render(results: Path) -> dict[str, str]:
     rendered["README.md"] = (
         GENERATED.format(source="benchmarks/results")
         + "\n# Results\n\nEach page is written from one committed result file by `python"
-        " tools/results.py`;\na test compares them. Every page states its method, its intervals"
-        " where the file\nallows them, and what was missed.\n\n"
+        " tools/results.py`;\na test compares them. Every page states its method, its limits, its"
+        " missed goals, and intervals\nwhere the file allows them.\n\n"
         + text_table(["page", "question"], index)
         + "\n"
     )
@@ -81,7 +83,7 @@ def render(results: Path) -> dict[str, str]:
 
 
 def compare(pages: Mapping[str, str], folder: Path) -> list[str]:
-    """Return one sentence for each page that is missing, stale or not ours."""
+    """Return one sentence for each page that is missing, stale or without a result file."""
     problems = []
     for name, text in pages.items():
         path = folder / name

@@ -6,7 +6,7 @@ from result_pages.layout import Page, Result, number, provenance_of_benchmark, t
 
 
 def overhead(result: Result) -> Page:
-    """Describe the share of a run that is neither model nor sandbox."""
+    """Describe the share of a run's time outside model and sandbox."""
     rows = [
         (
             f"`{row['task']}`",
@@ -24,8 +24,8 @@ def overhead(result: Result) -> Page:
         "How much of a run's time is spent neither in the model nor in the sandbox?",
         f"""## Method
 
-`benchmarks/overhead.py` solves three shipped examples on the embedded model with a timer around the
-model and around the sandbox. The rest is planning, laws, record and assembly.
+`benchmarks/overhead.py` solves three shipped examples on the embedded model and times the model and
+the sandbox. The remaining time is planning, laws, record and assembly.
 
 {provenance_of_benchmark(result)}
 
@@ -38,18 +38,19 @@ model and around the sandbox. The rest is planning, laws, record and assembly.
             )
         }
 
-Over all three: {result["share"]:.2%}. The goal was under {result["goal"]:.0%}.
+Share over all three runs: {result["share"]:.2%}. The goal was under {result["goal"]:.0%}.
 
 ## Limits
 
-The embedded model is slow, so the share is small; with a faster model the absolute times count.
-Three runs, no intervals. [examples](examples.md) has the same share for twelve runs.
+The embedded model is slow, so the share is small; with a faster model it is larger, and the
+absolute times matter. Three runs, no intervals. [examples](examples.md) has the same share for
+twelve runs.
 """,
     )
 
 
 def trace(result: Result) -> Page:
-    """Describe what writing and verifying a record costs."""
+    """Describe the cost of writing and verifying a record."""
     rows = [
         (
             number(row["events"]),
@@ -69,10 +70,10 @@ def trace(result: Result) -> Page:
         "What do a durable append and a verification cost, and do they grow with the record?",
         f"""## Method
 
-`benchmarks/trace.py` writes and verifies one long run with repairs that are opened, judged and
-rolled back, and compares with the least that could be done with the same bytes: a bare SQLite
-insert with the same settings and commits; reading and hashing every entry and blob. The compared
-operations take turns.
+`benchmarks/trace.py` writes and verifies one long run whose repairs are opened, decided and rolled
+back. It compares with the minimum work on the same bytes: a bare SQLite insert with the same
+settings and commits, and reading and hashing every entry and blob. The compared operations
+alternate.
 
 {provenance_of_benchmark(result)}
 
@@ -87,27 +88,28 @@ operations take turns.
                     "verify, µs per event",
                     "/ read and hash",
                     "/ hash in memory",
-                    "verifier's peak, MiB",
-                    "writer's growth, MiB",
+                    "verifier's peak memory, MiB",
+                    "writer's memory growth, MiB",
                 ],
                 rows,
             )
         }
 
 From the smallest size to the largest, an append costs {linear["append_us"] - 1:.0%} more and a
-verification {linear["verify_us"] - 1:.0%} more per event. An append is durable: encoded, judged,
-hashed, inserted with its blobs, committed to disk.
+verification {
+            linear["verify_us"] - 1:.0%} more per event. A durable append encodes the event, checks
+the laws, hashes, inserts entry and blobs, and commits to disk.
 
 ## Limits
 
-Verification is slow against bare hashing because it parses all code again: ownership is derived,
-not believed. Times are of one machine and one run; ratios count.
+Verification is much slower than hashing because it parses all code again: ownership is derived from
+the code, not read from the record. Times are from one run on one machine; compare the ratios.
 """,
     )
 
 
 def sandbox(result: Result) -> Page:
-    """Describe what isolation costs."""
+    """Describe the cost of isolation."""
     rows = [
         (
             f"`{name}`" if name == "python -I -S" else name,
@@ -135,7 +137,7 @@ def sandbox(result: Result) -> Page:
 
 `benchmarks/sandbox.py` runs one small program in turn in this sandbox, in a bare interpreter, in a
 subprocess with limits, and in bubblewrap, {result["runs"]} times each. The others start without
-site packages, which is their best case. Then it runs the program {number(last["runs"])} times.
+site packages, which is their best case. Then this sandbox runs it {number(last["runs"])} times.
 
 {provenance_of_benchmark(result)}
 
@@ -149,26 +151,26 @@ site packages, which is their best case. Then it runs the program {number(last["
                     "95th percentile, ms",
                     "median / auditcoder",
                     "runs per second, all cores",
-                    "auditcoder / it",
+                    "throughput of auditcoder / this",
                 ],
                 rows,
             )
         }
 
-Before and after {number(last["runs"])} runs:
+Resources of the sandbox before and after {number(last["runs"])} runs:
 
 {endured}
 
 ## Limits
 
-One machine, one small program. A bare interpreter gives no isolation; it is the lower bound of
-starting one. The file holds medians and percentiles only, so there are no intervals.
+One machine, one small program. A bare interpreter gives no isolation; its time is the lower bound
+of starting a new interpreter. The file has medians and percentiles only, so there are no intervals.
 """,
     )
 
 
 def judge(result: Result) -> Page:
-    """Describe how fast hidden tests are judged."""
+    """Describe the speed of judging hidden tests."""
     modes = {
         "one_thread": "one thread",
         "one_thread_with_start": "one thread, including one sandbox start",
@@ -203,12 +205,12 @@ def judge(result: Result) -> Page:
     notes = "\n".join(f"- {note}." for note in result["notes"])
     return Page(
         "Speed of the judge",
-        "How many hidden tests per second does the judge run, beside the checkers that come with"
-        " APPS and EvalPlus?",
+        "How many hidden tests per second does the judge run, compared with the checkers of APPS"
+        " and EvalPlus?",
         f"""## Method
 
-`benchmarks/judge.py` judges the same programs on the same inputs with both, in turn,
-{result["rounds"]} rounds; ours runs fully isolated.
+`benchmarks/judge.py` judges the same programs on the same inputs with our judge and the upstream
+checker, in turn, in {result["rounds"]} rounds. Only our judge isolates the programs.
 
 {provenance_of_benchmark(result)}
 
@@ -216,18 +218,18 @@ def judge(result: Result) -> Page:
 
 {
             table(
-                ["suite", "", "auditcoder", "upstream", "ratio, median", "ratio, range"],
+                ["suite", "mode", "auditcoder", "upstream", "ratio, median", "ratio, range"],
                 rows,
             )
         }
 
-Verdicts that differ: {disagreements}. The goal was a ratio of {result["goals"]["ratio"]:.0f} in one
-thread; missed by: {missed or "none"}.
+Different verdicts: {disagreements}. The goal was a ratio of {result["goals"]["ratio"]:.0f} in one
+thread; missed for: {missed or "none"}.
 
 ## Limits
 
-Where few wrong programs are judged, starting the sandbox costs more than it saves: the ratio
-including the start is below 1. Notes of the run:
+For a few wrong programs, starting the sandbox costs more time than it saves: the ratio including
+the start is below 1. Notes from the run:
 
 {notes}
 """,
@@ -235,7 +237,7 @@ including the start is below 1. Notes of the run:
 
 
 def audit(result: Result) -> Page:
-    """Describe what computing metrics over many records costs."""
+    """Describe the cost of computing metrics over many records."""
     rows = [
         (
             number(row["records"]),
@@ -251,9 +253,8 @@ def audit(result: Result) -> Page:
         "How do time and memory grow when the metrics of many records are computed?",
         f"""## Method
 
-`benchmarks/audit.py` folds records and computes their metrics in a fresh process per size. The
-records are three dozen small ones of every kind, repeated, so that folding and counting are
-measured and not the disk.
+`benchmarks/audit.py` folds records and computes their metrics, in a fresh process per size. It
+repeats 36 small records of every kind, so that disk time is not included.
 
 {provenance_of_benchmark(result)}
 
@@ -282,7 +283,7 @@ def model(result: Result) -> Page:
     ours, theirs = result["median"]["auditcoder"], result["median"]["as it comes"]
     measures = {
         "alone_tokens_s": ("tokens per second, alone", 1),
-        "beside_busy_core_tokens_s": ("tokens per second, beside a busy core", 1),
+        "beside_busy_core_tokens_s": ("tokens per second, with one core busy", 1),
         "cold_prefix_first_token_s": ("first token after 1,400 new prompt tokens, s", 1),
         "warm_prefix_first_token_s": ("first token after a cached prefix, s", 2),
         "load_s": ("loading, s", 1),
@@ -301,11 +302,11 @@ def model(result: Result) -> Page:
         )
     return Page(
         "Speed of the embedded model",
-        "How fast is the embedded model, beside the same library with its default settings?",
+        "How fast is the embedded model, compared with the same library with default settings?",
         f"""## Method
 
 `benchmarks/model.py` measures the same weights in the same library twice: as AuditCoder configures
-it (weights in memory, threads pinned) and with the library's defaults. Both take turns,
+it (weights in memory, threads pinned) and with the library's defaults. The two alternate in
 {result["rounds"]} rounds, each in a fresh process.
 
 {provenance_of_benchmark(result)}
@@ -323,36 +324,37 @@ it (weights in memory, threads pinned) and with the library's defaults. Both tak
 
 {result["rounds"]} rounds on {
             result["cores"]
-        } cores. Alone the configuration gains nothing, and loading into
-memory takes longer than mapping; the gain is beside other busy programs.
+        } cores. The configuration only helps while other programs are
+busy. Otherwise it gains nothing, and loading weights into memory takes longer than mapping them.
 """,
     )
 
 
 def at_once(result: Result) -> Page:
-    """Describe what concurrent requests to the embedded model gain."""
+    """Describe the throughput of concurrent requests to the embedded model."""
     rows = [
         (requests, number(statistics.median(rates), 1), len(rates))
         for requests, rates in result["tokens_s"].items()
     ]
     return Page(
         "Concurrent requests to the embedded model",
-        "Do several runs gain by sharing one embedded model?",
+        "Do concurrent requests to one embedded model increase its throughput?",
         f"""## Method
 
-`benchmarks/at_once.py` sends the same requests one at a time and several at once, in turn, each in
-a process of its own.
+`benchmarks/at_once.py` sends the same requests one at a time and several at once, alternately, each
+in its own process.
 
 {provenance_of_benchmark(result)}
 
 ## Results
 
-{table(["requests at once", "tokens per second", "rounds"], rows)}
+{table(["concurrent requests", "tokens per second", "rounds"], rows)}
 
 Ratio: {result["ratio"]:.2f}.
 
 ## Limits
 
-Few rounds on {result["cores"]} cores. Prompt tokens count as time, not as tokens.
+Few rounds on {result["cores"]} cores. The rate counts completion tokens only, but its time includes
+prompt processing.
 """,
     )

@@ -1,4 +1,4 @@
-"""Formats numbers, tables and the parts that every result page has."""
+"""Formats the numbers, tables and provenance of result pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -30,12 +30,12 @@ def rate(value: float | None) -> str:
 
 
 def _rounded(value: float, digits: int) -> Decimal:
-    """Round half away from zero, as readers expect, and not half to even."""
+    """Round half away from zero, as readers expect, instead of half to even."""
     return Decimal(str(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def share(part: int, whole: int) -> str:
-    """Format a count of a whole with its rate and its 95 % Wilson interval."""
+    """Format a proportion with its rate and its 95 % Wilson interval."""
     if not whole:
         return "0 of 0"
     return f"{part} of {whole} ({part / whole:.3f}; {interval(part, whole)})"
@@ -48,12 +48,12 @@ def interval(part: int, whole: int) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Format an interval that the result file already holds."""
+    """Format an interval from the result file."""
     return "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
 
 
 def ratio(text: str) -> tuple[int, int]:
-    """Read a count such as `15/20`."""
+    """Parse a proportion such as `15/20`."""
     part, whole = text.split("/")
     return int(part), int(whole)
 
@@ -88,7 +88,7 @@ def records(result: Result, name: str) -> list[dict[str, Any]]:
 
 
 def record(result: Result, name: str, **labels: str) -> dict[str, Any]:
-    """Return the one row whose labels are these; underscores in a column stand for spaces."""
+    """Return the only row with these labels; underscores in a column name mean spaces."""
     wanted = {column.replace("_", " "): value for column, value in labels.items()}
     (found,) = (
         row
@@ -99,22 +99,22 @@ def record(result: Result, name: str, **labels: str) -> dict[str, Any]:
 
 
 def provenance_of_manifest(manifest: Mapping[str, Any]) -> str:
-    """Say what runs were made with, from the manifest that their result file holds."""
+    """Return model, sandbox and settings of runs, from the manifest in their result file."""
     rows = [
         ("model", f"`{manifest['model']}`"),
-        ("digest of its weights (SHA-256)", f"`{manifest['weights']}`"),
+        ("SHA-256 of its weights", f"`{manifest['weights']}`"),
         ("decoding", _pairs(manifest["decoding"])),
-        ("random seed", manifest.get("seed") or "none; replay answers from the record"),
+        ("random seed", manifest.get("seed") or "none; replays use the recorded replies"),
         ("sandbox", f"`{manifest['sandbox']}`"),
         ("versions", _pairs(manifest["versions"])),
         ("settings", _pairs(manifest["settings"])),
-        ("prompts", f"{len(manifest['prompts'])} files, their digests are in the result file"),
+        ("prompts", f"{len(manifest['prompts'])} files; their digests are in the result file"),
     ]
     return text_table(["", "value"], rows)
 
 
 def provenance_of_tables(result: Result) -> str:
-    """Say what runs were made with, from the `manifests` table of their result file."""
+    """Return model, sandbox and settings of runs, from the table `manifests`."""
     rows = [
         (row["what"], row["runs"], _inline(row["what"], str(row["is"])))
         for row in records(result, "manifests")
@@ -124,7 +124,7 @@ def provenance_of_tables(result: Result) -> str:
 
 def _inline(what: str, value: str) -> str:
     if value == "None":
-        return "none; replay answers from the record"
+        return "none; replays use the recorded replies"
     return f"`{value}`" if what in {"model", "weights", "prompts", "sandbox"} else value
 
 
@@ -133,7 +133,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def provenance_of_benchmark(result: Result) -> str:
-    """Say what a timing benchmark was made with, as far as its result file says so."""
+    """Return versions and machine of a timing benchmark, as far as its result file has them."""
     versions = dict(result.get("versions", {}))
     for name in ("auditcoder", "python", "xllamacpp"):
         if isinstance(result.get(name), str):
@@ -147,7 +147,7 @@ def provenance_of_benchmark(result: Result) -> str:
         rows.append(("machine", _pairs(machine)))
     for name, label in (
         ("model", "model"),
-        ("weights", "digest of its weights (SHA-256)"),
+        ("weights", "SHA-256 of its weights"),
         ("sandbox", "sandbox"),
     ):
         if isinstance(result.get(name), str):

@@ -35,24 +35,24 @@ NAMES = {
 }
 PLACES = {
     "node": "one node",
-    "graph": "the plan is silent or wrong",
+    "graph": "the plan is incomplete or wrong",
     "two nodes": "two nodes",
     "interface": "an interface",
     "check": "the check is wrong (naming nothing is right)",
 }
 DEFINITIONS = """\
-- single: failures with exactly one faulty part. Top-1: the share of them whose part is named first;
-  an abstention counts as wrong. Coverage: the share with an answer. Precision: Top-1 among
-  the answers.
+- single: failures with exactly one faulty part. Top-1: the share whose faulty part is named first;
+  an abstention counts as wrong. Coverage: the share with an answer. Precision: Top-1 among the
+  answers.
 - remote: the fault is not in the function that the failing test called last.
 - several: failures with more than one faulty part. Inside: the share of answers that name only
   faulty parts. Covered: the share of the faulty parts that is named (recall). Exact: exactly the
   faulty parts are named.
 - not repairable: failures that no set of parts repairs, for example because the check is wrong.
-  Abstained: the share of them where nothing is named.
-- Brier score and calibration error are over the probabilities of all parts; calibration of answers
-  is over the probability of the named part.
-- Intervals are 95 % percentile intervals of 1,000 bootstrap draws of whole tasks."""
+  Abstained: the share for which nothing is named.
+- The Brier score and the calibration error are over the probabilities of all parts; the calibration
+  error of answers is over the stated probability of the named parts.
+- Intervals are 95 % percentile intervals of 1,000 bootstrap resamples of whole tasks."""
 
 
 def _located(result: Result, dataset: str) -> str:
@@ -104,7 +104,7 @@ def _intervals(result: Result, datasets: Sequence[str]) -> str:
     found = {name: records(result, f"intervals-{name}") for name in datasets}
     rows = []
     for position, row in enumerate(found[datasets[0]]):
-        cells = [row["measure"].replace("beyond", "not repairable")]
+        cells = [_plain(row["measure"])]
         for name in datasets:
             other = found[name][position]
             cells.append(
@@ -207,7 +207,14 @@ def _goals(result: Result) -> str:
 
 
 def _plain(measure: str) -> str:
-    return measure.replace("beyond repair", "where nothing repairs it")
+    """Rename a measure of the result file."""
+    replacements = {
+        "several: nothing else is named": "several: inside",
+        "several: how much is named": "several: covered",
+        "nothing named beyond repair": "not repairable: abstained",
+        "beyond: abstained": "not repairable: abstained",
+    }
+    return replacements.get(measure, measure)
 
 
 def _cost(result: Result) -> str:
@@ -232,7 +239,7 @@ def _cost(result: Result) -> str:
         "sandbox runs, median",
         "maximum",
         "share with substitutions",
-        "runs then, median",
+        "runs with substitutions, median",
         "ms per run",
     ]
     return table(columns, rows)
@@ -281,15 +288,15 @@ The study can be repeated (classes need `pip install 'auditcoder-bench[classeval
     auditcoder faults look fourth.jsonl spoiled-seen.jsonl --spoiled 0.4
     auditcoder faults study real-seen.jsonl programs-seen.jsonl spoiled-seen.jsonl
 
-Real failures are ClassEval's published classes that fail their integration tests, which are the
-only tests seen. Faults are injected into one node, into two, on an interface, or into the plan
-(its contract is silent on what the code gets wrong, or promises just that). Kinds: off by one, a
+Real failures are published answers to ClassEval that fail their integration tests; locators see
+only these tests. Faults are injected into one node, into two, on an interface, or into the plan
+(the contract omits the violated obligation, or promises the wrong result). Kinds: off by one, a
 wrong operator or initial value, a missing edge case, swapped arguments or results, another type
 across an interface, lost state, a slow loop, a wrong orchestration. Some cases have a wrong check
-and no fault at all, so that abstaining can be right. Each failure is judged by weights fitted on
-all tasks but its own. Second opinions are implementations that other models published (real
-failures, at most three per method) or that were written from the contracts alone (injected faults).
-The injected faults are pinned by digest in the package, except those that are merely slow.
+and no fault, so that abstaining is right. Each failure is diagnosed with weights fitted on all
+other tasks. Second opinions are answers of other models (real failures, at most three per method)
+or were written from the contracts alone (injected faults). The package pins the injected faults by
+digest, except slow loops.
 
 {_made_with(result)}
 
@@ -334,8 +341,8 @@ With 40 % of the second opinions corrupted:
 
 {_goals(result)}
 
-Of a calibration error, less is better. Where the goal lies inside the interval, it is reached or
-missed by no more than chance.
+For the calibration error, lower is better. If the goal lies inside the interval, the margin is not
+significant.
 
 ## Cost
 
@@ -348,26 +355,26 @@ missed by no more than chance.
 ## Misses and limits
 
 - {wrong} real failures with one faulty method have a wrong answer. By inspection of the observation
-  files (not in the result file): in 10 the substitutes for the faulty method did not help, in 8
-  none was tried because another method was already above 0.9, in 3 one repaired the program and
-  was outweighed.
+  files (not in the result file): in 10 the substitutions of the faulty method did not help, in 8
+  none was tried because another method was already above 0.9, and in 3 a substitution repaired the
+  program but other features outweighed it.
 - Both real failures that no set of methods repairs lack an import; the methods that use it are
   named.
-- Where a check is wrong, nothing is named in {rate(check["first"])} of the cases; the paper's
-  rules, which name less, reach {rate(check["rules"])}. Second opinions clear every part but the
-  root, for which none is requested; the root keeps a probability of about 0.2, where naming
-  begins. These answers always have low confidence.
-- Of two faults in one program both are named in {rate(two["all"])}; one is found and repaired,
-  then the next is located.
-- Set by hand with all results in view: the thresholds 0.2, 0.7 and 0.9, the penalty of the fit, the
-  precision required where several nodes are named (0.965), at most five nodes and three
-  implementations each, and reporting precision for answers with high confidence, decided after
-  precision over all answers had missed its goal.
-- In the study there is another implementation for nearly every method. In use a model is asked for
-  one, and that of a small model is often wrong. The corrupted data set approximates this.
-- A fault that no test shows is not a failure here; nothing is said about those.
+- If a check is wrong, nothing is named in {rate(check["first"])} of the cases; the paper's rules,
+  which name less in general, reach {rate(check["rules"])}. Second opinions clear every part but the
+  root, for which none is requested; the root keeps a probability of about 0.2, the threshold for
+  naming. These answers always have low confidence.
+- Two faults in one program are both named in {rate(two["all"])} of the cases. A run repairs one and
+  then locates the next.
+- Chosen by hand after seeing the results: the thresholds 0.2, 0.7 and 0.9, the penalty of the fit,
+  the precision required for naming several nodes (0.965), the maxima of five nodes and three
+  implementations each. Precision at high confidence was added after precision over all answers had
+  missed its goal.
+- The study has another implementation of nearly every method. In a run a model is asked for one,
+  and that of a small model is often wrong. The data set with corrupted opinions approximates this.
+- Faults that no test reveals are not part of the study.
 
-[judged](judged.md) has the weights in the package on failures that they were not fitted on.
+[judged](judged.md) evaluates the weights in the package on held-out failures.
 """,
     )
 
@@ -379,13 +386,12 @@ def judged(result: Result) -> Page:
     )
     return Page(
         "The packaged locator weights on held-out failures",
-        "Do the weights that are shipped do as well on failures that they were not fitted on?",
+        "Do the shipped weights work as well on failures that they were not fitted on?",
         f"""## Method
 
-`auditcoder faults judge` applies the weights in the package, as they are, to failures that were
-held out when they were fitted, and fits nothing. The weights were fitted on an earlier observation
-of the same data, without the real failures that this project was given and without the second half
-of the programs.
+`auditcoder faults judge` applies the weights in the package to failures that were held out when
+they were fitted; it fits nothing. The weights were fitted on an earlier observation of the same
+data, without the real failures and the second half of the programs that are evaluated here.
 
 {_made_with(result)}
 
@@ -419,14 +425,14 @@ of the programs.
 
 ## Limits
 
-Most tasks of the real failures have other answers among the fitted ones. None of the programs was
-used for fitting. The limits of [locators](locators.md) apply.
+Most tasks of the real failures also have other answers that were used for fitting. None of these
+programs was used for fitting. The limits of [locators](locators.md) apply.
 """,
     )
 
 
 def locate(result: Result) -> Page:
-    """Describe what one diagnosis costs."""
+    """Describe the cost of one diagnosis."""
     whole = result["all diagnoses"]
     ratios = [row["ratio"] for row in result["milliseconds"]]
 
@@ -450,7 +456,7 @@ def locate(result: Result) -> Page:
             "model requests",
             "diagnosis, ms",
             "validation, ms",
-            "right",
+            "correct",
         ]
         return table(columns, rows)
 
@@ -473,19 +479,18 @@ def locate(result: Result) -> Page:
         "How much time does locating a fault take, and how does it grow?",
         f"""## Method
 
-`benchmarks/locate.py` runs a chain of functions, the last of them wrong, through failing cases:
-checked, traced, and with another implementation of one part. The three take turns,
-{result["rounds"]} rounds. Then it makes whole diagnoses of programs with injected faults that the
-weights were not fitted on. Model time is not counted: second opinions come from stored
-implementations.
+`benchmarks/locate.py` runs a chain of functions, of which the last is wrong, on failing cases:
+checked, traced, and with one function substituted. The three alternate in {result["rounds"]}
+rounds. Then it makes whole diagnoses of programs with injected faults that the weights were not
+fitted on. Model time is not included: second opinions are stored implementations.
 
 {provenance_of_benchmark(result)}
 
 ## Results
 
-In the median a diagnosis takes {number(whole["runs"])} sandbox runs, {number(whole["questions"])}
-model request and {number(whole["milliseconds"])} ms, beside {number(whole["validating"])} ms of
-validation. It names the faulty part in {rate(whole["right"])} of {whole["failures"]} failures.
+The median diagnosis takes {number(whole["runs"])} sandbox runs, {number(whole["questions"])} model
+request and {number(whole["milliseconds"])} ms; validation takes {number(whole["validating"])} ms.
+The share of correctly named parts is {rate(whole["right"])} over {whole["failures"]} failures.
 
 {diagnoses("diagnoses", "parts")}
 
@@ -497,8 +502,8 @@ Tracing takes {min(ratios):.1f} to {max(ratios):.1f} times as long as checking:
 
 ## Limits
 
-Times are medians on one machine. The group with the most cases holds only
-{result["diagnoses by cases"][-1]["failures"]} failures. The file has no per-run times, so there are
-no intervals.
+Times are medians on one machine. The group with the most cases has only
+{result["diagnoses by cases"][-1]["failures"]} failures. The file has no times of single runs, so
+there are no intervals.
 """,
     )

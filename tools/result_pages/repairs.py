@@ -41,7 +41,7 @@ def _comparison(result: Result) -> str:
         "locator",
         "number",
         "located",
-        "boundary holds a fault",
+        "boundary contains a fault",
         "pass their checks",
         "95 %",
         "pass hidden tests",
@@ -71,16 +71,15 @@ def _goals(result: Result) -> str:
             (
                 row["measure"]
                 .replace("beside planning it anew", "against replanning")
-                .replace("beside", "against"),
+                .replace("beside", "against")
+                .replace("pass then where located", "located runs that pass in the end"),
                 number(row["goal"], digits),
                 number(row["found"], digits),
                 f"{margin:+,.{digits}f}",
                 "**missed**" if margin < 0 else "reached",
             )
         )
-    return (
-        table(["measure", "goal", "found", "margin", ""], rows) + "\n\nOf tokens, fewer are better."
-    )
+    return table(["measure", "goal", "found", "margin", ""], rows) + "\n\nFewer tokens are better."
 
 
 def _row(result: Result, group: str, locator: str) -> dict[str, float]:
@@ -96,16 +95,16 @@ def yardstick(result: Result) -> Page:
     located = _row(result, "planned anew, too", "weighed")
     return Page(
         "Repairs of natural failures",
-        "Do better boundaries make better repairs on programs that a small model wrote?",
+        "Do better boundaries improve repairs of programs that a small model wrote?",
         f"""## Method
 
-The first programs of 40 HumanEval+, 20 introductory APPS and 8 AeroComm tasks that fail their
-examples were repaired once as the paper's rules say and once as the default locator says. Both
-start from the same recorded program:
+Of 40 HumanEval+, 20 introductory APPS and 8 AeroComm tasks, those whose first program fails its
+examples were repaired twice: once with the paper's rules and once with the default locator. Both
+repairs start from the same recorded program:
 
 {COMMANDS}
 
-ClassEval gives no examples, so nothing fails within a run there.
+ClassEval is not included: its tasks have no public examples, so no run fails a check.
 
 {provenance_of_tables(result)}
 
@@ -119,19 +118,19 @@ ClassEval gives no examples, so nothing fails within a run there.
 
 {_goals(result)}
 
-## Reading and limits
+## Interpretation and limits
 
 - {everything["runs"] - several["runs"]} of {everything["runs"]} plans have one part: there is
-  nothing to locate, both locators say the same, and the model receives the same request.
-- Where there are several parts ({several["runs"]} plans), the region is smaller
-  ({rate(several["region"])} of the plan against {rate(rules["region"])}), and second opinions cost
-  what that saves.
+  nothing to locate, both locators give the same answer, and the model receives the same request.
+- In the {several["runs"]} plans with several parts, the default locator selects a smaller region
+  ({rate(several["region"])} of the plan against {rate(rules["region"])}), but the second opinions
+  cost more tokens than that saves.
 - Replanning {anew["runs"]} of these programs, all with one part, took
   {number(anew["tokens a run for repair"])} tokens per run against
   {number(located["tokens a run for repair"])} for a located repair, and {anew["resolved"]} programs
   pass hidden tests against {located["resolved"]}. So the token goal is reached only nominally:
-  this model does better with a fresh start than with its own code in the prompt.
-- The paper reports that 0.433 of failures were localised.
+  this model does better when it starts again than with its own code in the prompt.
+- The paper reports a localisation coverage of 0.433.
 - [repair-several](repair-several.md) repeats the comparison with replanning for plans of several
   parts, where the goal is missed.
 """,
@@ -139,17 +138,17 @@ ClassEval gives no examples, so nothing fails within a run there.
 
 
 def several(result: Result) -> Page:
-    """Describe what replanning costs where a plan has several parts."""
+    """Describe the cost of replanning if a plan has several parts."""
     anew = _row(result, "planned anew, too", "none: planned anew")
     located = _row(result, "planned anew, too", "weighed")
     return Page(
         "Located repair against replanning, several parts",
-        "Does a located repair take fewer tokens than replanning the whole program where the"
-        " plan has several parts?",
+        "Does a located repair take fewer tokens than replanning the whole program if the plan has"
+        " several parts?",
         f"""## Method
 
-The same runs as in [repair-yardstick](repair-yardstick.md). Of the plans with several parts, those
-for which `--locator ochiai` names nothing were also replanned (`--fallback`).
+The runs are those of [repair-yardstick](repair-yardstick.md). Plans with several parts for which
+`--locator ochiai` names nothing were also replanned (`--fallback`).
 
 {COMMANDS} --anew anew.db
 
@@ -165,11 +164,11 @@ for which `--locator ochiai` names nothing were also replanned (`--fallback`).
 
 {_goals(result)}
 
-## Reading and limits
+## Interpretation and limits
 
 - Replanning took {number(anew["tokens a run for repair"])} tokens per run, a located repair
-  {number(located["tokens a run for repair"])}: the goal is **missed**, by about what
-  second opinions cost.
+  {number(located["tokens a run for repair"])}: the goal is **missed** by about the cost of the
+  second opinions.
 - Only {anew["runs"]} runs could be compared. {anew["pass their checks"]} of them pass when
   replanned, {located["pass their checks"]} after a located repair.
 """,
@@ -190,13 +189,13 @@ def faults(result: Result) -> Page:
 
     return Page(
         "Repairs of injected faults",
-        "Where the cause is known and the program has several parts, does the locator change what"
-        " a repair achieves?",
+        "If the cause is known and the program has several parts, does the locator affect the"
+        " success of repairs?",
         f"""## Method
 
-One fault, chosen at random, was injected into each of the first 18 FaultBench programs by name
-(`auditcoder faults repair`). {weighed["runs"]} of the programs failed; one slow loop was not slow
-enough. Each was repaired once per locator by the embedded model.
+One fault, chosen at random, was injected into each of the first 18 FaultBench programs in
+alphabetical order (`auditcoder faults repair`). {weighed["runs"]} of the programs failed; one slow
+loop was not slow enough. The embedded model repaired each program once per locator.
 
 {provenance_of_tables(result)}
 
@@ -212,12 +211,13 @@ Repair tokens per program that passes in the end: {tokens_per_pass(rules)} with 
 ## Limits
 
 - The difference is not significant.
-- The locator weights used then had been fitted on faults in these programs, among others.
+- The locator weights of that time had been fitted on faults in these programs, among others.
 - The runs of the second locator had newer prompts for second opinions (two prompt digests above).
-- How second opinions are requested was changed after these programs had been seen
+- The request for second opinions was changed after inspecting these programs
   ([decision 023](../decisions/023-second-opinions-in-one-request.md)), so expect less elsewhere.
-- Replanning, where the paper's rules named nothing, took {number(rules["a fallback attempt"])}
-  tokens per attempt; {fallback_passes} of {fallbacks} such programs passed.
+- If the paper's rules named nothing, the program was replanned. That took
+  {number(rules["a fallback attempt"])} tokens per attempt; {fallback_passes} of {fallbacks} such
+  programs passed.
 - Since then repair prompts are shorter
   ([decision 024](../decisions/024-repair-prompts-without-the-planning-handbook.md)), and the
   packaged weights were fitted on half of the programs only.

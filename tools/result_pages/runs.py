@@ -28,7 +28,7 @@ SUITES = {
 
 
 def solve(result: Result) -> Page:
-    """Describe forty problems, each solved with both ways of building."""
+    """Describe forty problems, each solved with joint and with node building."""
     everything = result["all"]
     rows: list[dict[str, Any]] = result["rows"]
     guarantees = table(
@@ -36,7 +36,7 @@ def solve(result: Result) -> Page:
         [
             ("records that verify", share(*ratio(everything["verify"])), ""),
             (
-                "records that replay byte for byte, every check run again",
+                "records that replay byte for byte, with every check repeated",
                 share(*ratio(everything["replay"])),
                 "",
             ),
@@ -60,7 +60,7 @@ def solve(result: Result) -> Page:
                 "runs lost to a malformed reply",
                 (
                     f"{everything['without_program']} of {everything['runs']}"
-                    f" ({everything['rejected_replies']} replies were refused and asked for again)"
+                    f" ({everything['rejected_replies']} replies were unusable and requested again)"
                 ),
                 "25 of 200 in one ablation",
             ),
@@ -94,18 +94,18 @@ def solve(result: Result) -> Page:
         f"""## Method
 
 `benchmarks/solve.py` solved twenty HumanEval problems and twenty introductory APPS problems, each
-with both ways of building, with at most one repair, located by the paper's rules. The ids were
-fixed before the first run. Hidden tests were used only after a run had ended.
+once with joint and once with node building, with at most one repair located by the paper's rules.
+The ids were fixed before the first run. Hidden tests were used only after a run had ended.
 
 {provenance_of_manifest(result["manifest"])}
 
-The settings show the first of the two ways of building; the second runs used `build node`.
+These are the settings of the runs with joint building; the others used `build node`.
 
 ## Guarantees
 
 {guarantees}
 
-The pooled leaves and signatures of one run are not independent, so those intervals are too narrow.
+Leaves and signatures of one run are not independent, so their pooled intervals are too narrow.
 
 ## Programs
 
@@ -132,7 +132,7 @@ Diagnoses by rule: {located}. {gained} runs passed their hidden tests only after
 - {everything["several_nodes"].replace("/", " of ")} plans have more than one part, so most repairs
   had nothing to localise.
 - These runs are older than the default locator and two prompt changes; [default](default.md) has
-  the present settings.
+  results with the current settings.
 """,
     )
 
@@ -162,7 +162,7 @@ def _results_table(result: Result, suite: str) -> str:
         "resolved",
         "95 % interval",
         "first program",
-        "auditcoder on the same",
+        "auditcoder on the same tasks",
         "p",
         "tokens",
         "calls",
@@ -219,8 +219,8 @@ def methods(result: Result) -> Page:
         " does it cost?",
         f"""## Method
 
-`auditcoder bench run` ran each method on fixed problem ids with the embedded model; `auditcoder
-bench report` made the tables. Each method keeps one program per task, judged by hidden tests.
+`auditcoder bench run` ran each method on fixed problem ids with the embedded model, and `auditcoder
+bench report` made the tables. The final program of each task is judged by hidden tests.
 `auditcoder` used the paper's rules as its locator and up to three repairs. Four methods ran on all
 problems; the others ran on every second one of the forty HumanEval+ problems (`--ids @twenty`).
 
@@ -230,9 +230,9 @@ problems; the others ran on every second one of the forty HumanEval+ problems (`
 
 {tables}
 
-- resolved: the program that was kept passes every hidden test; the interval is Wilson's.
-- first program: the number of tasks whose program before any repair passes every hidden test.
-- auditcoder on the same: tasks that auditcoder resolves among the tasks of that row.
+- resolved: tasks whose final program passes every hidden test, with Wilson's interval.
+- first program: tasks whose program before any repair passes every hidden test.
+- auditcoder on the same tasks: tasks of that row that auditcoder resolves.
 - p: exact McNemar test, two-sided, against auditcoder on those tasks.
 - tokens, calls: medians per task.
 
@@ -240,35 +240,35 @@ problems; the others ran on every second one of the forty HumanEval+ problems (`
 
 {_audit_table(result, suites)}
 
-n/a: the denominator is empty. The metrics are defined in [metrics](../reference/metrics.md).
+n/a: the denominator is zero. The metrics are defined in [metrics](../reference/metrics.md).
 
 ## Tokens of auditcoder's runs
 
 {_scope_table(result, suites)}
 
-## Reading
+## Interpretation
 
-- AuditCoder resolves no more tasks than one direct call, and costs {times[0]:.0f} to
-  {times[-1]:.0f} times its tokens in the median.
-- The three methods that plan come last on HumanEval+: there the plan has one part, so it only
-  makes the prompt longer. AuditCoder's first program is right in {ours[plus]["first"]} of
-  {ours[plus]["of"]} tasks, that of `direct` in {direct[plus]["first"]}.
-- With so few tasks no difference is significant; the smallest p on HumanEval+ is {lowest:.2f}.
+- AuditCoder does not resolve more tasks than one direct call, and its median tokens are
+  {times[0]:.0f} to {times[-1]:.0f} times as many.
+- The three methods that plan come last on HumanEval+: plans have one part there, so planning only
+  makes the prompt longer. AuditCoder's first program passes the hidden tests in
+  {ours[plus]["first"]} of {ours[plus]["of"]} tasks, that of `direct` in {direct[plus]["first"]}.
+- With so few tasks, no difference is significant; the smallest p on HumanEval+ is {lowest:.2f}.
 - {_failed_at_first(result, suites)} first programs failed their own examples and were repaired up
   to three times. {gained} tasks were resolved by a repair.
 
 ## Limits
 
 - One small model, one sample per task, four small suites.
-- ClassEval gives no examples to the method, so nothing fails within a run and nothing is repaired.
-- Two prompts were changed because of these runs; [default](default.md) repeats AuditCoder with
-  them. The other methods were not run again.
+- ClassEval tasks have no public examples, so no run fails a check and nothing is repaired.
+- Two prompts were changed because of these runs; [default](default.md) has AuditCoder's results
+  with them. The other methods were not run again.
 """,
     )
 
 
 def default(result: Result) -> Page:
-    """Describe AuditCoder alone with the present default settings."""
+    """Describe AuditCoder alone with the current default settings."""
     suites = [suite for suite in SUITES if suite != "classeval"]
     levels = "\n".join(
         f"- {SUITES[suite]}: "
@@ -299,13 +299,13 @@ def default(result: Result) -> Page:
     )
     return Page(
         "AuditCoder with its default settings",
-        "What do the default locator and the shorter prompts change on the same tasks?",
+        "How do the default locator and shorter prompts change the results on the same tasks?",
         f"""## Method
 
 The same problems and model as in [methods](methods.md), AuditCoder only, with the default locator,
-at most one repair, and two changed prompts: the only function of a plan is asked for without the
-plan ([decision 021](../decisions/021-prompt-for-a-single-node-plan.md)), and repair prompts omit
-the planning handbook
+at most one repair, and two changed prompts: the prompt for a plan with one function omits the plan
+([decision 021](../decisions/021-prompt-for-a-single-node-plan.md)), and repair prompts omit the
+planning handbook
 ([decision 024](../decisions/024-repair-prompts-without-the-planning-handbook.md)).
 
 {provenance_of_tables(result)}
@@ -334,8 +334,8 @@ Tokens and calls are medians per task.
 ## Limits
 
 - {gained} tasks were resolved by a repair; the gain over the earlier runs is in the first programs.
-- The other methods were not run again, so this is no comparison with them.
-- The prompt changes were made after looking at the first runs on some of these tasks.
+- The other methods were not run again, so they cannot be compared.
+- The prompts were changed after inspecting the first runs on some of these tasks.
 """,
     )
 
@@ -360,11 +360,11 @@ def examples(result: Result) -> Page:
     passed = sum(row["outcome"] == "passed" for row in rows)
     return Page(
         "The twelve shipped examples",
-        "What does the embedded model make of the tasks in `examples/tasks`?",
+        "How many of the tasks in `examples/tasks` does the embedded model solve?",
         f"""## Method
 
-`benchmarks/examples.py` solved each task once, located by the paper's rules, which were the
-default then.
+`benchmarks/examples.py` ran each task once, with the paper's rules as the locator, the default at
+that time.
 
 {provenance_of_manifest(result["manifest"])}
 
@@ -398,6 +398,6 @@ boundary, or no longer did. `failed`: the repairs were used up.
 
 ## Limits
 
-The tasks were written for this project and are not a sample of anything. Each was run once.
+The tasks were written for this project and represent no population. Each was run once.
 """,
     )

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import ClassForm, Task
 from auditcoder.domain.usage import Phase, Scope
-from auditcoder.lifecycle.model_client import ModelAnswer, ModelClient, ModelQuestion
+from auditcoder.lifecycle.model_client import (
+    SECOND_OPINION,
+    ModelAnswer,
+    ModelClient,
+    ModelQuestion,
+)
 from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
@@ -58,7 +63,6 @@ class RunContext:
         *,
         role: str,
         node: NodeId | tuple[NodeId, ...] | None = None,
-        temperature: float | None = None,
         **values: str,
     ) -> ModelAnswer[T]:
         """Fill a prompt with `values`, send it on behalf of a role, and return the parsed answer.
@@ -67,8 +71,8 @@ class RunContext:
         """
         chosen = load(prompt) if isinstance(prompt, str) else prompt
         repairing = self.recorder.ledger.assembled
-        regenerating = repairing and phase is Phase.GENERATION
-        usual = self.options.repair_temperature if regenerating else self.options.temperature
+        regenerating = repairing and (phase is Phase.GENERATION or role == SECOND_OPINION)
+        temperatures = self.options.temperature, self.options.repair_temperature
         return self.client.ask(
             ModelQuestion(
                 messages=chosen.fill(**values),
@@ -80,7 +84,7 @@ class RunContext:
                 node=None if isinstance(node, tuple) else node,
                 nodes=node if isinstance(node, tuple) else (),
                 prompt=chosen.digest,
-                temperature=usual if temperature is None else temperature,
+                temperature=temperatures[regenerating],
                 seed=self.options.seed,
             )
         )

@@ -96,13 +96,13 @@ def notice_more(
     began = time.monotonic()
     known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
     tries = [(node, _maybe_spoiled(solved, fault, node, source, spoiled)) for node, source in known]
-    failing_program = failing_program_of(context)
-    assert failing_program is not None
-    others = list(alternatives(context, failing_program, tries))
-    result = intervene(context.sandbox, failing_program.failing, others)
+    traced = failing_program_of(context)
+    assert traced is not None
+    others = list(alternatives(context, traced, tries))
+    result = intervene(context.sandbox, traced.failing, others)
     return replace(
         before,
-        swaps={str(failing_program.nodes[function]): own for function, own in result.swapped.items()},
+        swaps={str(traced.nodes[function]): own for function, own in result.swapped.items()},
         failing=result.failing,
         runs=before.runs + result.runs,
         milliseconds=before.milliseconds + 1000 * (time.monotonic() - began),

@@ -75,19 +75,19 @@ def inject(
     At most `most` faults of single nodes are returned.
     """
     context = put_together(open_tools(), solved)
-    failing_program = failing_program_of(context)
-    if failing_program is None:
+    traced = failing_program_of(context)
+    if traced is None:
         return []  # no check can fail
-    if not watch(context.sandbox, failing_program.failing.program, (), failing_program.failing.trial).passes:
+    if not watch(context.sandbox, traced.failing.program, (), traced.failing.trial).passes:
         return []  # fails while it is traced
     quick = [kind for kind in kinds if kind is not Fault.SLOW_LOOP]
-    failing = failing_program.failing
+    failing = traced.failing
     single = list(_single_faults(context, failing, solved, quick, most))
     if Fault.SLOW_LOOP in kinds and (large := _large_example(context, solved)):
         with_large = put_together(open_tools(), solved.with_examples((large,)))
-        failing_program = failing_program_of(with_large)
-        assert failing_program is not None
-        slow_faults = _single_faults(with_large, failing_program.failing, solved, [Fault.SLOW_LOOP], most)
+        traced = failing_program_of(with_large)
+        assert traced is not None
+        slow_faults = _single_faults(with_large, traced.failing, solved, [Fault.SLOW_LOOP], most)
         single += [replace(fault, more=(large,)) for fault in slow_faults]
     return [
         *single,
