@@ -108,7 +108,7 @@ def refuse_another(
     if differing:
         raise RecordRefused(
             "bench.differs",
-            f"run {run} already exists, but was made with a different {', '.join(differing)}",
+            f"run {run} already exists, but differs in: {', '.join(differing)}",
             "use another store for an experiment with different settings",
         )
 

@@ -97,10 +97,10 @@ def test_a_run_that_was_made_otherwise_is_not_taken_for_this_one(
 ) -> None:
     does(store, sandbox, RIGHT)
     tools = RunResources(store, ScriptedModel([]), sandbox)
-    with pytest.raises(RecordRefused, match="made with another settings"):
+    with pytest.raises(RecordRefused, match="differs in: settings"):
         perform(tools, store, JOB, PROBLEM, Options(max_repairs=1))
     other = PROBLEM._replace(task=replace(TASK, statement="Subtract."))
-    with pytest.raises(RecordRefused, match="made with another task"):
+    with pytest.raises(RecordRefused, match="differs in: task"):
         perform(tools, store, JOB, other, Options())
 
 

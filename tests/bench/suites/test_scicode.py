@@ -182,5 +182,5 @@ class TestTheFileOfTargets:
 
     def test_a_file_that_is_something_else(self, h5py: Any, folder: Path) -> None:
         (folder / "scicode" / "test_data.h5").write_text("no")
-        with pytest.raises(DataUnavailable, match="no HDF5 file"):
+        with pytest.raises(DataUnavailable, match="is not an HDF5 file"):
             problems_of(suite("scicode"), folder)

@@ -239,6 +239,7 @@ def _with_imports(problem: Problem, code: str) -> str:
 
 
 @with_data
+@pytest.mark.campaign
 class TestTheHarnessAgreesWithTheWorld:
     """On the real data, where there is a copy of it."""
 
