@@ -93,7 +93,7 @@ def _row(
 ) -> dict[str, Any]:
     found = solution(store, run)
     trace = found.trace
-    used = trace_metrics.spent(trace).total
+    used = trace_metrics.token_use(trace).total
     again = replay(store, run, sandbox)
     assert trace.working.graph is not None
     return {

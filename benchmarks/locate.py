@@ -36,9 +36,9 @@ from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisState
 from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator
-from auditcoder.lifecycle.locating.substitution import SubstitutedProgram, intervene
+from auditcoder.lifecycle.locating.substitution import SubstitutedProgram, run_substitutions
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
-from auditcoder.lifecycle.locating.trace_run import FailingRun, Promised, TracePlan
+from auditcoder.lifecycle.locating.trace_run import ContractExpressions, FailingRun, TracePlan
 from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.repair_choice import diagnose
@@ -46,7 +46,7 @@ from auditcoder.lifecycle.runs import RunResources
 from auditcoder_bench.faultbench.injected_failures import BETWEEN, NODE, InjectedFailure
 from auditcoder_bench.faultbench.injection_targets import SolvedProgram, programs
 from auditcoder_bench.faultbench.line_file import read_lines
-from auditcoder_bench.faultbench.prepared_run import stage
+from auditcoder_bench.faultbench.prepared_run import prepare_validated_run
 from auditcoder_bench.faultbench.repair_runs import some_of
 
 RESULTS = Path(__file__).parent / "results" / "locate.json"
@@ -85,7 +85,7 @@ def subject(parts: int, cases: int) -> Subject:
         )
         for name in names
     }
-    promised = {name: Promised(ensures=("result > n",)) for name in names}
+    promised = {name: ContractExpressions(ensures=("result > n",)) for name in names}
     trial = TracePlan(driver, tuple(f"Cases.test_{n}" for n in range(cases)), promises=promised)
     return Subject(FailingRun(wrong, (*names, "main"), trial, contracts, "main"), right)
 
@@ -100,7 +100,9 @@ def measured(sandbox: Sandbox, one: Subject, rounds: int) -> dict[str, float]:
     acts: dict[str, Callable[[], object]] = {
         "checked": lambda: sandbox.run(plain),
         "watched": lambda: collect_evidence(sandbox, failing),
-        "tried": lambda: intervene(sandbox, failing, [SubstitutedProgram(last, one.mended)]),
+        "tried": lambda: run_substitutions(
+            sandbox, failing, [SubstitutedProgram(last, one.mended)]
+        ),
     }
     taken: dict[str, list[float]] = {name: [] for name in acts}
     for _ in range(rounds):
@@ -156,7 +158,7 @@ def diagnosed(sandbox: Sandbox, solved: SolvedProgram, fault: InjectedFailure) -
     counting, model = Counting(sandbox), Colleague(solved)
     tools = RunResources(SqliteStore(":memory:"), model, counting)
     began = time.perf_counter()
-    staged = stage(tools, fault.into(solved))
+    staged = prepare_validated_run(tools, fault.into(solved))
     validated, runs = time.perf_counter(), counting.runs
     context = dataclasses.replace(staged, options=Options())
     found, _ = diagnose(context, EvidenceLocator(), DiagnosisState())

@@ -31,7 +31,7 @@ from auditcoder.domain.usage import Scope
 from auditcoder.domain.values import Digest, RunId
 from auditcoder.exports import table_formats as written
 from auditcoder.interfaces.record_sources import open_store
-from auditcoder.interfaces.reports import word_on
+from auditcoder.interfaces.reports import judgement_at
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.runs import AUDITCODER, started
@@ -39,7 +39,7 @@ from auditcoder.metrics.audit_metrics import summarise
 from auditcoder.metrics.cost_metrics import Bill, add_up, bill
 from auditcoder.metrics.run_facts import RunFacts, collect_facts
 from auditcoder.metrics.statistics import discordant, mcnemar
-from auditcoder.metrics.trace_metrics import Path as RepairPath
+from auditcoder.metrics.trace_metrics import RepairPath as RepairPath
 from auditcoder_bench.faultbench.injected_failures import InjectedFailure
 from auditcoder_bench.faultbench.line_file import read_lines
 from auditcoder_bench.faultbench.repair_runs import run_of
@@ -93,7 +93,7 @@ def arm(path: Path) -> tuple[str, dict[RunId, Repaired]]:
             if manifest.method != AUDITCODER.name:
                 continue
             trace = fold(store.read(run), store.blob)
-            judgement = word_on(store, run, trace.head.digest)
+            judgement = judgement_at(store, run, trace.head.digest)
             intact = verify_run(store, run).holds
             counted = collect_facts(trace, store.blob, intact=intact, judgement=judgement)
             if counted.failed_at_first and trace.finish is not None:

@@ -92,7 +92,7 @@ def run_all(tools: RunResources, wanted: list[Asked]) -> None:
         done += 1
         spent = time.monotonic() - began
         left = spent / done * (len(todo) - number)
-        tokens = trace_metrics.spent(found.trace).total.tokens
+        tokens = trace_metrics.token_use(found.trace).total.tokens
         print(
             f"{number}/{len(todo)} {run}: {found.outcome.value}, {tokens} tokens,"
             f" {spent / 60:.1f} min so far, about {left / 60:.0f} min left",
@@ -125,7 +125,7 @@ def _row(
 ) -> dict[str, Any]:
     found: Solution = solution(store, run)
     trace: Trace = found.trace
-    used = trace_metrics.spent(trace).total
+    used = trace_metrics.token_use(trace).total
     coverage = trace_metrics.trace_coverage(trace, store.blob)
     signatures = trace_metrics.signature_consistency(trace, store.blob)
     frozen = trace_metrics.frozen_intact(trace)

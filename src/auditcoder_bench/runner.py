@@ -26,7 +26,7 @@ from auditcoder.lifecycle.runs import (
     start,
     started,
 )
-from auditcoder.metrics.trace_metrics import spent
+from auditcoder.metrics.trace_metrics import token_use
 from auditcoder_bench.baselines import METHODS, method
 from auditcoder_bench.judge import judge, resolved
 from auditcoder_bench.problem import Problem
@@ -86,12 +86,12 @@ def perform(
     if ledger.head(job.run) == EMPTY:
         finished = start(tools, problem.task, options, job.run, method=method(job.method))
     else:
-        refuse_another(tools, job.run, problem.task, options, job.method)
+        require_same_settings(tools, job.run, problem.task, options, job.method)
         finished = resume(tools, job.run, methods=METHODS)
     return _result(job, finished, judged(ledger, tools.sandbox, job, problem), before)
 
 
-def refuse_another(
+def require_same_settings(
     tools: RunResources, run: RunId, task: Task, options: Options, method_name: str
 ) -> None:
     """Raise an error if an existing run was made for another task or with other settings."""
@@ -119,7 +119,7 @@ def _result(job: Job, finished: Solution, judgement: Judgement, before: bool) ->
         job,
         finished.outcome.value,
         final is not None and resolved(judgement.results[final.program]),
-        spent(finished.trace).total.tokens,
+        token_use(finished.trace).total.tokens,
         before,
     )
 

@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.errors import StoreError
 
 
 def write(path: Path, content: bytes) -> None:
     """Write a whole file."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(content)
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(b"content")
         assert not path.exists()
     assert path.read_bytes() == b"content"
@@ -27,7 +27,7 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
 def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with pytest.raises(TypeError), whole_file(path) as file:
+    with pytest.raises(TypeError), atomic_file(path) as file:
         file.writelines([b"new", None])  # type: ignore[list-item]
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
@@ -64,7 +64,7 @@ def test_what_is_no_ordinary_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_as_full(tmp_path: Path) -> None:
-    with pytest.raises(StoreError) as refused, whole_file(tmp_path / "file"):
+    with pytest.raises(StoreError) as refused, atomic_file(tmp_path / "file"):
         Path("/dev/full").write_bytes(b"x")
     assert refused.value.code == "file.full"
     assert list(tmp_path.iterdir()) == []

@@ -97,3 +97,15 @@ def test_every_mentioned_path_exists(page: Path) -> None:
     text = re.sub(r"https?://\S+", "", page.read_text(encoding="utf-8"))
     mentioned = set(SOURCE.findall(text))
     assert sorted(path for path in mentioned if not (ROOT / path).exists()) == []
+
+
+def test_every_product_module_is_on_the_architecture_page() -> None:
+    page = (ROOT / "docs/reference/architecture.md").read_text(encoding="utf-8")
+    modules = {
+        path.stem
+        for path in (ROOT / "src/auditcoder").rglob("*.py")
+        if path.name not in {"__init__.py", "__main__.py"}
+    }
+    commands = {name for name in modules if name.endswith("_command")}  # described together
+    missing = {name for name in modules - commands if not re.search(rf"\b{name}\b", page)}
+    assert missing == set()

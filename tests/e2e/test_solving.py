@@ -105,7 +105,7 @@ def measure(store: SqliteStore, solution: Solution) -> None:
     assert trace_metrics.frozen_intact(trace).rate in {None, 1.0}
     trace_metrics.graph_integrity(trace)
     trace_metrics.localisation(trace)
-    trace_metrics.spent(trace)
+    trace_metrics.token_use(trace)
 
 
 def again(store: SqliteStore, sandbox: Sandbox) -> None:

@@ -15,9 +15,9 @@ from auditcoder.interfaces.reports import (
     FORMS,
     audit_report,
     cost_charts,
+    judgement_at,
     repair_charts,
     summarise_runs,
-    word_on,
     write_report,
 )
 from auditcoder.lifecycle.recorder import Recorder
@@ -80,10 +80,10 @@ def test_a_judgement_of_an_earlier_record_does_not_count(store: SqliteStore) -> 
     old = _judge(store, early)
     recorder.decide()
     now = store.head(RUN).digest
-    assert word_on(store, RUN, early) == old
-    assert word_on(store, RUN, now) is None
+    assert judgement_at(store, RUN, early) == old
+    assert judgement_at(store, RUN, now) is None
     new = _judge(store, now)
-    assert word_on(store, RUN, now) == new
+    assert judgement_at(store, RUN, now) == new
 
 
 def test_a_report_lists_the_same_tables_in_every_format(repaired: SqliteStore) -> None:

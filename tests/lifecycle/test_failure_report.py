@@ -4,7 +4,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.values import CheckId, Digest, digest
-from auditcoder.lifecycle.failure_report import failure_text, lesson
+from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from tests.support.record_builders import started
 from tests.support.run_contexts import open_run
 
@@ -83,4 +83,4 @@ def test_every_verdict_has_a_headline(store: SqliteStore) -> None:
 
 def test_a_lesson_says_that_earlier_code_failed(store: SqliteStore) -> None:
     with open_run(started(store)) as (context, _):
-        assert lesson(context, evidence()).endswith(failure_text(context, evidence()))
+        assert earlier_failure(context, evidence()).endswith(failure_text(context, evidence()))

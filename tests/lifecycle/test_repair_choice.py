@@ -14,11 +14,11 @@ from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.repair_choice import choose
 from auditcoder.lifecycle.repair_transaction import PlannedRepair
-from auditcoder.lifecycle.root_cause import HEALED
+from auditcoder.lifecycle.root_cause import PASSED_WITH_SUBSTITUTE
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
 from auditcoder_bench.faultbench.injection_targets import program
-from auditcoder_bench.faultbench.prepared_run import stage
+from auditcoder_bench.faultbench.prepared_run import prepare_validated_run
 from tests.support.scripted_runs import finding, sandboxed
 
 TEXT = '''
@@ -57,7 +57,7 @@ def test_an_opinion_is_the_repair_only_if_it_is_what_healed(
 ) -> None:
     """A slow reference that heals names the node, and is itself never written."""
     tools = RunResources(SqliteStore(":memory:"), ScriptedModel([finding()]), sandbox)
-    context = stage(tools, program("totals", TEXT))
+    context = prepare_validated_run(tools, program("totals", TEXT))
     graph = context.recorder.ledger.graph
     node = graph.promises["add"]
     about = (node, graph.by_id[node].contract)
@@ -76,4 +76,4 @@ def test_an_opinion_is_the_repair_only_if_it_is_what_healed(
     assert isinstance(chosen, PlannedRepair)
     assert chosen.target == AtNode(node=node)
     assert chosen.known == (state.opinions[about] if taken else None)
-    assert (chosen.finding == HEALED) is taken
+    assert (chosen.finding == PASSED_WITH_SUBSTITUTE) is taken

@@ -10,7 +10,7 @@ from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.domain.usage import Phase
-from auditcoder.lifecycle.root_cause import NOTHING_SAID, RootCause, consider, top_of
+from auditcoder.lifecycle.root_cause import UNKNOWN_CAUSE, RootCause, analyse_cause, first_node
 from auditcoder.lifecycle.run_context import RunContext
 from tests.support.record_builders import RUN, S1, S1_1, S2, failing, standing_failures
 from tests.support.records import take
@@ -33,7 +33,7 @@ def failure(context: RunContext) -> Evidence:
 
 def test_the_answer_says_what_was_wrong(store: SqliteStore) -> None:
     with open_run(failing(store), ANSWER) as (context, model):
-        cause = consider(context, AtNode(node=S1_1), failure(context))
+        cause = analyse_cause(context, AtNode(node=S1_1), failure(context))
     assert (cause.cause, cause.hints) == (RootCause.ALGORITHM, ("multiply",))
     asked = model.asked[0].messages[-1].text
     assert "def f_S1_1(x: int) -> int:" in asked
@@ -42,14 +42,14 @@ def test_the_answer_says_what_was_wrong(store: SqliteStore) -> None:
 
 def test_the_reply_is_recorded_under_the_node(store: SqliteStore) -> None:
     with open_run(failing(store), ANSWER) as (context, _):
-        consider(context, AtNode(node=S1_1), failure(context))
+        analyse_cause(context, AtNode(node=S1_1), failure(context))
     (reply,) = (e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded))
     assert (reply.node, reply.phase) == (S1_1, Phase.PLANNING)
 
 
 def test_without_a_usable_reply_the_implementation_is_assumed_wrong(store: SqliteStore) -> None:
     with open_run(failing(store), "no idea", "none at all") as (context, model):
-        assert consider(context, AtNode(node=S1_1), failure(context)) == NOTHING_SAID
+        assert analyse_cause(context, AtNode(node=S1_1), failure(context)) == UNKNOWN_CAUSE
         assert len(model.asked) == 2
 
 
@@ -63,4 +63,4 @@ def test_without_a_usable_reply_the_implementation_is_assumed_wrong(store: Sqlit
     ],
 )
 def test_a_target_is_first_about_one_node(target: Target, node: NodeId) -> None:
-    assert top_of(target) == node
+    assert first_node(target) == node

@@ -35,11 +35,11 @@ from auditcoder.metrics.run_facts import RepairFacts, RunFacts, collect_facts
 from auditcoder.metrics.trace_metrics import (
     Boundary,
     Localisation,
-    Path,
     Ratio,
+    RepairPath,
     failed_at_first,
     recorded_boundary,
-    spent,
+    token_use,
 )
 from tests.support.histories import accept_repair, traced
 from tests.support.random_runs import RandomRun
@@ -633,11 +633,11 @@ def test_whatever_a_run_does_its_audit_agrees_with_its_record() -> None:
             if any(isinstance(t.diagnosis, Localised) for t in trace.history):
                 assert recorded_boundary(trace) is not None
             cost = add_up([bill(trace)])
-            assert cost.total == spent(trace).total
+            assert cost.total == token_use(trace).total
             tried = sum(course.attempts for course in cost.paths.values())
             ended_without = bool(tried - len(trace.history))
             assert tried in {len(trace.history), len(trace.history) + 1}
-            lost = cost.paths[Path.ABSTAINED.value], cost.paths[Path.UNDIAGNOSED.value]
+            lost = cost.paths[RepairPath.ABSTAINED.value], cost.paths[RepairPath.UNDIAGNOSED.value]
             assert sum(course.attempts for course in lost) <= ended_without
             every.append(found)
             super().teardown()

@@ -16,8 +16,8 @@ from auditcoder.domain.trace import fold
 from auditcoder.domain.usage import Phase, Scope, Usage, total
 from auditcoder.domain.values import NO_DIGEST, RunId, encode
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.metrics.cost_metrics import Bill, CostSummary, Course, add_up, bill
-from auditcoder.metrics.trace_metrics import OwnedLine, Path
+from auditcoder.metrics.cost_metrics import Bill, CostSummary, PathCost, add_up, bill
+from auditcoder.metrics.trace_metrics import CostLine, RepairPath
 from tests.support.record_builders import RUN, S1_1, S2, failing, locate, repairing, started
 
 
@@ -30,12 +30,12 @@ def line(
     phase: Phase = Phase.PLANNING,
     scope: Scope = Scope.INITIAL,
     role: str = "planner",
-    path: Path | None = None,
-) -> OwnedLine:
-    return OwnedLine(scope=scope, phase=phase, role=role, path=path, usage=usage)
+    path: RepairPath | None = None,
+) -> CostLine:
+    return CostLine(scope=scope, phase=phase, role=role, path=path, usage=usage)
 
 
-def billed(*lines: OwnedLine, **fields: object) -> Bill:
+def billed(*lines: CostLine, **fields: object) -> Bill:
     known = {"run": RUN, "head": NO_DIGEST, "finished": True, "repaired": False, "lines": lines}
     return Bill(**(known | fields))  # type: ignore[arg-type]
 
@@ -60,13 +60,13 @@ class TestThePapersTables:
     @pytest.fixture
     def cost(self) -> CostSummary:
         lines = [
-            line(usage, phase, scope, path=Path.LOCALISED if scope is Scope.REPAIR else None)
+            line(usage, phase, scope, path=RepairPath.LOCALISED if scope is Scope.REPAIR else None)
             for (scope, phase), usage in self.PHASES.items()
         ]
-        some = [billed(repaired=True, attempts={Path.LOCALISED.value: 1}) for _ in range(59)]
+        some = [billed(repaired=True, attempts={RepairPath.LOCALISED.value: 1}) for _ in range(59)]
         rest = [billed() for _ in range(140)]
         return add_up(
-            [*rest, billed(*lines, repaired=True, attempts={Path.LOCALISED.value: 1}), *some]
+            [*rest, billed(*lines, repaired=True, attempts={RepairPath.LOCALISED.value: 1}), *some]
         )
 
     def test_scopes_close_to_the_total(self, cost: CostSummary) -> None:
@@ -112,8 +112,8 @@ class TestThePapersTables:
 
     def test_repair_paths(self) -> None:
         parts = {
-            Path.LOCALISED: (26, used(394, 613_553, 1_399_556)),
-            Path.FALLBACK: (34, used(526, 765_025, 2_000_842)),
+            RepairPath.LOCALISED: (26, used(394, 613_553, 1_399_556)),
+            RepairPath.FALLBACK: (34, used(526, 765_025, 2_000_842)),
         }
         cost = add_up(
             billed(
@@ -124,7 +124,10 @@ class TestThePapersTables:
             for path, (runs, usage) in parts.items()
             for first in [True] + [False] * (runs - 1)
         )
-        localised, fallback = cost.paths[Path.LOCALISED.value], cost.paths[Path.FALLBACK.value]
+        localised, fallback = (
+            cost.paths[RepairPath.LOCALISED.value],
+            cost.paths[RepairPath.FALLBACK.value],
+        )
         assert (localised.runs, localised.attempts) == (26, 26)
         assert localised.usage.tokens == 2_013_109
         assert localised.per_attempt == pytest.approx(77_427.27, abs=0.005)
@@ -134,7 +137,11 @@ class TestThePapersTables:
         assert repair == localised.usage + fallback.usage == used(920, 1_378_578, 3_400_398)
         assert percent(fallback.usage.tokens / repair.tokens) == 57.88
         assert cost.per_repair == pytest.approx(79_649.60, abs=0.005)
-        assert cost.paths[Path.ABSTAINED.value] == cost.paths[Path.UNDIAGNOSED.value] == Course()
+        assert (
+            cost.paths[RepairPath.ABSTAINED.value]
+            == cost.paths[RepairPath.UNDIAGNOSED.value]
+            == PathCost()
+        )
 
     def test_modules(self) -> None:
         largest = {
@@ -191,8 +198,8 @@ def bill_of(store: SqliteStore) -> Bill:
     return bill(fold(store.read(RUN), store.blob))
 
 
-def tokens_by_path(found: Bill) -> dict[Path | None, int]:
-    sums: Counter[Path | None] = Counter()
+def tokens_by_path(found: Bill) -> dict[RepairPath | None, int]:
+    sums: Counter[RepairPath | None] = Counter()
     for one in found.lines:
         sums[one.path] += one.usage.tokens
     return dict(sums)
@@ -216,10 +223,10 @@ class TestBills:
         ask(recorder, 2)
         recorder.open_transaction()
         ask(recorder, 4, phase=Phase.GENERATION)
-        assert tokens_by_path(bill_of(store)) == {Path.LOCALISED: 7}
+        assert tokens_by_path(bill_of(store)) == {RepairPath.LOCALISED: 7}
         recorder.decide()
         found = bill_of(store)
-        assert tokens_by_path(found) == {Path.LOCALISED: 7}
+        assert tokens_by_path(found) == {RepairPath.LOCALISED: 7}
         assert found.attempts == {"localised": 1}
         assert found.repaired
 
@@ -232,7 +239,7 @@ class TestBills:
         ask(recorder, 2)
         recorder.decide()
         found = bill_of(store)
-        assert tokens_by_path(found) == {Path.FALLBACK: 3}
+        assert tokens_by_path(found) == {RepairPath.FALLBACK: 3}
         assert found.attempts == {"fallback": 1}
 
     def test_an_attempt_begins_where_the_one_before_ended(self, store: SqliteStore) -> None:
@@ -248,7 +255,7 @@ class TestBills:
         recorder.open_transaction(TransactionKind.FALLBACK)
         recorder.decide()
         found = bill_of(store)
-        assert tokens_by_path(found) == {Path.LOCALISED: 3, Path.FALLBACK: 4}
+        assert tokens_by_path(found) == {RepairPath.LOCALISED: 3, RepairPath.FALLBACK: 4}
         assert found.attempts == {"localised": 2, "fallback": 1}
 
     def test_an_abstention_without_a_fallback_costs_what_led_to_it(
@@ -259,17 +266,17 @@ class TestBills:
         ask(recorder, 3)
         locate(recorder, None)
         found = bill_of(store)
-        assert tokens_by_path(found) == {Path.ABSTAINED: 3}
+        assert tokens_by_path(found) == {RepairPath.ABSTAINED: 3}
         assert found.attempts == {"localised": 1, "abstained": 1}
 
     def test_a_record_that_ends_before_a_repair_or_a_diagnosis(self, store: SqliteStore) -> None:
         recorder = failing(store)
         ask(recorder, 3)
         found = bill_of(store)
-        assert tokens_by_path(found) == {Path.UNDIAGNOSED: 3}
+        assert tokens_by_path(found) == {RepairPath.UNDIAGNOSED: 3}
         assert not found.repaired
         locate(recorder, AtNode(node=S1_1))
-        assert tokens_by_path(bill_of(store)) == {Path.LOCALISED: 3}
+        assert tokens_by_path(bill_of(store)) == {RepairPath.LOCALISED: 3}
 
     def test_a_finished_run_says_so(self, store: SqliteStore) -> None:
         recorder = failing(store)
@@ -299,7 +306,7 @@ class TestWhatIsUnknown:
         assert cost.share(cost.total) is None
         assert cost.per_task(cost.total) is None
         assert cost.per_repair is None
-        assert cost.paths[Path.LOCALISED.value].per_attempt is None
+        assert cost.paths[RepairPath.LOCALISED.value].per_attempt is None
         assert cost.modules() == ()
 
     def test_unfinished_runs_are_counted_and_said(self) -> None:
@@ -322,13 +329,13 @@ few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChec
 phases = st.sampled_from(Phase)
 roles = st.sampled_from(["planner", "math", "general"])
 lines = st.one_of(
-    st.builds(OwnedLine, scope=st.just(Scope.INITIAL), phase=phases, role=roles, usage=usages),
+    st.builds(CostLine, scope=st.just(Scope.INITIAL), phase=phases, role=roles, usage=usages),
     st.builds(
-        OwnedLine,
+        CostLine,
         scope=st.just(Scope.REPAIR),
         phase=phases,
         role=roles,
-        path=st.sampled_from(Path),
+        path=st.sampled_from(RepairPath),
         usage=usages,
     ),
 )
@@ -339,7 +346,9 @@ bills = st.lists(
         head=st.just(NO_DIGEST),
         finished=st.booleans(),
         repaired=st.booleans(),
-        attempts=st.dictionaries(st.sampled_from([path.value for path in Path]), st.integers(1, 3)),
+        attempts=st.dictionaries(
+            st.sampled_from([path.value for path in RepairPath]), st.integers(1, 3)
+        ),
         lines=st.lists(lines, max_size=4).map(tuple),
     ),
     max_size=8,
@@ -386,7 +395,7 @@ def test_pooling_is_adding(some: list[Bill], more: list[Bill]) -> None:
     one, other, both = add_up(some), add_up(more), add_up([*some, *more])
     assert both.runs == one.runs + other.runs
     assert counted(both.total) == counted(one.total + other.total)
-    for path in Path:
+    for path in RepairPath:
         assert (
             both.paths[path.value].attempts
             == one.paths[path.value].attempts + other.paths[path.value].attempts

@@ -38,7 +38,7 @@ from auditcoder.metrics.trace_metrics import (
     initial_trace_coverage,
     localisation,
     signature_consistency,
-    spent,
+    token_use,
     trace_coverage,
 )
 from tests.support.histories import accept_repair, traced
@@ -94,7 +94,7 @@ def test_a_run_stopped_before_planning_has_nothing_to_count(store: SqliteStore) 
     assert frozen_intact(trace) == Ratio()
     assert not graph_integrity(trace)
     assert localisation(trace) == Localisation(localised={}, abstained=0)
-    assert spent(trace).total == Usage()
+    assert token_use(trace).total == Usage()
 
 
 class TestShares:
@@ -363,7 +363,7 @@ bills = st.tuples(
 class TestSpending:
     def test_whoever_was_not_asked_cost_nothing(self, store: SqliteStore) -> None:
         bill(started(store), "math", Scope.INITIAL, Phase.GENERATION, Usage(calls=1))
-        assert spent(traced(store)) == TokenUse(
+        assert token_use(traced(store)) == TokenUse(
             total=Usage(calls=1),
             by_scope={"initial": Usage(calls=1), "repair": Usage()},
             by_phase={"planning": Usage(), "generation": Usage(calls=1), "verification": Usage()},
@@ -373,13 +373,13 @@ class TestSpending:
     def test_a_refused_reply_is_billed_too(self, store: SqliteStore) -> None:
         used = Usage(calls=1, completion_tokens=7, unpriced=1)
         bill(started(store), "math", Scope.INITIAL, Phase.GENERATION, used, rejected="no code")
-        assert spent(traced(store)).total == used
+        assert token_use(traced(store)).total == used
 
     def test_what_a_rolled_back_repair_cost_stays_spent(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         bill(recorder, "math", Scope.REPAIR, Phase.GENERATION, Usage(calls=1, prompt_tokens=5))
         assert recorder.decide() is Decision.REJECTED
-        assert spent(traced(store)).by_scope["repair"].tokens == 5
+        assert token_use(traced(store)).by_scope["repair"].tokens == 5
 
     @settings(max_examples=40, deadline=None)
     @given(st.lists(bills, max_size=12))
@@ -390,7 +390,7 @@ class TestSpending:
         recorder = started(store)
         for role, scope, phase, used in billed:
             bill(recorder, role, scope, phase, used)
-        cost = spent(traced(store))
+        cost = token_use(traced(store))
         store.close()
         assert counted(cost.total) == counted(total(used for *_, used in billed))
         for division in (cost.by_scope, cost.by_phase, cost.by_role):
@@ -457,8 +457,8 @@ def test_whatever_a_run_does_its_numbers_are_those_of_its_record() -> None:
             found = signature_consistency(trace, read)
             assert found.part == len(trace.working.code), "all code here keeps its promise"
             assert localisation(trace).coverage.whole == len(trace.diagnoses)
-            assert spent(trace).total.calls == len(trace.replies)
-            for value in (before, localisation(trace), spent(trace)):
+            assert token_use(trace).total.calls == len(trace.replies)
+            for value in (before, localisation(trace), token_use(trace)):
                 assert decode(encode(value), type=type(value)) == value
             super().teardown()
 

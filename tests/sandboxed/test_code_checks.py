@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from auditcoder.sandboxed.code_checks import Tampering, run_tests, says_something
+from auditcoder.sandboxed.code_checks import Tampering, has_assertion_or_call, run_tests
 
 
 def verdicts(program: str, tests: str) -> list[tuple[str, Any]] | str:
@@ -90,4 +90,4 @@ def test_a_program_that_changes_its_judge_is_found_out(program: str) -> None:
     ],
 )
 def test_only_code_that_asserts_or_calls_says_something(code: str, says: bool) -> None:
-    assert says_something(ast.parse(code).body) is says
+    assert has_assertion_or_call(ast.parse(code).body) is says

@@ -2,7 +2,7 @@
 
 import pytest
 
-from auditcoder.sandboxed.trace_values import brief, is_plain, says_little, shape, weight
+from auditcoder.sandboxed.trace_values import brief, is_plain, is_uninformative, shape, weight
 
 
 def test_a_short_value_is_its_repr() -> None:
@@ -54,7 +54,7 @@ def test_only_values_without_identity_are_plain() -> None:
 
 @pytest.mark.parametrize(("value", "little"), [(0, True), ("", True), (None, True), (7, False)])
 def test_common_values_say_little(value: object, little: bool) -> None:
-    assert says_little(value) is little
+    assert is_uninformative(value) is little
 
 
 def test_a_collection_weighs_more_than_its_items_alone() -> None:

@@ -13,7 +13,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.lifecycle.locating.features import FeatureKind
-from auditcoder.lifecycle.locating.test_driver import trial_of
+from auditcoder.lifecycle.locating.test_driver import trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import TraceEvidence, collect_evidence
 from auditcoder.lifecycle.locating.trace_run import FailingRun
 from auditcoder.lifecycle.ports import Sandbox
@@ -75,7 +75,7 @@ def task(
 def looked(
     sandbox: Sandbox, program: str, asked: Task, *, memory_ran_out: bool = False
 ) -> TraceEvidence:
-    trial = trial_of(asked, asked.examples, GRAPH)
+    trial = trace_plan_of(asked, asked.examples, GRAPH)
     assert trial is not None
     trial = trial._replace(memory_ran_out=memory_ran_out)
     contracts = {c.name: c for c in (READ, TOTAL, MAIN)}

@@ -13,7 +13,7 @@ from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder_bench.faultbench import locator_study, published_dataset
-from auditcoder_bench.faultbench.observations import Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence
 from auditcoder_bench.faultbench.published_answers import PublishedModel, Subject, subject_of
 from auditcoder_bench.suites import SUITES, suite
 from auditcoder_bench.suites.suite import DataFile
@@ -206,7 +206,7 @@ def tools(sandbox: Sandbox) -> RunResources:
     return RunResources(SqliteStore(":memory:"), ScriptedModel(()), sandbox)
 
 
-def cases(number: int, told: float, seed: int = 0) -> list[Noticed]:
+def cases(number: int, told: float, seed: int = 0) -> list[FailureEvidence]:
     """Failures in which a sign is at the fault with some probability, else anywhere."""
     chance = random.Random(seed)
     found = []
@@ -214,7 +214,7 @@ def cases(number: int, told: float, seed: int = 0) -> list[Noticed]:
         fault = chance.choice("fgh")
         pointed = fault if chance.random() < told else chance.choice("fgh")
         found.append(
-            Noticed(
+            FailureEvidence(
                 id=str(place),
                 task=f"task {place % 20}",
                 kind="single",

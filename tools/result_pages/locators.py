@@ -283,9 +283,9 @@ The study can be repeated (classes need `pip install 'auditcoder-bench[classeval
     auditcoder faults build real.jsonl            # classes that models wrote and that fail
     auditcoder faults inject programs.jsonl       # faults injected into solved programs
     awk 'NR % 4 == 0' programs.jsonl > fourth.jsonl
-    auditcoder faults look real.jsonl real-seen.jsonl
-    auditcoder faults look programs.jsonl programs-seen.jsonl
-    auditcoder faults look fourth.jsonl spoiled-seen.jsonl --spoiled 0.4
+    auditcoder faults observe real.jsonl real-seen.jsonl
+    auditcoder faults observe programs.jsonl programs-seen.jsonl
+    auditcoder faults observe fourth.jsonl spoiled-seen.jsonl --spoiled 0.4
     auditcoder faults study real-seen.jsonl programs-seen.jsonl spoiled-seen.jsonl
 
 Real failures are published answers to ClassEval that fail their integration tests; locators see

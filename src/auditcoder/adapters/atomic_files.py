@@ -12,7 +12,7 @@ from auditcoder.domain.errors import StoreError, StoreFull
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file to write to; it replaces `path` once it is complete and on the disk.
 
     A link is followed. A device or pipe at `path` is refused.

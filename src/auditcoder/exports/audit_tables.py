@@ -68,7 +68,7 @@ def _structure(audit: Audit) -> Table:
         *(
             Row(cells=(name, average.number, average.mean, average.median))
             for name, average in (
-                ("sandbox runs of diagnosing", audit.looks),
+                ("sandbox runs of diagnosing", audit.diagnosis_runs),
                 ("repair region, nodes", audit.region_size),
                 ("repair region as selected", audit.selected_size),
                 ("changed code, lines", audit.changed_code),

@@ -11,7 +11,7 @@ from auditcoder.interfaces.factories import Say, open_model, open_sandbox
 from auditcoder.interfaces.record_sources import open_store
 from auditcoder.interfaces.settings import ProviderSettings, Settings, read_settings
 from auditcoder.interfaces.task_sources import read_task_source
-from auditcoder.lifecycle.intake import NOTHING_SAID, TaskOptions
+from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions
 from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.recorder import Watch
@@ -44,9 +44,9 @@ def solve(
     """
     options = options or Options()
     if not isinstance(task, Task):
-        task = read_task_source(task, about or NOTHING_SAID, Path(tests) if tests else None)
+        task = read_task_source(task, about or NO_TASK_OPTIONS, Path(tests) if tests else None)
     store_address = str(store) if store is not None else None
-    with tools(model, store_address, _silent, options.second_opinions_by) as opened:
+    with open_resources(model, store_address, _silent, options.second_opinions_by) as opened:
         return start(opened, task, options, run_id(run, task), watch)
 
 
@@ -64,7 +64,7 @@ def run_id(named: str | None, task: Task) -> RunId:
 
 
 @contextmanager
-def tools(
+def open_resources(
     model: str | Model | None, store: str | None, say: Say, consulted: str | Model | None = None
 ) -> Iterator[RunResources]:
     """Open the store, sandbox and models of a run; close all that were opened here."""

@@ -41,7 +41,7 @@ def summarise_runs(
     per_run: list[tuple[RunId, list[Table]]] = []
     for run in runs:
         trace = fold(store.read(run), store.blob)
-        judgement = word_on(store, run, trace.head.digest)
+        judgement = judgement_at(store, run, trace.head.digest)
         intact = verify_run(store, run).holds
         facts = collect_facts(trace, store.blob, intact=intact, judgement=judgement)
         billed = bill(trace)
@@ -58,7 +58,7 @@ def _tables(audit: Audit, cost: CostSummary, most: int | None = 10) -> list[Tabl
     return [*audit_tables(audit), *cost_tables(cost, most)]
 
 
-def word_on(store: JudgedStore, run: RunId, head: str) -> Judgement | None:
+def judgement_at(store: JudgedStore, run: RunId, head: str) -> Judgement | None:
     """Return the judgement of a run whose record ends at `head`, None if there is none."""
     return next((j for j in store.judgements(run) if j.head == head), None)
 

@@ -22,7 +22,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.intake import NOTHING_SAID, TaskOptions, make_task
+from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions, make_task
 from auditcoder.lifecycle.intake.example_checks import examples_of
 from auditcoder.lifecycle.intake.front_matter import LONGEST, is_file_name, split_front_matter
 
@@ -38,7 +38,7 @@ _MOST_TESTS = 1_000
 
 def read_task_source(
     source: str | Path,
-    options: TaskOptions = NOTHING_SAID,
+    options: TaskOptions = NO_TASK_OPTIONS,
     tests: Path | None = None,
 ) -> Task:
     """Read a task from `source`, a path or the text, with the public examples at `tests`."""

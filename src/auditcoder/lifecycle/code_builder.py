@@ -59,17 +59,17 @@ def ask_for(context: RunContext, nodes: list[NodeId], lesson: str = "") -> None:
     if not nodes:
         return
     if context.options.build is Build.JOINT:
-        write(context, nodes, joint(context, nodes, lesson), "joint")
+        write(context, nodes, request_joint(context, nodes, lesson), "joint")
         return
     # Sequential under a budget: with parallel calls, the reservations of other threads would
     # decide which call exceeds it, so the run would not be reproducible.
     budget = context.options.budget
     if context.parallel > 1 and budget.tokens is budget.usd is None:
         drafts = context.recorder.run_in_threads(
-            lambda node: alone(context, node, lesson), nodes, context.parallel
+            lambda node: request_node(context, node, lesson), nodes, context.parallel
         )
     else:
-        drafts = [alone(context, node, lesson) for node in nodes]
+        drafts = [request_node(context, node, lesson) for node in nodes]
     for node, draft in zip(nodes, drafts, strict=True):
         write(
             context,
@@ -84,7 +84,7 @@ def specialist(context: RunContext, node: Node) -> str:
     return f"agent_{(node.kind if context.options.specialists else NodeKind.GENERAL).value}"
 
 
-def joint(
+def request_joint(
     context: RunContext, nodes: list[NodeId], lesson: str = ""
 ) -> ModelAnswer[SplitReply] | None:
     """Request the code of all `nodes` in one call; return None if no answer is usable."""
@@ -96,7 +96,7 @@ def joint(
             prompt,
             draft_shape(context, nodes),
             Phase.GENERATION,
-            room_for(nodes),
+            max_tokens_for(nodes),
             role="joint builder",
             node=None,
             statement=context.statement,
@@ -107,7 +107,7 @@ def joint(
         return None
 
 
-def room_for(nodes: Sized) -> int:
+def max_tokens_for(nodes: Sized) -> int:
     """Return the maximum number of tokens for the code of these nodes."""
     return min(_BASE_TOKENS + _TOKENS_PER_NODE * len(nodes), _MAX_TOKENS)
 
@@ -123,10 +123,12 @@ def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[s
     else:
         prompt = "joint"
     functions = ", ".join(f"`{contract.name}`" for contract in wanted)
-    return prompt, {"functions": functions, **around(context, nodes)}
+    return prompt, {"functions": functions, **surrounding_code(context, nodes)}
 
 
-def alone(context: RunContext, node: NodeId, lesson: str = "") -> ModelAnswer[SplitReply] | None:
+def request_node(
+    context: RunContext, node: NodeId, lesson: str = ""
+) -> ModelAnswer[SplitReply] | None:
     """Request a node's code from its specialist; return None if no answer is usable."""
     chosen = context.recorder.ledger.graph.by_id[node]
     assert chosen.contract is not None
@@ -143,13 +145,13 @@ def alone(context: RunContext, node: NodeId, lesson: str = "") -> ModelAnswer[Sp
             header=chosen.contract.header(),
             hints="".join(f"\n- {hint}" for hint in hints),
             advice=advice_for(context, chosen),
-            **around(context, [node]),
+            **surrounding_code(context, [node]),
         )
     except ReplyUnusable:
         return None
 
 
-def around(context: RunContext, nodes: list[NodeId]) -> dict[str, str]:
+def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]:
     """Return the prompt variables for the surrounding program.
 
     These are the sketch, or only the class name, since a class is part of the statement.
@@ -299,10 +301,10 @@ def degrade(context: RunContext, node: NodeId, reason: str) -> None:
     """
     if node not in context.recorder.ledger.working.code:
         with suppress(RecordRefused):
-            replace(context, node, reason)
+            write_stub(context, node, reason)
 
 
-def replace(context: RunContext, node: NodeId, reason: str) -> None:
+def write_stub(context: RunContext, node: NodeId, reason: str) -> None:
     """Replace a node's code by a stub that raises NotImplementedError with the reason."""
     contract = context.recorder.ledger.graph.by_id[node].contract
     assert contract is not None

@@ -25,7 +25,7 @@ def failure_text(context: RunContext, evidence: Evidence) -> str:
     return "\n".join(lines)
 
 
-def lesson(context: RunContext, evidence: Evidence) -> str:
+def earlier_failure(context: RunContext, evidence: Evidence) -> str:
     """Describe for a builder how the code failed that it replaces."""
     return f"It was written before, and failed. {failure_text(context, evidence)}"
 

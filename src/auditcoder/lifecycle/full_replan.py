@@ -11,7 +11,7 @@ from auditcoder.domain.repair import Decision, TransactionKind
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder
-from auditcoder.lifecycle.failure_report import failure_text, lesson
+from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.model_client import why
 from auditcoder.lifecycle.planning.plan import GivenCode, Plan
 from auditcoder.lifecycle.planning.sketch_planner import from_reply, sketch_shape
@@ -32,7 +32,7 @@ def fall_back(context: RunContext, failing: Evidence) -> Decision:
     ledger = recorder.ledger
     if isinstance(task.form, ClassForm):
         nodes = [n for n in ledger.graph.order if ledger.working.code[n].agent != "skeleton"]
-        code_builder.ask_for(context, nodes, lesson(context, failing))
+        code_builder.ask_for(context, nodes, earlier_failure(context, failing))
         return measure(context, "all methods were written again")
     root = root_of(task)
     assert ledger.transaction is not None

@@ -17,7 +17,11 @@ from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
-from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisState, Locator, weightiest
+from auditcoder.lifecycle.locating.diagnosis_input import (
+    DiagnosisState,
+    Locator,
+    most_trusted_failure,
+)
 from auditcoder.lifecycle.options import Planner
 from auditcoder.lifecycle.planning import class_planner, sketch_planner, staged_planner
 from auditcoder.lifecycle.planning.plan import Plan
@@ -78,7 +82,7 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
             decision = repair(context, chosen)
         elif may_fall_back and not chosen.flaky:
             may_fall_back = False  # at most once, and counted separately
-            decision = fall_back(context, weightiest(context))
+            decision = fall_back(context, most_trusted_failure(context))
         else:
             return RunOutcome.ABSTAINED, chosen.reason
         if decision is Decision.ACCEPTED:
@@ -105,7 +109,7 @@ def assemble(context: RunContext) -> None:
     promising = [n for n in (*reversed(graph.order), *graph.inner) if graph.by_id[n].contract]
     for node in (None, *promising):
         if node is not None:
-            code_builder.replace(context, node, "it clashes with another part of the program")
+            code_builder.write_stub(context, node, "it clashes with another part of the program")
         try:
             context.recorder.assemble()
         except (AssemblyConflict, RecordRefused):

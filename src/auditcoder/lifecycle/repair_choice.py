@@ -11,12 +11,17 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     Locator,
     SecondOpinion,
     diagnosis_input_of,
+    most_trusted_failure,
     retargeted,
-    weightiest,
 )
 from auditcoder.lifecycle.locating.substitution import with_code
 from auditcoder.lifecycle.repair_transaction import PlannedRepair
-from auditcoder.lifecycle.root_cause import HEALED, RootCause, consider, top_of
+from auditcoder.lifecycle.root_cause import (
+    PASSED_WITH_SUBSTITUTE,
+    RootCause,
+    analyse_cause,
+    first_node,
+)
 from auditcoder.lifecycle.run_context import RunContext
 
 
@@ -31,10 +36,14 @@ def choose(
     diagnosis, state = diagnose(context, locator, state)
     if isinstance(diagnosis, Abstained):
         return diagnosis, state
-    failing = weightiest(context)
+    failing = most_trusted_failure(context)
     if known_to_pass := _passing_opinion(context, state, diagnosis.target):
-        return PlannedRepair(diagnosis.target, failing, HEALED, known_to_pass), state
-    finding = state.causes.get(diagnosis.evidence) or consider(context, diagnosis.target, failing)
+        return PlannedRepair(
+            diagnosis.target, failing, PASSED_WITH_SUBSTITUTE, known_to_pass
+        ), state
+    finding = state.causes.get(diagnosis.evidence) or analyse_cause(
+        context, diagnosis.target, failing
+    )
     state = state.with_cause(diagnosis.evidence, finding)
     graph = context.recorder.ledger.graph
     match finding.cause, diagnosis.target:
@@ -64,7 +73,7 @@ def _passing_opinion(
     context: RunContext, state: DiagnosisState, target: Target
 ) -> SecondOpinion | None:
     """Return the second opinion on a target with which every check passed; None if none did."""
-    node = top_of(target)
+    node = first_node(target)
     contract = context.recorder.ledger.graph.by_id[node].contract
     opinion = state.opinions.get((node, contract), SecondOpinion())
     _, clue = diagnosis_input_of(context).swapped.get(node, (0, None))

@@ -29,13 +29,13 @@ from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder
-from auditcoder.lifecycle.failure_report import failure_text, lesson
+from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import SECOND_OPINION
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.reply_splitter import CodePiece
-from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, top_of
+from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, first_node
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import contract_of
 from auditcoder.lifecycle.validation import validate_program, validate_region
@@ -195,7 +195,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> No
             reason=f"{chosen.finding.explanation}{hints}",
             header=contract.header(),
             advice=code_builder.advice_for(context, described_node),
-            **code_builder.around(context, [node]),
+            **code_builder.surrounding_code(context, [node]),
         )
     except ReplyUnusable:
         return  # both answers are recorded; an unchanged candidate is rejected
@@ -205,7 +205,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> No
 def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
     """Replan a branch behind its unchanged interface, then request its code."""
     recorder = context.recorder
-    top = top_of(chosen.target)
+    top = first_node(chosen.target)
     graph = recorder.ledger.graph
     node = graph.by_id[top]
     assert node.contract is not None
@@ -245,7 +245,7 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
         ):
             inner.remove(top)
     promising = [n for n in (*todo, *inner) if after.by_id[n].contract]
-    code_builder.ask_for(context, promising, lesson(context, chosen.failing))
+    code_builder.ask_for(context, promising, earlier_failure(context, chosen.failing))
 
 
 def _record_delta(context: RunContext, delta: GraphDelta) -> bool:

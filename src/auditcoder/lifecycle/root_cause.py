@@ -42,17 +42,17 @@ class CauseAnalysis(Value):
     """The header that the function should have; empty if it stays."""
 
 
-NOTHING_SAID = CauseAnalysis(
+UNKNOWN_CAUSE = CauseAnalysis(
     cause=RootCause.IMPLEMENTATION, explanation="nobody could say", hints=(), cost="", signature=""
 )
-HEALED = msgspec.structs.replace(
-    NOTHING_SAID, explanation="with another implementation in its place, every check passed"
+PASSED_WITH_SUBSTITUTE = msgspec.structs.replace(
+    UNKNOWN_CAUSE, explanation="with another implementation in its place, every check passed"
 )
 
 
-def consider(context: RunContext, target: Target, failing: Evidence) -> CauseAnalysis:
+def analyse_cause(context: RunContext, target: Target, failing: Evidence) -> CauseAnalysis:
     """Ask the model for the cause of a failure at a target; NOTHING_SAID if no reply is usable."""
-    node = top_of(target)
+    node = first_node(target)
     ledger = context.recorder.ledger
     code = ledger.working.code.get(node)
     try:
@@ -69,9 +69,9 @@ def consider(context: RunContext, target: Target, failing: Evidence) -> CauseAna
             failure=failure_text(context, failing),
         ).value
     except ReplyUnusable:
-        return NOTHING_SAID
+        return UNKNOWN_CAUSE
 
 
-def top_of(target: Target) -> NodeId:
+def first_node(target: Target) -> NodeId:
     """Return the first node that a target names."""
     return named_in(target)[0]

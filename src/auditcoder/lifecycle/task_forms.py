@@ -115,10 +115,10 @@ def given_code(statement: str, entry: str) -> str:
 
 def is_stub(function: Function) -> bool:
     """Whether a function has no body beyond a docstring or a placeholder."""
-    return all(map(says_nothing, function.body))
+    return all(map(is_placeholder, function.body))
 
 
-def says_nothing(statement: ast.stmt) -> bool:
+def is_placeholder(statement: ast.stmt) -> bool:
     """Whether a statement is a placeholder: a constant, `pass` or NotImplementedError."""
     match statement:
         case ast.Pass() | ast.Expr(value=ast.Constant()):

@@ -94,7 +94,7 @@ class Audit(Value):
     """The localised runs of LocCov, by rule and level."""
     answers: Localisation
     """Every diagnosis of every run."""
-    looks: Average
+    diagnosis_runs: Average
     """Sandbox executions used by diagnosis, over the runs of LocCov."""
 
     region_size: Average
@@ -208,7 +208,7 @@ class Tally:
         self._answers: Counter[tuple[str, Level]] = Counter()
         self._targets: Counter[str] = Counter()
         self._abstained = 0
-        self._looks = _AverageCounter()
+        self._diagnosis_runs = _AverageCounter()
         self._region, self._selected, self._changed = (
             _AverageCounter(),
             _AverageCounter(),
@@ -266,7 +266,7 @@ class Tally:
         else:
             boundary = one.boundary
             self._located.count(boundary is not None)
-            self._looks.add(Ratio(part=one.looks, whole=1), Reason.NOT_DIAGNOSED)
+            self._diagnosis_runs.add(Ratio(part=one.diagnosis_runs, whole=1), Reason.NOT_DIAGNOSED)
             if boundary is not None:
                 self._boundaries[boundary.rule, boundary.level] += 1
                 self._add_success([r for r in one.repairs if r.kind is TransactionKind.BOUNDED])
@@ -329,7 +329,7 @@ class Tally:
                 abstained=self._abstained,
                 targets=_sorted_counts(self._targets),
             ),
-            looks=self._looks.average(),
+            diagnosis_runs=self._diagnosis_runs.average(),
             region_size=self._region.average(),
             selected_size=self._selected.average(),
             changed_code=self._changed.average(),

@@ -17,7 +17,13 @@ from msgspec.structs import replace
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.usage import Count, Phase, Scope, Usage
 from auditcoder.domain.values import Digest, RunId, Value
-from auditcoder.metrics.trace_metrics import OwnedLine, Path, admitted, attempts, lines
+from auditcoder.metrics.trace_metrics import (
+    CostLine,
+    RepairPath,
+    attempts,
+    cost_lines,
+    needs_repair,
+)
 
 
 class Bill(Value):
@@ -31,7 +37,7 @@ class Bill(Value):
     """Whether its first program failed and was diagnosed."""
     attempts: dict[str, int] = {}
     """Number of repair attempts, by path."""
-    lines: tuple[OwnedLine, ...] = ()
+    lines: tuple[CostLine, ...] = ()
 
 
 def bill(trace: Trace) -> Bill:
@@ -40,13 +46,13 @@ def bill(trace: Trace) -> Bill:
         run=trace.run,
         head=trace.head.digest,
         finished=trace.finish is not None,
-        repaired=admitted(trace),
+        repaired=needs_repair(trace),
         attempts=dict(Counter(path.value for path, _ in attempts(trace))),
-        lines=lines(trace),
+        lines=cost_lines(trace),
     )
 
 
-class Course(Value):
+class PathCost(Value):
     """The cost of repair attempts of one path."""
 
     runs: Count = 0
@@ -60,7 +66,7 @@ class Course(Value):
         return _quotient(self.usage.tokens, self.attempts)
 
 
-class Module(Value):
+class RoleCost(Value):
     """The cost of one role."""
 
     role: str
@@ -81,7 +87,7 @@ class CostSummary(Value):
     """The denominator of `per_repair`: runs whose first program failed and was diagnosed."""
     total: Usage
     scopes: dict[str, Usage]
-    paths: dict[str, Course]
+    paths: dict[str, PathCost]
     """The repair scope by path."""
     phases: dict[str, dict[str, Usage]]
     """By scope, then by phase."""
@@ -112,11 +118,11 @@ class CostSummary(Value):
         """Tokens of the repair scope per repaired run."""
         return _quotient(self.scopes[Scope.REPAIR.value].tokens, self.repaired)
 
-    def modules(self, most: int | None = None) -> tuple[Module, ...]:
+    def modules(self, most: int | None = None) -> tuple[RoleCost, ...]:
         """Return the roles by descending tokens, at most `most` of them."""
         ordered = sorted(self.roles.items(), key=lambda item: (-item[1].tokens, item[0]))
         return tuple(
-            Module(
+            RoleCost(
                 role=role,
                 usage=usage,
                 per_call=_quotient(usage.tokens, usage.calls - usage.unmeasured),
@@ -155,7 +161,7 @@ class _Sum:
 
 
 _Key = TypeVar("_Key")
-_Cell = tuple[Scope, Phase, str, Path | None]
+_Cell = tuple[Scope, Phase, str, RepairPath | None]
 
 
 class CostTally:
@@ -181,7 +187,7 @@ class CostTally:
     def cost(self) -> CostSummary:
         """Return the cost of the runs added so far."""
         scopes: dict[Scope, _Sum] = {}
-        paths: dict[Path, _Sum] = {}
+        paths: dict[RepairPath, _Sum] = {}
         phases: dict[tuple[Scope, Phase], _Sum] = {}
         families: dict[Phase, _Sum] = {}
         roles: dict[str, _Sum] = {}
@@ -201,12 +207,12 @@ class CostTally:
             total=_usage(everything),
             scopes={scope.value: _at(scopes, scope) for scope in Scope},
             paths={
-                path.value: Course(
+                path.value: PathCost(
                     runs=self._runs_by_path[path.value],
                     attempts=self._attempts[path.value],
                     usage=_at(paths, path),
                 )
-                for path in Path
+                for path in RepairPath
             },
             phases={
                 scope.value: {phase.value: _at(phases, (scope, phase)) for phase in Phase}

@@ -21,13 +21,13 @@ from auditcoder.metrics.trace_metrics import (
     Localisation,
     Ratio,
     boundary_of,
+    diagnosis_cost,
     failed_at_first,
     functionless_roots,
     graph_integrity,
     initial_trace_coverage,
     keeps_frozen,
     localisation,
-    looks,
     recorded_boundary,
     signature_consistency,
     trace_coverage,
@@ -91,7 +91,7 @@ class RunFacts(Value):
     """The boundary that the run was localised to; None if it was not localised."""
     answers: Localisation = Localisation(localised={}, abstained=0)
     """All diagnoses, including those that a later one replaced."""
-    looks: Count = 0
+    diagnosis_runs: Count = 0
     """Sandbox executions that diagnoses needed in addition to the failed checks."""
     repairs: tuple[RepairFacts, ...] = ()
     judged: bool = False
@@ -141,7 +141,7 @@ def collect_facts(
         failed_at_first=failed_at_first(trace),
         boundary=recorded_boundary(trace),
         answers=localisation(trace),
-        looks=looks(trace, read).runs,
+        diagnosis_runs=diagnosis_cost(trace, read).runs,
         repairs=tuple(_repair_facts(trace, t, read, judgement) for t in trace.history),
         judged=judgement is not None,
         intact=intact,

@@ -194,7 +194,7 @@ def _first_checks(trace: Trace, until: int) -> tuple[dict[CheckId, Trust], dict[
     return {c: t for c, t in checks.items() if t is decisive}, {e.check: e.verdict for e in ran}
 
 
-def admitted(trace: Trace) -> bool:
+def needs_repair(trace: Trace) -> bool:
     """Whether a run belongs to F_repair: its first program failed and was diagnosed."""
     return bool(trace.diagnoses) and failed_at_first(trace) is True
 
@@ -257,7 +257,7 @@ def localisation(trace: Trace) -> Localisation:
     )
 
 
-class Looks(Value):
+class DiagnosisCost(Value):
     """The cost of diagnoses, beyond the failed checks themselves."""
 
     runs: int = 0
@@ -273,11 +273,11 @@ _DIAGNOSTIC_ROLES = frozenset({"second opinion", "verifier"})
 """The roles that are asked only to locate a fault."""
 
 
-def looks(trace: Trace, read: ReadBlob) -> Looks:
+def diagnosis_cost(trace: Trace, read: ReadBlob) -> DiagnosisCost:
     """Add up the executions and requests that were made only to locate faults."""
     observations = [w.evidence for w in trace.evidence if not w.evidence.kind.judges]
     usages = [r.reply.usage for r in trace.replies if r.reply.role in _DIAGNOSTIC_ROLES]
-    return Looks(
+    return DiagnosisCost(
         runs=sum(_executions(read(e.observed)) for e in observations if e.observed),
         milliseconds=sum(e.milliseconds or 0.0 for e in observations),
         questions=len(usages),
@@ -306,7 +306,7 @@ def by_rule_and_level(found: Mapping[tuple[str, Level], int]) -> dict[str, dict[
     }
 
 
-class Path(Enum):
+class RepairPath(Enum):
     """The course of a repair attempt."""
 
     LOCALISED = "localised"
@@ -319,14 +319,17 @@ class Path(Enum):
     """The record ends before a diagnosis."""
 
 
-def attempts(trace: Trace) -> list[tuple[Path, int | None]]:
+def attempts(trace: Trace) -> list[tuple[RepairPath, int | None]]:
     """Return every repair attempt, in order: its path, and the event that ended it, if any.
 
     An attempt is a transaction together with the diagnoses and calls since the one before.
     Diagnoses or calls after the last transaction are one more attempt.
     """
-    repairs: list[tuple[Path, int | None]] = [
-        (Path.FALLBACK if t.kind is TransactionKind.FALLBACK else Path.LOCALISED, t.closed)
+    repairs: list[tuple[RepairPath, int | None]] = [
+        (
+            RepairPath.FALLBACK if t.kind is TransactionKind.FALLBACK else RepairPath.LOCALISED,
+            t.closed,
+        )
         for t in trace.history
     ]
     ended = repairs[-1][1] if repairs else 0
@@ -339,24 +342,28 @@ def attempts(trace: Trace) -> list[tuple[Path, int | None]]:
     return repairs
 
 
-def _path_of(answers: list[DiagnosisRecord]) -> Path:
+def _path_of(answers: list[DiagnosisRecord]) -> RepairPath:
     if not answers:
-        return Path.UNDIAGNOSED
-    return Path.LOCALISED if isinstance(answers[-1].diagnosis, Localised) else Path.ABSTAINED
+        return RepairPath.UNDIAGNOSED
+    return (
+        RepairPath.LOCALISED
+        if isinstance(answers[-1].diagnosis, Localised)
+        else RepairPath.ABSTAINED
+    )
 
 
-class OwnedLine(Value):
+class CostLine(Value):
     """The cost of the calls of one scope, phase, role and path."""
 
     scope: Scope
     phase: Phase
     role: str
     usage: Usage
-    path: Path | None = None
+    path: RepairPath | None = None
     """The path of the repair attempt; None for calls of the initial scope."""
 
 
-def lines(trace: Trace) -> tuple[OwnedLine, ...]:
+def cost_lines(trace: Trace) -> tuple[CostLine, ...]:
     """Return the cost of a run's calls, including rejected ones, by scope, phase, role and path.
 
     Every reply names its scope, phase and role, so each is counted. A call belongs to the first
@@ -364,7 +371,7 @@ def lines(trace: Trace) -> tuple[OwnedLine, ...]:
     transaction after it.
     """
     repairs = attempts(trace)
-    parts: dict[tuple[Scope, Phase, str, Path | None], list[Usage]] = {}
+    parts: dict[tuple[Scope, Phase, str, RepairPath | None], list[Usage]] = {}
     for billed in trace.replies:
         reply = billed.reply
         path = None
@@ -372,7 +379,7 @@ def lines(trace: Trace) -> tuple[OwnedLine, ...]:
             path = next(p for p, ended in repairs if ended is None or billed.when.seq < ended)
         parts.setdefault((reply.scope, reply.phase, reply.role, path), []).append(reply.usage)
     return tuple(
-        OwnedLine(scope=scope, phase=phase, role=role, path=path, usage=total(usages))
+        CostLine(scope=scope, phase=phase, role=role, path=path, usage=total(usages))
         for (scope, phase, role, path), usages in parts.items()
     )
 
@@ -386,12 +393,12 @@ class TokenUse(Value):
     by_role: dict[str, Usage]
 
 
-def spent(trace: Trace) -> TokenUse:
+def token_use(trace: Trace) -> TokenUse:
     """Add up the cost of every reply, including rejected ones.
 
     Calls and tokens of each breakdown add up exactly; money is a float and adds up to rounding.
     """
-    bill = lines(trace)
+    bill = cost_lines(trace)
     return TokenUse(
         total=_cost(bill),
         by_scope={scope.value: _cost(x for x in bill if x.scope is scope) for scope in Scope},
@@ -403,5 +410,5 @@ def spent(trace: Trace) -> TokenUse:
     )
 
 
-def _cost(bill: Iterable[OwnedLine]) -> Usage:
+def _cost(bill: Iterable[CostLine]) -> Usage:
     return total(line.usage for line in bill)

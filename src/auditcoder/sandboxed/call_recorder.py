@@ -10,7 +10,7 @@ from typing import Any
 
 from .memory_meter import MemoryMeter
 from .promise_evaluator import PromiseEvaluator
-from .trace_values import brief, is_plain, says_little, shape
+from .trace_values import brief, is_plain, is_uninformative, shape
 
 _MOST_CALLS, _MOST_OF_A_TEST = 12000, 2000
 """Calls that are recorded: in all, and in one test."""
@@ -211,14 +211,16 @@ class CallRecorder:
                 continue
             self.results.append((number, made))
             if is_plain(made):
-                if not says_little(made):
+                if not is_uninformative(made):
                     self._maker_by_value[type(made), made] = number
             else:
                 self._maker_by_identity.setdefault(id(made), number)
 
     def _maker(self, value: object) -> int | None:
         if is_plain(value):
-            return None if says_little(value) else self._maker_by_value.get((type(value), value))
+            return (
+                None if is_uninformative(value) else self._maker_by_value.get((type(value), value))
+            )
         return self._maker_by_identity.get(id(value))
 
     def _state(self, owner: object) -> dict[str, int] | None:

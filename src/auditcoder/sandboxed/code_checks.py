@@ -49,7 +49,7 @@ def run_tests(
     cases = _cases(own)
     if not cases:
         _check_unchanged(_UNITTEST + _BUILTINS)
-        tests_anything = bool(ready) or says_something(ast.parse(code).body)
+        tests_anything = bool(ready) or has_assertion_or_call(ast.parse(code).body)
         report("planned", count=int(tests_anything))
         if tests_anything:
             report("test", name="", verdict="passed", message="", frames=[])
@@ -152,7 +152,7 @@ def _classes(cases: list[unittest.TestCase]) -> list[type]:
     return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN_MODULES}]
 
 
-def says_something(lines: list[ast.stmt]) -> bool:
+def has_assertion_or_call(lines: list[ast.stmt]) -> bool:
     """Whether the code asserts or calls anything at its top level."""
     for line in lines:
         if isinstance(line, ast.Assert):
@@ -162,7 +162,7 @@ def says_something(lines: list[ast.stmt]) -> bool:
         if isinstance(line, ast.If) and "__name__" in ast.unparse(line.test):
             continue
         if isinstance(line, ast.For | ast.While | ast.With | ast.Try | ast.If) and (
-            says_something(line.body)
+            has_assertion_or_call(line.body)
         ):
             return True
     return False

@@ -154,7 +154,7 @@ def die_with_parent() -> None:
     _check(_libc.prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0), "prctl")
 
 
-def gain_nothing() -> None:
+def set_no_new_privileges() -> None:
     """Set no_new_privs: running a program never adds rights. It cannot be undone."""
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .call_recorder import CallRecorder
 from .time_limit import OutOfTime
-from .trace_values import brief, is_plain, says_little
+from .trace_values import brief, is_plain, is_uninformative
 
 TRACED_MODULE = "program"
 """The name of the module in which the traced program runs."""
@@ -109,6 +109,6 @@ class StepRecorder:
             return False, []
         results = self._calls.results
         same = [] if is_plain(value) else [n for n, result in results if result is value]
-        if same or says_little(value):
+        if same or is_uninformative(value):
             return True, same
         return False, [n for n, other in results if type(other) is type(value) and other == value]

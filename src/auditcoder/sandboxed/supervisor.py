@@ -183,7 +183,7 @@ def _isolate(host: HostEnvironment, folder: str, ready_writer: int) -> None:
         if "pid" not in host.layers:
             os.setsid()
         os.chdir(f"{folder}/work")
-        kernel.gain_nothing()
+        kernel.set_no_new_privileges()
         if "landlock" in host.layers:
             files = host.file_rules
             if files < 0:

@@ -33,7 +33,7 @@ def is_plain(value: object) -> bool:
     return isinstance(value, bool | int | float | str | bytes | type(None))
 
 
-def says_little(value: object) -> bool:
+def is_uninformative(value: object) -> bool:
     """Whether a value is so common that finding an equal one proves nothing."""
     return value is None or (isinstance(value, bool | int) and value in {0, 1}) or value in (
         "", b"", [], {}, (),

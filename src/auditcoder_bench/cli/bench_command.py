@@ -22,7 +22,7 @@ from auditcoder.interfaces.cli.command import (
     positive_integer,
 )
 from auditcoder.interfaces.cli.exit_codes import Exit
-from auditcoder.interfaces.cli.terminal import aside, emit, emit_json, paint, say
+from auditcoder.interfaces.cli.terminal import emit, emit_json, notice, paint, say
 from auditcoder.interfaces.record_sources import open_store
 from auditcoder.interfaces.settings import configured_options, read_settings
 from auditcoder_bench.baselines import METHODS, method
@@ -198,7 +198,7 @@ def _run(options: BenchRunArguments) -> int:
     todo = jobs(options.suite, methods, chosen_ids(experiment, _split(options.ids)), model)
     if options.first is not None:
         todo = todo[: options.first * len(methods)]
-    worker = Worker(experiment, aside)
+    worker = Worker(experiment, notice)
     engine = _engine(options)
     try:
         done = list(_with_progress(engine.each(worker, todo), todo, as_json=options.json))
@@ -242,7 +242,7 @@ def _with_progress(
             emit(msgspec.json.encode(line).decode() + "\n")
         else:
             verdict = "resolved" if each.resolved else "not resolved"
-            aside(
+            notice(
                 f"{number}/{len(todo)} {each.job.run}: {each.outcome}, {verdict},"
                 f" {each.tokens:,} tokens; about {_duration(left)} left"
             )

@@ -17,7 +17,7 @@ from auditcoder.interfaces.cli.command import (
     positive_integer,
 )
 from auditcoder.interfaces.cli.exit_codes import Exit
-from auditcoder.interfaces.cli.terminal import aside, emit_json, say
+from auditcoder.interfaces.cli.terminal import emit_json, notice, say
 from auditcoder.interfaces.reports import FORMS
 from auditcoder.lifecycle.locating import evidence_model
 from auditcoder_bench.cli.bench_command import (
@@ -28,7 +28,7 @@ from auditcoder_bench.cli.bench_command import (
     experiment_of,
 )
 from auditcoder_bench.faultbench.failure_records import FaultRecord, GroundTruth
-from auditcoder_bench.faultbench.injection_targets import of_a_run
+from auditcoder_bench.faultbench.injection_targets import is_run_name
 from auditcoder_bench.faultbench.locator_study import (
     held_out,
     inject,
@@ -37,12 +37,12 @@ from auditcoder_bench.faultbench.locator_study import (
     read_noticed,
     write_weights,
 )
-from auditcoder_bench.faultbench.observations import LocatorView, Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence, LocatorView
 from auditcoder_bench.faultbench.pins import pinned, pins_of, written
 from auditcoder_bench.faultbench.published_dataset import BuildSummary, build, published
 from auditcoder_bench.faultbench.published_failures import PASSES, UNUSABLE
 from auditcoder_bench.faultbench.repair_runs import SUITE, failures, repair
-from auditcoder_bench.faultbench.study_tables import on_what_was_held_out, put_to_the_test, study
+from auditcoder_bench.faultbench.study_tables import evaluate_weights, held_out_table, study
 from auditcoder_bench.faultbench.weight_fit import fit_both
 
 _PROGRESS_SECONDS = 10.0
@@ -71,8 +71,8 @@ class InjectArguments(Value):
     json: bool = False
 
 
-class LookArguments(Value):
-    """The arguments of `faults look`."""
+class ObserveArguments(Value):
+    """The arguments of `faults observe`."""
 
     faults: str
     out: str
@@ -161,7 +161,9 @@ def _declare_look(parser: ArgumentParser) -> None:
 
 
 def _declare_judge(parser: ArgumentParser) -> None:
-    parser.add_argument("noticed", metavar="NOTICED", nargs="+", help="the output of `look`")
+    parser.add_argument(
+        "noticed", metavar="OBSERVATIONS", nargs="+", help="the output of `observe`"
+    )
     add_form(parser, html=False)
 
 
@@ -196,7 +198,7 @@ def _inject(options: InjectArguments) -> int:
         out,
         data,
         options.jobs,
-        aside,
+        notice,
         _Progress("programs and classes"),
         classes=options.classes,
         runs=options.runs,
@@ -204,7 +206,9 @@ def _inject(options: InjectArguments) -> int:
     places = dict(Counter(fault.where for fault in made).most_common())
     kinds = dict(Counter(kind for fault in made for kind in fault.faults).most_common())
     content, known, pins = digest(out.read_bytes()), pinned(), pins_of(made)
-    changed = [work for work, pin in pins.items() if known.get(work) != pin and not of_a_run(work)]
+    changed = [
+        work for work, pin in pins.items() if known.get(work) != pin and not is_run_name(work)
+    ]
     if options.pins:
         Path(options.pins).write_bytes(written(pins))
     if options.json:
@@ -219,14 +223,14 @@ def _inject(options: InjectArguments) -> int:
     return Exit.OK
 
 
-def _look(options: LookArguments) -> int:
+def _observe(options: ObserveArguments) -> int:
     data = Path(options.data) if options.data else None
     observed = look(
         Path(options.faults),
         Path(options.out),
         data,
         options.jobs,
-        aside,
+        notice,
         _Progress("failures"),
         view=LocatorView(options.view),
         spoiled=options.spoiled,
@@ -251,20 +255,20 @@ def _study(options: StudyArguments) -> int:
         if options.weights:
             write_weights(Path(options.weights), fitted)
             classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
-            aside(
+            notice(
                 f"{options.weights} has weights fitted on {classes} failures of classes"
                 f" and {programs} of programs"
             )
         if unused:
-            tables.append(on_what_was_held_out(unused, fitted, used))
+            tables.append(held_out_table(unused, fitted, used))
     return _deliver(options, tables)
 
 
 def _judge(options: JudgeArguments) -> int:
-    return _deliver(options, put_to_the_test(_read_observations(options), evidence_model.fitted()))
+    return _deliver(options, evaluate_weights(_read_observations(options), evidence_model.fitted()))
 
 
-def _read_observations(options: JudgeArguments) -> list[Noticed]:
+def _read_observations(options: JudgeArguments) -> list[FailureEvidence]:
     cases = list(read_noticed(map(Path, options.noticed)))
     if not cases:
         raise NotFound("faults.missing", "these files contain no failure")
@@ -280,10 +284,10 @@ def _deliver(options: JudgeArguments, tables: list[Table]) -> int:
 
 def _repair(options: RepairArguments) -> int:
     experiment = experiment_of(options, SUITE)
-    chosen = failures(Path(options.faults), options.each, aside)
+    chosen = failures(Path(options.faults), options.each, notice)
     report_progress = _Progress("failures", every=0)
     outcomes: Counter[str] = Counter()
-    for number, finished in enumerate(repair(experiment, chosen, aside), start=1):
+    for number, finished in enumerate(repair(experiment, chosen, notice), start=1):
         outcomes[finished.outcome.value] += 1
         report_progress(number, len(chosen), False)
     if options.json:
@@ -301,11 +305,11 @@ def _build(options: BuildArguments) -> int:
         published(models),
         data,
         options.jobs,
-        say=aside,
+        say=notice,
         tell=_Progress("answers"),
     )
     for task, reason in made.left_out.items():
-        aside(f"task {task} was left out: {reason}")
+        notice(f"task {task} was left out: {reason}")
     _report(made, as_json=options.json)
     return Exit.OK
 
@@ -325,7 +329,7 @@ class _Progress:
         if now - self._last >= self._every or number == total:
             self._last = now
             left = (now - self._began) / max(1, self._performed) * (total - number)
-            aside(f"{number}/{total} {self._unit}; about {left / 60:.0f} min left")
+            notice(f"{number}/{total} {self._unit}; about {left / 60:.0f} min left")
 
 
 def _report(made: BuildSummary, *, as_json: bool) -> None:
@@ -384,10 +388,10 @@ COMMAND = CommandGroup(
             _inject,
             "inject faults into solved programs and classes, and keep those that fail",
         ),
-        "look": Command(
-            LookArguments,
+        "observe": Command(
+            ObserveArguments,
             _declare_look,
-            _look,
+            _observe,
             "collect evidence about failures with known causes; resumable",
         ),
         "study": Command(

@@ -17,7 +17,7 @@ from auditcoder_bench.faultbench.mutations import (
     New,
     SourceChange,
     replaced,
-    scene_of,
+    scope_of,
 )
 
 
@@ -89,7 +89,7 @@ def variants(source: str, function: str, others: Collection[str] = ()) -> Iterat
     if tree is None:
         return
     text = _SourceText(source, tree)
-    scope = scene_of(tree, function, others)
+    scope = scope_of(tree, function, others)
     nodes = list(_changeable(tree))
     known = _meanings(tree)
     seen = {known[tree]}

@@ -22,28 +22,30 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
 from auditcoder.lifecycle.locating.evidence_model import signs_of
 from auditcoder.lifecycle.locating.paper_rules import PaperRules
 from auditcoder.lifecycle.locating.sbfl import TracebackLocator
-from auditcoder.lifecycle.locating.substitution import intervene
+from auditcoder.lifecycle.locating.substitution import run_substitutions
 from auditcoder.lifecycle.loop import passes
 from auditcoder.lifecycle.validation import validate_program
 from auditcoder_bench.faultbench.failure_records import INTERFACE, MULTI, SINGLE, UNFIXABLE
 from auditcoder_bench.faultbench.fault_injector import variants
 from auditcoder_bench.faultbench.injected_failures import BETWEEN, CHECK, TWO, InjectedFailure, Open
 from auditcoder_bench.faultbench.injection_targets import SolvedProgram
-from auditcoder_bench.faultbench.observations import Noticed
-from auditcoder_bench.faultbench.prepared_run import put_together, stage
+from auditcoder_bench.faultbench.observations import FailureEvidence
+from auditcoder_bench.faultbench.prepared_run import prepare_assembled_run, prepare_validated_run
 
 _KINDS = {TWO: MULTI, BETWEEN: INTERFACE, CHECK: UNFIXABLE}
 
 
-def notice(open_tools: Open, solved: SolvedProgram, fault: InjectedFailure) -> Noticed | None:
+def trace_fault(
+    open_tools: Open, solved: SolvedProgram, fault: InjectedFailure
+) -> FailureEvidence | None:
     """Trace an injected failure; None if it does not fail any more."""
-    context = stage(open_tools(), fault.into(solved))
+    context = prepare_validated_run(open_tools(), fault.into(solved))
     began = time.monotonic()  # after validation, which is not part of the diagnosis
     trace_failing_check(context, DiagnosisState(), solved.plan.graph.order)
     case = diagnosis_input_of(context)
     if not case.looked or any(clue.passes for _, clue in case.looked.values()):
         return None
-    return Noticed(
+    return FailureEvidence(
         id=fault.id,
         task=solved.task.title,
         kind=_KINDS.get(fault.where, SINGLE),
@@ -70,7 +72,7 @@ def notice(open_tools: Open, solved: SolvedProgram, fault: InjectedFailure) -> N
 
 def by_rules(open_tools: Open, solved: SolvedProgram) -> tuple[str, ...] | None:
     """Return the methods of a failing class that the paper's rules name; None if it passes."""
-    context = stage(open_tools(), solved)
+    context = prepare_validated_run(open_tools(), solved)
     if passes(context):
         return None
     case = diagnosis_input_of(context)
@@ -79,19 +81,19 @@ def by_rules(open_tools: Open, solved: SolvedProgram) -> tuple[str, ...] | None:
     return tuple(names[NodeId(node)] for node in answer if node in names)
 
 
-def notice_more(
+def try_fault_substitutions(
     open_tools: Open,
     solved: SolvedProgram,
     fault: InjectedFailure,
-    before: Noticed,
+    before: FailureEvidence,
     plausible: Collection[str],
     spoiled: float = 0.0,
-) -> Noticed:
+) -> FailureEvidence:
     """Substitute second opinions for the plausible nodes.
 
     A share of them, `spoiled`, gets a fault injected, because real second opinions may be wrong.
     """
-    context = put_together(open_tools(), fault.into(solved))
+    context = prepare_assembled_run(open_tools(), fault.into(solved))
     validate_program(context)  # to know which cases pass
     began = time.monotonic()
     known = ((NodeId(n), s) for n in plausible for s in solved.others.get(NodeId(n), ()))
@@ -99,7 +101,7 @@ def notice_more(
     traced = failing_program_of(context)
     assert traced is not None
     others = list(alternatives(context, traced, tries))
-    result = intervene(context.sandbox, traced.failing, others)
+    result = run_substitutions(context.sandbox, traced.failing, others)
     return replace(
         before,
         swaps={str(traced.nodes[function]): own for function, own in result.swapped.items()},

@@ -16,7 +16,7 @@ from auditcoder.domain.task import CallExample, CodeExample, Example
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.locating.collectors import failing_program_of
 from auditcoder.lifecycle.locating.substitution import with_code, with_codes
-from auditcoder.lifecycle.locating.trace_run import FailingRun, watch
+from auditcoder.lifecycle.locating.trace_run import FailingRun, run_traced
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder.lifecycle.validation.function_calls import run_calls, value_of
@@ -24,7 +24,7 @@ from auditcoder.lifecycle.validation.program_checks import bounds
 from auditcoder.lifecycle.validation.result_comparison import shown
 from auditcoder_bench.faultbench.fault_injector import Fault, Variant, variants
 from auditcoder_bench.faultbench.injection_targets import SolvedProgram
-from auditcoder_bench.faultbench.prepared_run import put_together
+from auditcoder_bench.faultbench.prepared_run import prepare_assembled_run
 from auditcoder_bench.faultbench.wrong_checks import with_another_answer
 
 NODE, TWO, BETWEEN, GRAPH, CHECK = "node", "two nodes", "interface", "graph", "check"
@@ -74,17 +74,17 @@ def inject(
 
     At most `most` faults of single nodes are returned.
     """
-    context = put_together(open_tools(), solved)
+    context = prepare_assembled_run(open_tools(), solved)
     traced = failing_program_of(context)
     if traced is None:
         return []  # no check can fail
-    if not watch(context.sandbox, traced.failing.program, (), traced.failing.trial).passes:
+    if not run_traced(context.sandbox, traced.failing.program, (), traced.failing.trial).passes:
         return []  # fails while it is traced
     quick = [kind for kind in kinds if kind is not Fault.SLOW_LOOP]
     failing = traced.failing
     single = list(_single_faults(context, failing, solved, quick, most))
     if Fault.SLOW_LOOP in kinds and (large := _large_example(context, solved)):
-        with_large = put_together(open_tools(), solved.with_examples((large,)))
+        with_large = prepare_assembled_run(open_tools(), solved.with_examples((large,)))
         traced = failing_program_of(with_large)
         assert traced is not None
         slow_faults = _single_faults(with_large, traced.failing, solved, [Fault.SLOW_LOOP], most)
@@ -144,7 +144,7 @@ def _fails(context: RunContext, failing: FailingRun, codes: Mapping[NodeId, str]
     program = with_codes(context, codes)
     if not program:
         return False
-    seen = watch(context.sandbox, program, (), failing.trial)
+    seen = run_traced(context.sandbox, program, (), failing.trial)
     return not seen.loads and not seen.passes
 
 
@@ -210,13 +210,13 @@ def _plan_faults(
     for one in promising[:_GRAPHS]:
         (node,) = one.nodes
         yield replace(one, id=f"{one.id}.unsaid", where=GRAPH, promises={node: ()})
-    wrong = ((one, as_it_does(context, solved, one)) for one in promising)
+    wrong = ((one, observed_examples(context, solved, one)) for one in promising)
     for one, examples in islice(((one, made) for one, made in wrong if made), _GRAPHS):
         (node,) = one.nodes
         yield replace(one, id=f"{one.id}.missaid", where=GRAPH, promises={node: examples})
 
 
-def as_it_does(
+def observed_examples(
     context: RunContext, solved: SolvedProgram, fault: InjectedFailure
 ) -> tuple[CallExample, ...]:
     """Return the contract's examples with the faulty code's results; empty if all are correct."""

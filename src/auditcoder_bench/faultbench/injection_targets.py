@@ -32,7 +32,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.domain.trace import Trace
 from auditcoder.lifecycle import reply_splitter
-from auditcoder.lifecycle.locating.program_outline import does
+from auditcoder.lifecycle.locating.program_outline import normal_form
 from auditcoder.lifecycle.planning import class_planner, sketch_planner
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.response_formats import FormatMismatch
@@ -187,14 +187,14 @@ def _bound(statement: ast.Import | ast.ImportFrom) -> set[str]:
     return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
 
 
-def of_a_run(name: str) -> bool:
+def is_run_name(name: str) -> bool:
     """Whether this is the name of a solved run, or the id of a fault in one."""
     return name.startswith(_RUN_PREFIX)
 
 
-def of_a_class(name: str) -> bool:
+def is_class_name(name: str) -> bool:
     """Whether this is the name of a published class."""
-    return _CLASS_SEPARATOR in name and not of_a_run(name)
+    return _CLASS_SEPARATOR in name and not is_run_name(name)
 
 
 def from_run(trace: Trace, read: ReadBlob) -> SolvedProgram | None:
@@ -234,8 +234,10 @@ def _earlier_versions(
     contract: Contract | None, code: str, versions: Iterable[str]
 ) -> tuple[str, ...]:
     """Return earlier versions of a node with the same signature and different behaviour."""
-    earlier = {does(text): text for text in versions if contract and sig_match(contract, text)}
-    earlier.pop(does(code), None)
+    earlier = {
+        normal_form(text): text for text in versions if contract and sig_match(contract, text)
+    }
+    earlier.pop(normal_form(code), None)
     return tuple(earlier.values())[-MOST_SWAPS:]
 
 

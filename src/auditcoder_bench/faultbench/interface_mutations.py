@@ -15,9 +15,9 @@ from auditcoder_bench.faultbench.mutations import (
     called,
     changed,
     filled,
-    instead,
     is_text,
     names_in,
+    replacement,
     swapped,
     without,
 )
@@ -115,10 +115,10 @@ def wrong_returns(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]
         case ast.Return(value=ast.Constant(value=None)):
             return
         case ast.Return(value=ast.expr() as value):
-            yield from (instead(value, new, where=node) for new in _reshaped(value, scope))
+            yield from (replacement(value, new, where=node) for new in _reshaped(value, scope))
             yield _discarded(node, value, scope)
         case ast.Yield(value=ast.expr() as value):
-            yield from (instead(value, new, where=node) for new in _reshaped(value, scope))
+            yield from (replacement(value, new, where=node) for new in _reshaped(value, scope))
 
 
 def _discarded(node: ast.stmt, value: ast.expr, scope: MutationScope) -> SourceChange:
@@ -151,14 +151,14 @@ def wrong_exchanges(node: ast.AST, scope: MutationScope) -> Iterator[SourceChang
     if not isinstance(node, ast.Call | ast.Await) or not called(node, scope.others):
         return
     if not isinstance(scope.parents[node], ast.Await | ast.Expr):
-        yield instead(node, filled("A[0]", A=node))
+        yield replacement(node, filled("A[0]", A=node))
     if isinstance(node, ast.Call):
         for given in _arguments(node):
             for template in ("[A]",) if is_text(given) else ("[A]", "str(A)"):
-                yield instead(given, filled(template, A=given), where=node)
+                yield replacement(given, filled(template, A=given), where=node)
         for gone in node.args if len(node.args) > 1 else ():
             kept = [given for given in node.args if given is not gone]
-            yield instead(node, changed(node, args=kept))
+            yield replacement(node, changed(node, args=kept))
 
 
 def _arguments(call: ast.Call) -> list[ast.expr]:
@@ -210,24 +210,24 @@ def lost_results(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
                 yield _discarded(node, value, scope)
         case ast.Call(func=ast.Attribute(value=items, attr="sort"), args=[], keywords=given):
             new = changed(filled("sorted(A)", A=items), keywords=given)
-            yield instead(node, new)
+            yield replacement(node, new)
         case ast.AugAssign(target=target, value=value):
-            yield instead(node, ast.Assign(targets=[target], value=value, lineno=0))
+            yield replacement(node, ast.Assign(targets=[target], value=value, lineno=0))
 
 
 def lost_in_locals(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
     """Assign a new value to a local variable instead of the shared object."""
     match node:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name) as target]):
-            yield instead(target, ast.Name(id=name, ctx=ast.Store()), where=node)
+            yield replacement(target, ast.Name(id=name, ctx=ast.Store()), where=node)
         case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=name) as target):
             before = changed(target, ctx=ast.Load())
             value = ast.BinOp(left=before, op=node.op, right=node.value)
-            yield instead(node, _assigned(name, value))
+            yield replacement(node, _assigned(name, value))
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=items, attr="append"), args=[item])):
             name = _local_name(items, scope)
             if name:
-                yield instead(node, _assigned(name, filled("A + [B]", A=items, B=item)))
+                yield replacement(node, _assigned(name, filled("A + [B]", A=items, B=item)))
 
 
 def _local_name(items: ast.expr, scope: MutationScope) -> str:
@@ -284,7 +284,7 @@ def slow_lookups(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Name() as items]):
             if _kind(items, scope) and _repeated(node, scope):
-                yield instead(items, filled("list(A)", A=items), where=node)
+                yield replacement(items, filled("list(A)", A=items), where=node)
 
 
 def _repeated(node: ast.AST, scope: MutationScope) -> bool:
@@ -371,9 +371,9 @@ def skipped_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]
             whole = above if isinstance(above, ast.Await) else node
             if not isinstance(scope.parents[whole], ast.Expr):
                 first, *rest = _arguments(node)
-                yield instead(whole, first)
+                yield replacement(whole, first)
                 if not rest:
-                    yield instead(first, whole, where=whole)
+                    yield replacement(first, whole, where=whole)
 
 
 def mixed_up_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
@@ -390,7 +390,9 @@ def mixed_up_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange
             if other != name:
                 func: Any = node.func
                 key = "id" if isinstance(func, ast.Name) else "attr"
-                yield instead(func, changed(func, **{key: other}), f"`{other}` instead of `{name}`")
+                yield replacement(
+                    func, changed(func, **{key: other}), f"`{other}` instead of `{name}`"
+                )
 
 
 def _may_swap(a: ast.stmt, b: ast.stmt, scope: MutationScope) -> bool:
@@ -419,7 +421,7 @@ def mistaken_variables(node: ast.AST, scope: MutationScope) -> Iterator[SourceCh
             for value in _values_of(name, node, scope):
                 if value.lineno < node.lineno and called(value, scope.others):
                     for old in _argument_names(value):
-                        yield instead(node, old, where=_in_context(node, scope))
+                        yield replacement(node, old, where=_in_context(node, scope))
         case ast.Call() if called(node, scope.others):
             there = names_in(_arguments(node))
             near = [name for name in _bound_before(node, scope) if name not in there][
@@ -427,7 +429,7 @@ def mistaken_variables(node: ast.AST, scope: MutationScope) -> Iterator[SourceCh
             ]
             for given in _arguments(node):
                 for name in near if isinstance(given, ast.Name) else ():
-                    yield instead(given, ast.Name(id=name, ctx=ast.Load()), where=node)
+                    yield replacement(given, ast.Name(id=name, ctx=ast.Load()), where=node)
 
 
 def _argument_names(value: ast.expr) -> list[ast.expr]:

@@ -8,7 +8,7 @@ from typing import IO, Generic, Protocol, TypeVar
 
 import msgspec
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.errors import NotFound, RecordUnreadable, StoreError
 
 Line = TypeVar("Line")
@@ -114,6 +114,6 @@ def _decode(path: Path, number: int, line: bytes, decoder: msgspec.json.Decoder[
 
 def write_lines(path: Path, values: Iterable[object]) -> None:
     """Write a file of JSON lines, completely or not at all."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         for value in values:
             file.write(msgspec.json.encode(value) + b"\n")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from auditcoder_bench.faultbench.failure_records import INTERFACE, MULTI, SINGLE, UNFIXABLE
 from auditcoder_bench.faultbench.ground_truth import IMPORTS
-from auditcoder_bench.faultbench.observations import Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence
 
 Answer = tuple[str, ...]
 """The named methods, the most probable first; empty for an abstention."""
@@ -61,14 +61,16 @@ class Scores(NamedTuple):
 
 
 def score(
-    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None = None
+    cases: Sequence[FailureEvidence],
+    answers: Sequence[Answer],
+    beliefs: Sequence[Beliefs] | None = None,
 ) -> Scores:
     """Score one answer per failure, and the probabilities behind them, if given."""
     return _scores([_tally(cases, answers, beliefs)])
 
 
 def intervals(
-    cases: Sequence[Noticed],
+    cases: Sequence[FailureEvidence],
     answers: Sequence[Answer],
     beliefs: Sequence[Beliefs] | None = None,
     seed: int = 1,
@@ -152,7 +154,7 @@ def _scores(tallies: Iterable[_Tally]) -> Scores:
 
 
 def _by_task(
-    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
+    cases: Sequence[FailureEvidence], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
 ) -> dict[str, _Tally]:
     numbers: dict[str, list[int]] = {}
     for number, case in enumerate(cases):
@@ -168,7 +170,7 @@ def _by_task(
 
 
 def _tally(
-    cases: Sequence[Noticed], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
+    cases: Sequence[FailureEvidence], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
 ) -> _Tally:
     tally = _Tally()
     for case, answer, believed in zip(cases, answers, beliefs or [{}] * len(cases), strict=True):
@@ -188,7 +190,7 @@ def _bin(probability: float) -> int:
     return min(int(probability * _BINS), _BINS - 1)
 
 
-def _measured(case: Noticed, answer: Answer) -> Iterator[tuple[str, float]]:
+def _measured(case: FailureEvidence, answer: Answer) -> Iterator[tuple[str, float]]:
     """Yield the value of one answer for each measure that applies to its failure."""
     truth, named = set(case.truth), set(answer)
     if case.kind == SINGLE:
@@ -209,7 +211,7 @@ def _measured(case: Noticed, answer: Answer) -> Iterator[tuple[str, float]]:
         yield "abstained", not answer
 
 
-def _needs_several(case: Noticed) -> bool:
+def _needs_several(case: FailureEvidence) -> bool:
     """Whether several methods are at fault; in real failures also through shared state."""
     shared_state = case.kind == INTERFACE and not case.fault and case.truth != (IMPORTS,)
     return case.kind == MULTI or shared_state

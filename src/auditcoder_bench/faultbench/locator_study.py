@@ -34,12 +34,12 @@ from auditcoder_bench.faultbench.injection_targets import (
     SolvedProgram,
     from_class,
     from_run,
-    of_a_class,
-    of_a_run,
+    is_class_name,
+    is_run_name,
     programs,
 )
 from auditcoder_bench.faultbench.line_file import ResumableLineFile, read_lines, write_lines
-from auditcoder_bench.faultbench.observations import UNSEEN, LocatorView, Noticed
+from auditcoder_bench.faultbench.observations import UNSEEN, FailureEvidence, LocatorView
 from auditcoder_bench.faultbench.published_answers import PUBLISHED, class_code, read_subjects
 from auditcoder_bench.faultbench.published_dataset import Tell
 from auditcoder_bench.faultbench.published_failures import LEFT_OUT, PublishedAnswer, answers
@@ -166,15 +166,17 @@ def look(
     spoiled: float = 0.0,
     opinions: int | None = None,
     runs: str | None = None,
-) -> list[Noticed]:
+) -> list[FailureEvidence]:
     """Trace every failure, then try substitutions where the trace leaves a node in doubt."""
     cases = read_faults(faults)
     real = any(isinstance(case, FaultRecord) for case in cases)
-    classes = any(isinstance(case, InjectedFailure) and of_a_class(case.solved) for case in cases)
+    classes = any(
+        isinstance(case, InjectedFailure) and is_class_name(case.solved) for case in cases
+    )
     solved = {work.name: work for work in programs()} | own_runs(runs)
     _refuse_unknown(cases, solved)
     published = read_published(data) if real or classes else None
-    notes = ResumableLineFile(out, Noticed)
+    notes = ResumableLineFile(out, FailureEvidence)
     if any(
         _has_other_settings(noticed, view, opinions, spoiled) for noticed in notes.lines.values()
     ):
@@ -210,10 +212,10 @@ def _refuse_unknown(
 ) -> None:
     """Raise an error if a fault belongs to a program or run that is not available."""
     for case in cases:
-        if isinstance(case, InjectedFailure) and not of_a_class(case.solved) | (
+        if isinstance(case, InjectedFailure) and not is_class_name(case.solved) | (
             case.solved in solved
         ):
-            advice = "pass the store of that run as --runs" if of_a_run(case.solved) else ""
+            advice = "pass the store of that run as --runs" if is_run_name(case.solved) else ""
             raise NotFound(
                 "faults.program",
                 f"{case.id} belongs to {case.solved}, which is not available",
@@ -222,7 +224,7 @@ def _refuse_unknown(
 
 
 def _has_other_settings(
-    noticed: Noticed, view: LocatorView, opinions: int | None, spoiled: float
+    noticed: FailureEvidence, view: LocatorView, opinions: int | None, spoiled: float
 ) -> bool:
     """Whether an observation was made with other settings than those of this command."""
     if noticed.kind == UNSEEN:
@@ -260,39 +262,41 @@ class _EvidenceCollector:
         self._published = published
         self._known = solved
 
-    def look(self, case: FaultRecord | InjectedFailure) -> Noticed:
+    def look(self, case: FaultRecord | InjectedFailure) -> FailureEvidence:
         """Trace one failure."""
         if isinstance(case, InjectedFailure):
-            evidence = injected_evidence.notice(
+            evidence = injected_evidence.trace_fault(
                 partial(_tools, self._sandbox), self._solved(case), case
             )
             if evidence:
                 return replace(evidence, spoiled=self._spoiled if evidence.rooted else 0.0)
         else:
-            evidence = observations.gather(self._sandbox, case, self._tests(case), self._view)
+            evidence = observations.trace_failure(
+                self._sandbox, case, self._tests(case), self._view
+            )
             if evidence and self._view is LocatorView.PROGRAM:
                 evidence = replace(evidence, rules=self._by_rules(case, evidence))
-        return evidence or observations.unseen(case.id)
+        return evidence or observations.not_reproduced(case.id)
 
     def look_more(
-        self, asked: tuple[FaultRecord | InjectedFailure, Noticed, tuple[str, ...]]
-    ) -> Noticed:
+        self, asked: tuple[FaultRecord | InjectedFailure, FailureEvidence, tuple[str, ...]]
+    ) -> FailureEvidence:
         """Try substitutions for the plausible nodes of one failure."""
         case, before, nodes = asked
         if isinstance(case, InjectedFailure):
             opened = partial(_tools, self._sandbox)
             solved = self._solved(case)
-            return injected_evidence.notice_more(
+            return injected_evidence.try_fault_substitutions(
                 opened, solved, case, before, nodes, before.spoiled
             )
         assert self._published is not None
         others = self._published.others(case.task_id, case.model)
         tests = self._tests(case)
-        return observations.gather_more(
+        return observations.try_substitutions(
             self._sandbox, case, tests, others, before, nodes, self._view, self._opinions
         )
 
-    def _by_rules(self, case: FaultRecord, evidence: Noticed) -> tuple[str, ...]:
+    def _by_rules(self, case: FaultRecord, evidence: FailureEvidence) -> tuple[str, ...]:
         """Apply the paper's rules; only R1 if the methods differ from those of the skeleton."""
         assert self._published is not None
         solved = _published_class(self._published, case.id, alone=True)
@@ -314,11 +318,11 @@ class _EvidenceCollector:
         return solved
 
 
-def read_noticed(paths: Iterable[Path]) -> Iterator[Noticed]:
+def read_noticed(paths: Iterable[Path]) -> Iterator[FailureEvidence]:
     """Read observations; of two lines about one failure the later one counts."""
     for path in paths:
         # An interrupted `look` leaves two lines about one failure.
-        last = {noticed.id: noticed for noticed in read_lines(path, Noticed)}
+        last = {noticed.id: noticed for noticed in read_lines(path, FailureEvidence)}
         yield from (noticed for noticed in last.values() if noticed.kind != UNSEEN)
 
 
@@ -339,11 +343,11 @@ def made_with(paths: Iterable[Path]) -> Table:
 
 
 def held_out(
-    paths: Iterable[Path], cases: Sequence[Noticed]
-) -> tuple[list[Noticed], list[Noticed]]:
+    paths: Iterable[Path], cases: Sequence[FailureEvidence]
+) -> tuple[list[FailureEvidence], list[FailureEvidence]]:
     """Split observations into those to fit on and those held out by the files."""
     used = list(cases)
-    unused: list[Noticed] = []
+    unused: list[FailureEvidence] = []
     for path in paths:
         names = {fault.id for fault in read_faults(path)}
         own = [case for case in used if case.id in names]
@@ -351,7 +355,7 @@ def held_out(
             raise NotFound(
                 "faults.missing",
                 f"there are no observations of the failures in {path}: nothing is held out",
-                "pass the input file of `faults look`, or a part of it",
+                "pass the input file of `faults observe`, or a part of it",
             )
         unused += own
         used = [case for case in used if case.id not in names]

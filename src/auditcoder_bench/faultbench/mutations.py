@@ -40,7 +40,7 @@ class MutationScope(NamedTuple):
 Mutation: TypeAlias = Callable[[ast.AST, MutationScope], Iterator[SourceChange]]
 
 
-def scene_of(tree: ast.AST, function: str, others: Collection[str]) -> MutationScope:
+def scope_of(tree: ast.AST, function: str, others: Collection[str]) -> MutationScope:
     """Return the context for mutations of a tree."""
     nodes = list(ast.walk(tree))
     return MutationScope(
@@ -95,7 +95,7 @@ def brief(node: ast.AST, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 3 :]}"
 
 
-def instead(
+def replacement(
     old: ast.AST, new: ast.AST, said: str = "", where: ast.AST | None = None
 ) -> SourceChange:
     """Return the replacement of a node; the default description shows it inside `where`."""
@@ -194,7 +194,7 @@ def off_bounds(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
     match node:
         case ast.Call(func=ast.Name(id="range"), args=[stop]):
             bounds = [stop]
-            yield instead(node, filled("range(1, A)", A=stop))
+            yield replacement(node, filled("range(1, A)", A=stop))
         case ast.Call(func=ast.Name(id="range"), args=[start, stop, *_]):
             bounds = [start, stop]
         case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper)):
@@ -203,7 +203,7 @@ def off_bounds(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
             bounds = [index]
     for bound in bounds:
         if bound is not None and not isinstance(bound, ast.Starred):
-            yield from (instead(bound, new, where=node) for new in _neighbours(bound))
+            yield from (replacement(bound, new, where=node) for new in _neighbours(bound))
 
 
 def _is_index(node: ast.expr, scope: MutationScope) -> bool:
@@ -224,18 +224,18 @@ def off_limits(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
     yield from _other_comparisons(node, _LIMIT_OPERATORS)
     for side in (node.left, *node.comparators):
         if _is_integer(side):
-            yield from (instead(side, new, where=node) for new in _neighbours(side))
+            yield from (replacement(side, new, where=node) for new in _neighbours(side))
 
 
 def off_terms(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
     """Omit `+ 1` or `- 1`, or start `enumerate` at the wrong number."""
     match node:
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=ast.Constant(value=1)):
-            yield instead(node, left)
+            yield replacement(node, left)
         case ast.Call(func=ast.Name(id="enumerate"), args=[items], keywords=[]):
-            yield instead(node, filled("enumerate(A, 1)", A=items))
+            yield replacement(node, filled("enumerate(A, 1)", A=items))
         case ast.Call(func=ast.Name(id="enumerate"), args=[items, *_]):
-            yield instead(node, filled("enumerate(A)", A=items))
+            yield replacement(node, filled("enumerate(A)", A=items))
 
 
 def _confusions(*groups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -322,7 +322,7 @@ def _other_comparisons(
     for index, op in enumerate(node.ops):
         for new, said in _confused_with(op, table):
             ops = [*node.ops[:index], new, *node.ops[index + 1 :]]
-            yield instead(node, changed(node, ops=ops), said)
+            yield replacement(node, changed(node, ops=ops), said)
 
 
 def wrong_operators(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
@@ -334,11 +334,11 @@ def wrong_operators(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChan
             # The concatenation of strings or lists is not confused with other operators.
             if not any(map(_is_text_or_list, ast.iter_child_nodes(node))):
                 for new, said in _confused_with(node.op, _CONFUSED_OPERATORS):
-                    yield instead(node, changed(node, op=new), said)
+                    yield replacement(node, changed(node, op=new), said)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield instead(node, operand)
+            yield replacement(node, operand)
         case ast.UnaryOp(op=ast.USub(), operand=operand) if not isinstance(operand, ast.Constant):
-            yield instead(node, operand)
+            yield replacement(node, operand)
 
 
 def wrong_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
@@ -352,11 +352,11 @@ def wrong_calls(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
             return
         case ast.Call(func=ast.Name(id=name) as func):
             for new in _CONFUSED_CALLS.get(name, ()):
-                yield instead(func, ast.Name(id=new, ctx=ast.Load()))
+                yield replacement(func, ast.Name(id=new, ctx=ast.Load()))
         case ast.Call(func=ast.Attribute(attr=name) as func):
             for new in _CONFUSED_CALLS.get(name, ()):
                 said = f"`.{new}` instead of `.{name}`"
-                yield instead(func, changed(func, attr=new), said)
+                yield replacement(func, changed(func, attr=new), said)
 
 
 def wrong_directions(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
@@ -366,7 +366,7 @@ def wrong_directions(node: ast.AST, _scope: MutationScope) -> Iterator[SourceCha
             kept = [keyword for keyword in keywords if keyword.arg != "reverse"]
             if len(kept) == len(keywords):
                 kept.append(ast.keyword(arg="reverse", value=ast.Constant(value=True)))
-            yield instead(node, changed(node, keywords=kept))
+            yield replacement(node, changed(node, keywords=kept))
 
 
 _INITIAL_VALUES = _confusions(("0", "1"), ("0.0", "1.0"), ("True", "False")) | {
@@ -384,7 +384,7 @@ def wrong_starts(node: ast.AST, scope: MutationScope) -> Iterator[SourceChange]:
     """Use a wrong initial value of a counter, extremum or flag."""
     for value in _initial_values(node, scope):
         for old, new in _wrong_initial_values(value):
-            yield instead(old, new, where=node)
+            yield replacement(old, new, where=node)
 
 
 def _initial_values(node: ast.AST, scope: MutationScope) -> list[ast.expr]:
@@ -438,10 +438,10 @@ def missing_branches(node: ast.AST, scope: MutationScope) -> Iterator[SourceChan
     match node:
         case ast.If(orelse=[ast.If() as other]) if other.col_offset == node.col_offset:
             said = f"without `elif {brief(other.test)}`"
-            yield instead(node, changed(node, orelse=other.orelse), said)
+            yield replacement(node, changed(node, orelse=other.orelse), said)
         case ast.If(orelse=[_, *_]):
             said = f"without the `else` of `if {brief(node.test)}`"
-            yield instead(node, changed(node, orelse=[]), said)
+            yield replacement(node, changed(node, orelse=[]), said)
         case ast.If(body=[*body, ast.Return() | ast.Raise() | ast.Continue() | ast.Break()]):
             above = scope.parents[node]
             if len(body) < _GUARD_STATEMENTS and not (
@@ -457,9 +457,9 @@ def missing_conditions(node: ast.AST, _scope: MutationScope) -> Iterator[SourceC
             for gone in values:
                 kept = [value for value in values if value is not gone]
                 new = kept[0] if len(kept) == 1 else changed(node, values=kept)
-                yield instead(node, new, f"without `{brief(gone)}`")
+                yield replacement(node, new, f"without `{brief(gone)}`")
         case ast.IfExp(body=body, orelse=orelse):
-            yield from (instead(node, kept) for kept in (body, orelse))
+            yield from (replacement(node, kept) for kept in (body, orelse))
 
 
 def missing_care(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]:
@@ -468,14 +468,14 @@ def missing_care(node: ast.AST, _scope: MutationScope) -> Iterator[SourceChange]
         case ast.Call(func=ast.Name(id="min" | "max"), args=[a, b], keywords=[]):
             clamps = [value for value in (a, b) if _is_integer(value)]
             if len(clamps) == 1:
-                yield instead(node, a if clamps == [b] else b)
+                yield replacement(node, a if clamps == [b] else b)
         case ast.Call(func=ast.Name(id="min" | "max"), keywords=[*_, ast.keyword(arg="default")]):
-            yield instead(node, changed(node, keywords=node.keywords[:-1]))
+            yield replacement(node, changed(node, keywords=node.keywords[:-1]))
         case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _CLEANERS:
-            yield instead(node, value, f"without `.{name}()`")
+            yield replacement(node, value, f"without `.{name}()`")
         case ast.Call(func=ast.Attribute(value=value, attr="get"), args=[key, _]):
-            yield instead(node, filled("A[K]", A=value, K=key))
+            yield replacement(node, filled("A[K]", A=value, K=key))
         case ast.Call(func=ast.Name(id="next"), args=[items, _]):
-            yield instead(node, filled("next(A)", A=items))
+            yield replacement(node, filled("next(A)", A=items))
         case ast.Call(func=ast.Name(id="abs"), args=[value]):
-            yield instead(node, value)
+            yield replacement(node, value)

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle.locating import substitution
-from auditcoder.lifecycle.locating.features import Feature, SpectrumCounts, gathered
+from auditcoder.lifecycle.locating.features import Feature, SpectrumCounts, feature_strengths
 from auditcoder.lifecycle.locating.sbfl import counted
 from auditcoder.lifecycle.locating.substitution import (
     SubstitutedProgram,
     SubstitutionResult,
-    intervene,
+    run_substitutions,
 )
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
 from auditcoder.lifecycle.locating.trace_run import FailingRun, TracePlan
@@ -52,7 +52,7 @@ UNSEEN = "unseen"
 """The kind of a case that does not fail any more, or not in this view."""
 
 
-class Noticed(OpenValue):
+class FailureEvidence(OpenValue):
     """The evidence about one failure, with its ground truth."""
 
     id: str
@@ -95,16 +95,18 @@ class Noticed(OpenValue):
     """Whether the program has a root that orchestrates the others."""
 
 
-def tried_signs(case: Noticed, nodes: Collection[str]) -> dict[str, dict[str, float]]:
+def tried_signs(case: FailureEvidence, nodes: Collection[str]) -> dict[str, dict[str, float]]:
     """Return the features of all methods if only these nodes are substituted."""
     chosen = {node: own for node, own in (case.swaps or {}).items() if node in nodes}
-    features = gathered(substitution.signs(chosen, case.signs, case.failing))
+    features = feature_strengths(
+        substitution.substitution_features(chosen, case.signs, case.failing)
+    )
     return {node: features.get(node, {}) for node in case.signs}
 
 
-def unseen(name: str) -> Noticed:
+def not_reproduced(name: str) -> FailureEvidence:
     """Return the entry of a failure that could not be reproduced."""
-    return Noticed(
+    return FailureEvidence(
         id=name,
         task="",
         kind=UNSEEN,
@@ -124,9 +126,9 @@ def truth_of(record: FaultRecord, view: LocatorView) -> GroundTruth | None:
     return record.ground_truth if view is LocatorView.ALL else record.ground_truth_program
 
 
-def gather(
+def trace_failure(
     sandbox: Sandbox, record: FaultRecord, tests: str, view: LocatorView = LocatorView.PROGRAM
-) -> Noticed | None:
+) -> FailureEvidence | None:
     """Trace a failure once; None if it is flaky or does not fail in this view."""
     truth = truth_of(record, view)
     if truth is None or record.flaky:
@@ -137,11 +139,11 @@ def gather(
     evidence = collect_evidence(sandbox, failing)
     if evidence.seen.passes:
         return None
-    features = gathered(_without_class(feature, nodes) for feature in evidence.signs)
+    features = feature_strengths(_without_class(feature, nodes) for feature in evidence.signs)
     last = failing_tests[0].direct[-1:] if failing_tests else ()
     frames = failing_tests[0].frames if failing_tests else ()
     methods = [frame.function for frame in frames if frame.kind == "gen"]
-    return Noticed(
+    return FailureEvidence(
         id=record.id,
         task=record.task_id,
         kind=truth.kind,
@@ -158,21 +160,21 @@ def gather(
     )
 
 
-def gather_more(
+def try_substitutions(
     sandbox: Sandbox,
     record: FaultRecord,
     tests: str,
     others: Iterable[str],
-    before: Noticed,
+    before: FailureEvidence,
     plausible: Collection[str],
     view: LocatorView = LocatorView.PROGRAM,
     opinions: int | None = None,
-) -> Noticed:
+) -> FailureEvidence:
     """Substitute other models' implementations for the plausible methods."""
     began = time.monotonic()
     failing, nodes = _failing_run(record, tests, view)
     tried = list(alternatives(record, others, plausible, opinions))
-    result = intervene(sandbox, failing, tried)
+    result = run_substitutions(sandbox, failing, tried)
     return replace(
         before,
         swaps={nodes[function]: own for function, own in result.swapped.items()},

@@ -22,16 +22,16 @@ from auditcoder_bench.faultbench.injection_targets import SolvedProgram
 _OPTIONS = Options(review=False, second_opinions=False)
 
 
-def stage(tools: RunResources, work: SolvedProgram) -> RunContext:
+def prepare_validated_run(tools: RunResources, work: SolvedProgram) -> RunContext:
     """Prepare a run up to the point where a failure would be diagnosed."""
-    context = put_together(tools, work)
+    context = prepare_assembled_run(tools, work)
     local = validate_region(context, context.recorder.ledger.graph.ids)
     validate_program(context)
     drop_contradicted_promises(context, local)
     return context
 
 
-def put_together(tools: RunResources, work: SolvedProgram) -> RunContext:
+def prepare_assembled_run(tools: RunResources, work: SolvedProgram) -> RunContext:
     """Prepare a run up to the assembled program, before any check."""
     manifest = manifest_for(tools, _OPTIONS)
     recorder = Recorder.start(tools.store, RunId("staged"), work.task, _now, manifest)

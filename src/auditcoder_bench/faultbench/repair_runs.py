@@ -24,13 +24,13 @@ from auditcoder_bench.experiments import Experiment, open_tools
 from auditcoder_bench.faultbench.injected_failures import CHECK, GRAPH, InjectedFailure
 from auditcoder_bench.faultbench.injection_targets import (
     SolvedProgram,
-    of_a_class,
-    of_a_run,
+    is_class_name,
+    is_run_name,
     programs,
 )
 from auditcoder_bench.faultbench.line_file import read_lines
 from auditcoder_bench.models.seeded import SeededModel
-from auditcoder_bench.runner import refuse_another
+from auditcoder_bench.runner import require_same_settings
 
 SUITE = "faultbench"
 
@@ -69,7 +69,7 @@ def _run(
     task = solved.with_examples(fault.more).task
     if tools.store.head(run) == EMPTY:
         return start(_seeded(tools, replies), task, options, run, method=METHODS[AUDITCODER.name])
-    refuse_another(tools, run, task, options, AUDITCODER.name)
+    require_same_settings(tools, run, task, options, AUDITCODER.name)
     recorded = _recorded_replies(tools, run)
     if recorded[: len(replies)] != replies[: len(recorded)]:
         raise RecordRefused(
@@ -104,7 +104,7 @@ def some_of(
     by_program: dict[str, list[InjectedFailure]] = {}
     unfit = 0
     for fault in sorted(faults, key=lambda fault: fault.id):
-        not_a_program = of_a_class(fault.solved) or of_a_run(fault.solved)
+        not_a_program = is_class_name(fault.solved) or is_run_name(fault.solved)
         if not_a_program or fault.where in {GRAPH, CHECK}:
             continue
         if fault.solved not in known:

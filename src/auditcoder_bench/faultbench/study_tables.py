@@ -8,19 +8,19 @@ from statistics import median
 from msgspec.structs import replace
 
 from auditcoder.domain.table import Row, Table
-from auditcoder.lifecycle.locating.scoring import CONFIDENT, SURE, FittedModels
-from auditcoder_bench.faultbench.compared_locators import PLAIN
+from auditcoder.lifecycle.locating.scoring import CONFIDENT, SETTLED, FittedModels
+from auditcoder_bench.faultbench.compared_locators import UNWEIGHTED_LOCATORS
 from auditcoder_bench.faultbench.failure_records import SINGLE
 from auditcoder_bench.faultbench.goals import against_goals
 from auditcoder_bench.faultbench.injected_failures import BETWEEN, CHECK, GRAPH, NODE, TWO
-from auditcoder_bench.faultbench.injection_targets import of_a_run
+from auditcoder_bench.faultbench.injection_targets import is_run_name
 from auditcoder_bench.faultbench.locator_scores import Answer, Beliefs, intervals, score
-from auditcoder_bench.faultbench.observations import LocatorView, Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence, LocatorView
 from auditcoder_bench.faultbench.weight_fit import HeldOutFailure, cross_validated, judge
 
 WEIGHED, LOOKED, RULES = "weighed", "weighed, nothing tried", "paper-rules"
 _REAL = "real failures"
-_LEVELS = {"high": SURE, "high or medium": CONFIDENT, "any": 0.0}
+_LEVELS = {"high": SETTLED, "high or medium": CONFIDENT, "any": 0.0}
 _COLUMNS = (
     *("locator", "single", "Top-1", "Top-1, 95 %", "coverage", "precision"),
     *("remote", "Top-1 there"),
@@ -42,14 +42,14 @@ _CROSS_VALIDATED = "Weights and limits were fitted on all tasks except the evalu
 _GIVEN_WEIGHTS = "Weights and limits were given; nothing was fitted."
 
 
-def study(cases: Sequence[Noticed], seed: int = 1) -> list[Table]:
+def study(cases: Sequence[FailureEvidence], seed: int = 1) -> list[Table]:
     """Return the tables of a study of these failures."""
     judged = cross_validated(cases)
     looked = cross_validated(cases, tried=False)
     return [*_tables(cases, judged, looked, _CROSS_VALIDATED), _controls(cases, seed)]
 
 
-def put_to_the_test(cases: Sequence[Noticed], fitted: FittedModels) -> list[Table]:
+def evaluate_weights(cases: Sequence[FailureEvidence], fitted: FittedModels) -> list[Table]:
     """Return the same tables for given weights; nothing is fitted on these failures."""
     judged = [judge(case, fitted.of(rooted=case.rooted)) for case in cases]
     looked = [judge(case, fitted.of(rooted=case.rooted), tried=False) for case in cases]
@@ -57,7 +57,7 @@ def put_to_the_test(cases: Sequence[Noticed], fitted: FittedModels) -> list[Tabl
 
 
 def _tables(
-    cases: Sequence[Noticed],
+    cases: Sequence[FailureEvidence],
     judged: Sequence[HeldOutFailure],
     looked: Sequence[HeldOutFailure],
     note: str,
@@ -78,8 +78,8 @@ def _tables(
     return [*tables, against_goals(tables), _cost(cases, judged)]
 
 
-def on_what_was_held_out(
-    cases: Sequence[Noticed], fitted: FittedModels, used: Iterable[Noticed]
+def held_out_table(
+    cases: Sequence[FailureEvidence], fitted: FittedModels, used: Iterable[FailureEvidence]
 ) -> Table:
     """Return the scores of weights that were fitted on `used`, on other failures of any task."""
     known = {case.task for case in used}
@@ -102,12 +102,12 @@ def on_what_was_held_out(
     )
 
 
-def _groups(cases: Sequence[Noticed]) -> dict[str, list[int]]:
+def _groups(cases: Sequence[FailureEvidence]) -> dict[str, list[int]]:
     """Return the groups of failures, which are never pooled: real and injected ones, by source."""
     parts: dict[str, list[int]] = {}
     for number, case in enumerate(cases):
         solved = "classes" if case.task.startswith("ClassEval") else "programs"
-        solved = "our own runs" if of_a_run(case.id) else solved
+        solved = "our own runs" if is_run_name(case.id) else solved
         spoiled = f", {case.spoiled:.0%} of opinions spoiled" if case.spoiled else ""
         asked = f", {case.opinions} drawn at a time" if case.opinions else ""
         seen = ", all tests seen" if case.view == LocatorView.ALL.value else ""
@@ -118,13 +118,16 @@ def _groups(cases: Sequence[Noticed]) -> dict[str, list[int]]:
 
 def _compared(
     name: str,
-    cases: Sequence[Noticed],
+    cases: Sequence[FailureEvidence],
     judged: Sequence[HeldOutFailure],
     looked: Sequence[HeldOutFailure],
     note: str,
 ) -> Table:
     """Return the scores of all locators on one group of failures."""
-    rows = [_row(each, cases, [locate(case) for case in cases]) for each, locate in PLAIN.items()]
+    rows = [
+        _row(each, cases, [locate(case) for case in cases])
+        for each, locate in UNWEIGHTED_LOCATORS.items()
+    ]
     if any(case.rules is not None for case in cases):
         rows.append(_row(RULES, cases, [case.rules or () for case in cases]))
     rows.append(_row(LOOKED, cases, [j.answer for j in looked], [j.believed for j in looked]))
@@ -140,7 +143,7 @@ def _compared(
 
 def _row(
     name: str,
-    cases: Sequence[Noticed],
+    cases: Sequence[FailureEvidence],
     answers: Sequence[Answer],
     beliefs: Sequence[Beliefs] | None = None,
 ) -> Row:
@@ -159,7 +162,9 @@ def _row(
     )
 
 
-def _by_confidence(name: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
+def _by_confidence(
+    name: str, cases: Sequence[FailureEvidence], judged: Sequence[HeldOutFailure]
+) -> Table:
     """Return coverage and precision of the answers by their stated probability."""
     rows = []
     for level, least in _LEVELS.items():
@@ -202,7 +207,9 @@ _MEASURES = {
 }
 
 
-def _intervals(name: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
+def _intervals(
+    name: str, cases: Sequence[FailureEvidence], judged: Sequence[HeldOutFailure]
+) -> Table:
     """Return each measure with its bootstrap interval over tasks."""
     answers, beliefs = [one.answer for one in judged], [one.believed for one in judged]
     values = score(cases, answers, beliefs)._asdict()
@@ -231,7 +238,9 @@ def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> list[Table]:
+def _by_kind(
+    part: str, cases: Sequence[FailureEvidence], judged: Sequence[HeldOutFailure]
+) -> list[Table]:
     """Return how often faults are located, by kind and by place."""
     pairs = list(zip(cases, judged, strict=True))
     kinds = sorted({case.fault for case in cases if case.where in {NODE, GRAPH, BETWEEN}})
@@ -264,8 +273,8 @@ def _by_kind(part: str, cases: Sequence[Noticed], judged: Sequence[HeldOutFailur
     ]
 
 
-def _located_row(name: str, pairs: Sequence[tuple[Noticed, HeldOutFailure]]) -> Row:
-    def share(right: Callable[[Noticed, HeldOutFailure], bool]) -> float | None:
+def _located_row(name: str, pairs: Sequence[tuple[FailureEvidence, HeldOutFailure]]) -> Row:
+    def share(right: Callable[[FailureEvidence, HeldOutFailure], bool]) -> float | None:
         return _round(sum(right(c, j) for c, j in pairs) / len(pairs)) if pairs else None
 
     with_fault = [(c, j) for c, j in pairs if c.truth]
@@ -282,12 +291,12 @@ def _located_row(name: str, pairs: Sequence[tuple[Noticed, HeldOutFailure]]) -> 
     )
 
 
-def _first_right(case: Noticed, answer: Answer) -> bool:
+def _first_right(case: FailureEvidence, answer: Answer) -> bool:
     """Whether the first named part is faulty; if no part is, whether none is named."""
     return answer[0] in case.truth if answer and case.truth else not (answer or case.truth)
 
 
-def as_interface(case: Noticed, judged: HeldOutFailure) -> bool:
+def as_interface(case: FailureEvidence, judged: HeldOutFailure) -> bool:
     """Whether the answer is an interface between two parts, one of which was changed."""
     if len(judged.answer) != 1:
         return False
@@ -295,7 +304,7 @@ def as_interface(case: Noticed, judged: HeldOutFailure) -> bool:
     return crossing is not None and bool(set(crossing) & set(case.truth))
 
 
-def _cost(cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
+def _cost(cases: Sequence[FailureEvidence], judged: Sequence[HeldOutFailure]) -> Table:
     """Return the cost of a diagnosis in sandbox runs and time."""
     rows = []
     for name, numbers in _groups(cases).items():
@@ -321,7 +330,7 @@ def _cost(cases: Sequence[Noticed], judged: Sequence[HeldOutFailure]) -> Table:
     )
 
 
-def _controls(cases: Sequence[Noticed], seed: int) -> Table:
+def _controls(cases: Sequence[FailureEvidence], seed: int) -> Table:
     """Return the accuracy with shuffled labels and by chance."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     shuffled = [replace(case, truth=_random_truth(case, chance)) for case in cases]
@@ -345,7 +354,7 @@ def _controls(cases: Sequence[Noticed], seed: int) -> Table:
     )
 
 
-def _random_truth(case: Noticed, chance: random.Random) -> tuple[str, ...]:
+def _random_truth(case: FailureEvidence, chance: random.Random) -> tuple[str, ...]:
     """Draw at random as many parts as are faulty."""
     nodes = sorted(case.signs)
     count = min(len(case.truth), len(nodes))

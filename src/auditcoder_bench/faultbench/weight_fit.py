@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.scoring import (
     ALWAYS,
-    ASKED,
+    MAX_SECOND_OPINIONS,
     PLAUSIBLE,
-    SURE,
+    SETTLED,
     FeatureWeights,
     FittedModels,
     FittedWeights,
-    believe,
+    is_settled,
+    merge_features,
     named,
-    settled,
-    together,
-    weigh,
+    score_nodes,
+    score_with_substitutions,
 )
 from auditcoder.lifecycle.locating.substitution import SubstitutionResult
 from auditcoder_bench.faultbench.failure_records import MULTI
-from auditcoder_bench.faultbench.observations import Noticed, tried_signs
+from auditcoder_bench.faultbench.observations import FailureEvidence, tried_signs
 
 _PENALTY = 1.0
 _LIMITS = tuple(step / 20 for step in range(4, 20))
@@ -33,7 +33,9 @@ On other failures the share is lower.
 _MAX_ITERATIONS = 50
 _TOLERANCE = 1e-6
 
-NOBODY = FittedWeights(looked=FeatureWeights(signs={}), tried=FeatureWeights(signs={}), each=1.0)
+NO_WEIGHTS = FittedWeights(
+    looked=FeatureWeights(signs={}), tried=FeatureWeights(signs={}), each=1.0
+)
 """Weights without any training data; an answer that uses them names no node."""
 
 Believed = dict[str, float]
@@ -110,12 +112,12 @@ def _logistic(score: Any) -> Any:
     return 1 / (1 + np.exp(-np.clip(score, -500, 500)))
 
 
-def _stages(number: int, case: Noticed) -> list[FitRow]:
+def _stages(number: int, case: FailureEvidence) -> list[FitRow]:
     """Return the features after the first substituted node, the second, and so on."""
-    nodes = [node for node, own in (case.swaps or {}).items() if own.tried][:ASKED]
+    nodes = [node for node, own in (case.swaps or {}).items() if own.tried][:MAX_SECOND_OPINIONS]
     stages = [nodes[: number + 1] for number in range(len(nodes))] or [[]]
     return [
-        FitRow(number, together(case.signs, tried_signs(case, stage)), 1 / len(stages))
+        FitRow(number, merge_features(case.signs, tried_signs(case, stage)), 1 / len(stages))
         for stage in stages
     ]
 
@@ -123,7 +125,7 @@ def _stages(number: int, case: Noticed) -> list[FitRow]:
 class Learner:
     """Fits weights and limits on a set of failures, with or without those of one task."""
 
-    def __init__(self, cases: Sequence[Noticed]) -> None:
+    def __init__(self, cases: Sequence[FailureEvidence]) -> None:
         import numpy as np
 
         self._cases = cases
@@ -133,7 +135,9 @@ class Learner:
         tried = [(n, case) for n, case in enumerate(cases) if case.swaps]
         stages = [row for n, case in tried for row in _stages(n, case)]
         self._tried = _FeatureMatrix(stages, truths)
-        final = [FitRow(n, together(c.signs, tried_signs(c, c.swaps or {}))) for n, c in tried]
+        final = [
+            FitRow(n, merge_features(c.signs, tried_signs(c, c.swaps or {}))) for n, c in tried
+        ]
         self._after = _FeatureMatrix(final, truths)
         self._was_tried = np.zeros(len(cases), dtype=bool)
         self._was_tried[[n for n, _ in tried]] = True
@@ -146,7 +150,7 @@ class Learner:
 
         chosen = np.array([case.task != left_out for case in self._cases], dtype=bool)
         if not chosen.any():
-            return NOBODY
+            return NO_WEIGHTS
         looked = self._looked.rounded(self._looked.fit(chosen), int(chosen.sum()))
         number = int((chosen & self._was_tried).sum())
         tried = self._tried.rounded(self._tried.fit(chosen), number)
@@ -158,10 +162,10 @@ class Learner:
         import numpy as np
 
         likely, after = self._looked.likely(looked), self._after.likely(tried)
-        clear = (likely >= SURE) | (likely <= 1 - SURE)
+        clear = (likely >= SETTLED) | (likely <= 1 - SETTLED)
         open_ = np.zeros(len(self._cases), dtype=bool)
         for number, rows in enumerate(self._rows):
-            is_settled = clear[rows].all() and (likely[rows] >= SURE).any()
+            is_settled = clear[rows].all() and (likely[rows] >= SETTLED).any()
             open_[number] = self._was_tried[number] and not is_settled
         likely[open_[self._looked.case]] = after[open_[self._after.case]]
         return likely
@@ -215,14 +219,14 @@ class _Learners:
     For classes only real failures are used, if there are any; injected ones serve for evaluation.
     """
 
-    def __init__(self, cases: Sequence[Noticed]) -> None:
+    def __init__(self, cases: Sequence[FailureEvidence]) -> None:
         classes = [case for case in cases if not case.rooted]
         real = [case for case in classes if not case.fault]
         self._classes = Learner(real or classes)
         self._programs = Learner([case for case in cases if case.rooted])
         self._known: dict[tuple[bool, str], FittedWeights] = {}
 
-    def without(self, case: Noticed) -> FittedWeights:
+    def without(self, case: FailureEvidence) -> FittedWeights:
         """Return the weights for a failure, fitted without its task."""
         key = case.rooted, case.task
         if key not in self._known:
@@ -238,7 +242,7 @@ class _Learners:
         )
 
 
-def fit_both(cases: Sequence[Noticed]) -> FittedModels:
+def fit_both(cases: Sequence[FailureEvidence]) -> FittedModels:
     """Fit weights and limits on all failures, for classes and for programs."""
     return _Learners(cases).all()
 
@@ -253,7 +257,9 @@ class HeldOutFailure(NamedTuple):
     """Number of sandbox runs, for the trace and the substitutions."""
 
 
-def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[HeldOutFailure]:
+def cross_validated(
+    cases: Sequence[FailureEvidence], *, tried: bool = True
+) -> list[HeldOutFailure]:
     """Diagnose every failure with weights and limits fitted on all other tasks.
 
     Without `tried`, only the trace is used; the weights and limits are the same.
@@ -262,22 +268,22 @@ def cross_validated(cases: Sequence[Noticed], *, tried: bool = True) -> list[Hel
     return [judge(case, learners.without(case), tried=tried) for case in cases]
 
 
-def judge(case: Noticed, fitted: FittedWeights, *, tried: bool = True) -> HeldOutFailure:
+def judge(case: FailureEvidence, fitted: FittedWeights, *, tried: bool = True) -> HeldOutFailure:
     """Diagnose one failure as a run does: substitute nodes one by one until all are clear."""
     if case.blind:  # there is no trace
         return HeldOutFailure({}, tuple(case.rules or ()))
-    beliefs = weigh(case.signs, None, fitted)
+    beliefs = score_with_substitutions(case.signs, None, fitted)
     known = case.swaps if tried and case.swaps else {}
     substituted: list[str] = []
-    while not settled(beliefs) and len(substituted) < ASKED:
+    while not is_settled(beliefs) and len(substituted) < MAX_SECOND_OPINIONS:
         plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
         node = next((n for n in plausible if n in known and n not in substituted), None)
         if node is None:
             break
         substituted.append(node)
         if any(known[each].tried for each in substituted):  # rejected ones are not evidence
-            beliefs = weigh(case.signs, tried_signs(case, substituted), fitted)
-    chosen = named(beliefs, fitted.each) if fitted != NOBODY else []
+            beliefs = score_with_substitutions(case.signs, tried_signs(case, substituted), fitted)
+    chosen = named(beliefs, fitted.each) if fitted != NO_WEIGHTS else []
     return HeldOutFailure(
         {belief.node: belief.probability for belief in beliefs},
         tuple(belief.node for belief in chosen),
@@ -294,14 +300,14 @@ def _runs(tried: Sequence[SubstitutionResult]) -> int:
     return 1 + sum(own.runs for own in tried) + success if tried else 0
 
 
-def open_questions(cases: Sequence[Noticed]) -> list[tuple[str, ...]]:
+def open_questions(cases: Sequence[FailureEvidence]) -> list[tuple[str, ...]]:
     """Return the methods of each failure to substitute after its trace; empty if all are clear.
 
     The most probable come first, by weights fitted on all other tasks.
     """
     learners, questions = _Learners(cases), []
     for case in cases:
-        beliefs = believe(case.signs, learners.without(case).looked)
+        beliefs = score_nodes(case.signs, learners.without(case).looked)
         plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
-        questions.append(() if settled(beliefs) else tuple(plausible))
+        questions.append(() if is_settled(beliefs) else tuple(plausible))
     return questions

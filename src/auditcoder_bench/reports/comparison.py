@@ -13,7 +13,7 @@ from auditcoder.domain.trace import Trace
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import RunId, Value, digest_of
 from auditcoder.metrics.statistics import discordant, mcnemar, median, wilson
-from auditcoder.metrics.trace_metrics import spent
+from auditcoder.metrics.trace_metrics import token_use
 from auditcoder_bench.judge import resolved
 
 REFERENCE = "auditcoder"
@@ -48,7 +48,7 @@ def result_of(trace: Trace, judgement: Judgement) -> Result:
         outcome=trace.finish.outcome.value if trace.finish else "unfinished",
         first=resolved(judgement.results[first]) if first else None,
         final=final is not None and resolved(judgement.results[final.program]),
-        usage=spent(trace).total,
+        usage=token_use(trace).total,
     )
 
 

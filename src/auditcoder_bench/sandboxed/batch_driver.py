@@ -23,12 +23,12 @@ JUDGED, INPUTS, OUTPUTS = "judged.txt", "inputs.json", "outputs.jsonl"
 """Files with the program, with its inputs and their limits, and with its outputs."""
 
 
-class Late(BaseException):
+class TimeLimitExceeded(BaseException):
     """The program exceeded its time limit."""
 
 
 def _stop(*_: object) -> None:
-    raise Late
+    raise TimeLimitExceeded
 
 
 def _stream(descriptor: int, mode: str) -> io.TextIOWrapper:

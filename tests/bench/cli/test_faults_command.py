@@ -19,7 +19,7 @@ from auditcoder.lifecycle.runs import RunResources, start
 from auditcoder_bench.faultbench import locator_study, repair_runs
 from auditcoder_bench.faultbench.injected_failures import InjectedFailure
 from auditcoder_bench.faultbench.injection_targets import program
-from auditcoder_bench.faultbench.observations import Noticed, unseen
+from auditcoder_bench.faultbench.observations import FailureEvidence, not_reproduced
 from tests.support.adder_task import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, script
 from tests.support.commands import RunCommand, command_runner
 from tests.support.fault_server import FaultServer, Handler, completion, serving
@@ -48,10 +48,10 @@ def test_faults_are_put_in_looked_at_and_studied(run: RunCommand, tmp_path: Path
     again = json.loads(run("faults", "inject", str(tmp_path / "g.jsonl"), "--json").out)
     assert again == made
     assert made["not as pinned"] == ["totals"]
-    looked = json.loads(run("faults", "look", str(faults), str(seen), "--json").out)
+    looked = json.loads(run("faults", "observe", str(faults), str(seen), "--json").out)
     assert looked["failures"] == made["failures"]
     before = seen.read_bytes()
-    run("faults", "look", str(faults), str(seen))
+    run("faults", "observe", str(faults), str(seen))
     assert seen.read_bytes() == before
     study = run("faults", "study", str(seen), "--as", "markdown", "--weights", str(weights))
     assert "Locators on faults put into programs" in study.out
@@ -95,10 +95,10 @@ def test_faults_are_put_into_runs_of_our_own_that_ended_well(
         msgspec.json.decode(line, type=InjectedFailure) for line in faults.read_bytes().splitlines()
     ]
     assert {fault.solved for fault in made} == {"totals", "run:right", "run:repaired"}
-    lost = run("faults", "look", str(faults), str(seen))
+    lost = run("faults", "observe", str(faults), str(seen))
     assert (lost.code, seen.exists()) == (Exit.NOT_FOUND, False)
     assert "--runs" in lost.err
-    looked = run("faults", "look", str(faults), str(seen), "--runs", str(store), "--json")
+    looked = run("faults", "observe", str(faults), str(seen), "--runs", str(store), "--json")
     assert looked.json["failures"] == len(made)
     tables = run("faults", "judge", str(seen), "--json").json["tables"]
     own = next(t for t in tables if t["title"] == "Locators on faults put into our own runs")
@@ -160,11 +160,11 @@ def test_looking_goes_on_where_it_was_cut_off(run: RunCommand, tmp_path: Path) -
     faults, seen = tmp_path / "f.jsonl", tmp_path / "s.jsonl"
     run("faults", "inject", str(faults))
     faults.write_bytes(b"".join(faults.read_bytes().splitlines(keepends=True)[:7]))
-    run("faults", "look", str(faults), str(seen))
+    run("faults", "observe", str(faults), str(seen))
     whole = seen.read_bytes()
     kept = whole.splitlines(keepends=True)
     seen.write_bytes(b"".join(kept[:4]) + kept[4][:50])
-    run("faults", "look", str(faults), str(seen))
+    run("faults", "observe", str(faults), str(seen))
     assert ids(seen.read_bytes()) == ids(whole)
 
 
@@ -172,7 +172,7 @@ def test_two_views_do_not_share_a_file(run: RunCommand, tmp_path: Path) -> None:
     faults, seen = tmp_path / "f.jsonl", tmp_path / "s.jsonl"
     faults.write_bytes(b"")
     seen.write_bytes(msgspec.json.encode(cases(1, told=1.0)[0]) + b"\n")
-    said = run("faults", "look", faults, seen, "--view", "all")
+    said = run("faults", "observe", faults, seen, "--view", "all")
     assert "[faults.view]" in said.err
 
 
@@ -181,17 +181,17 @@ def test_spoiled_opinions_do_not_share_a_file_with_others(run: RunCommand, tmp_p
     faults.write_bytes(b"")
     spoiled = replace(cases(1, told=1.0)[0], fault="off by one", rooted=True, spoiled=0.4)
     seen.write_bytes(msgspec.json.encode(spoiled) + b"\n")
-    assert "[faults.view]" in run("faults", "look", faults, seen).err
-    assert run("faults", "look", faults, seen, "--spoiled", "0.4").code == Exit.OK
+    assert "[faults.view]" in run("faults", "observe", faults, seen).err
+    assert run("faults", "observe", faults, seen, "--spoiled", "0.4").code == Exit.OK
 
 
 def ids(content: bytes) -> list[str]:
-    return [msgspec.json.decode(line, type=Noticed).id for line in content.splitlines()]
+    return [msgspec.json.decode(line, type=FailureEvidence).id for line in content.splitlines()]
 
 
 def test_what_was_looked_for_in_vain_is_not_studied(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    made = [*cases(3, told=1.0), unseen("gone")]
+    made = [*cases(3, told=1.0), not_reproduced("gone")]
     path.write_bytes(b"".join(msgspec.json.encode(case) + b"\n" for case in made))
     assert [case.id for case in locator_study.read_noticed([path])] == ["0", "1", "2"]
 
@@ -216,11 +216,11 @@ def test_what_holds_nothing_out_is_said(run: RunCommand, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("look", "missing.jsonl", "out.jsonl"), "faults.missing"),
+        (("observe", "missing.jsonl", "out.jsonl"), "faults.missing"),
         (("study", "missing.jsonl"), "faults.missing"),
         (("study", "empty.jsonl"), "faults.missing"),
         (("study", "other.jsonl"), "faults.unreadable"),
-        (("look", "folder.jsonl", "out.jsonl"), "faults.unreadable"),
+        (("observe", "folder.jsonl", "out.jsonl"), "faults.unreadable"),
         (("judge", "empty.jsonl"), "faults.missing"),
     ],
 )

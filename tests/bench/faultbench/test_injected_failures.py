@@ -13,7 +13,7 @@ from auditcoder.domain.task import CallExample, FunctionForm
 from auditcoder.lifecycle.loop import passes
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder_bench.faultbench.fault_injector import Fault
-from auditcoder_bench.faultbench.injected_evidence import notice, notice_more
+from auditcoder_bench.faultbench.injected_evidence import trace_fault, try_fault_substitutions
 from auditcoder_bench.faultbench.injected_failures import (
     BETWEEN,
     CHECK,
@@ -21,8 +21,8 @@ from auditcoder_bench.faultbench.injected_failures import (
     NODE,
     TWO,
     InjectedFailure,
-    as_it_does,
     inject,
+    observed_examples,
 )
 from auditcoder_bench.faultbench.injection_targets import (
     SolvedProgram,
@@ -30,7 +30,7 @@ from auditcoder_bench.faultbench.injection_targets import (
     program,
     programs,
 )
-from auditcoder_bench.faultbench.prepared_run import put_together, stage
+from auditcoder_bench.faultbench.prepared_run import prepare_assembled_run, prepare_validated_run
 from auditcoder_bench.faultbench.published_answers import Subject
 from tests.support.faultbench import AGAIN, TEXT, tools
 from tests.support.scripted_runs import sandboxed
@@ -115,21 +115,21 @@ class TestMaterial:
         other = code.replace("+= n", "= self.n + n")
         solved = from_class("m|h|ClassEval_7", subject, code, [other, "not python ("])
         assert solved is not None
-        assert passes(stage(tools(sandbox), solved))
+        assert passes(prepare_validated_run(tools(sandbox), solved))
         assert [len(own) for own in solved.others.values()] == [1]
         assert from_class("x", subject, "class Box:\n    pass\n", []) is None
 
 
 class TestInjecting:
     def test_solved_work_passes_as_it_is(self, sandbox: Sandbox, solved: SolvedProgram) -> None:
-        assert passes(stage(tools(sandbox), solved))
+        assert passes(prepare_validated_run(tools(sandbox), solved))
 
     def test_every_fault_makes_it_fail(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH, CHECK}
         for fault in faults:
-            assert not passes(stage(tools(sandbox), fault.into(solved))), fault
+            assert not passes(prepare_validated_run(tools(sandbox), fault.into(solved))), fault
 
     def test_two_faults_of_which_one_makes_up_for_the_other_are_no_failure(
         self, sandbox: Sandbox
@@ -159,7 +159,7 @@ class TestInjecting:
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.id.endswith(".unsaid"))
-        context = stage(tools(sandbox), fault.into(solved))
+        context = prepare_validated_run(tools(sandbox), fault.into(solved))
         contract = context.recorder.ledger.graph.by_id[fault.nodes[0]].contract
         assert contract is not None
         assert (contract.ensures, contract.examples) == ((), ())
@@ -168,7 +168,7 @@ class TestInjecting:
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.id.endswith(".missaid"))
-        context = stage(tools(sandbox), fault.into(solved))
+        context = prepare_validated_run(tools(sandbox), fault.into(solved))
         (node,) = fault.nodes
         told = context.recorder.ledger.graph.by_id[node].contract
         right = solved.plan.graph.by_id[node].contract
@@ -188,7 +188,7 @@ class TestInjecting:
             "example: keep([9], -1) == []\n    example: keep([1, 5], 5) == [1]",
         ).replace("    kept = []\n", "    if limit < 0:\n        return []\n    kept = []\n", 1)
         solved = program("raising", text)
-        context = put_together(tools(sandbox), solved)
+        context = prepare_assembled_run(tools(sandbox), solved)
         keep = solved.plan.graph.promises["keep"]
         raising = solved.codes[keep].replace("return []", "raise ValueError", 1)
         fault = InjectedFailure(
@@ -200,9 +200,9 @@ class TestInjecting:
             said="",
             codes={keep: raising},
         )
-        assert as_it_does(context, solved, fault) == ()
+        assert observed_examples(context, solved, fault) == ()
         wrong = replace(fault, codes={keep: raising.replace("number < limit", "number <= limit")})
-        assert [e.result for e in as_it_does(context, solved, wrong)] == ["[1, 5]"]
+        assert [e.result for e in observed_examples(context, solved, wrong)] == ["[1, 5]"]
 
     def test_work_without_anything_to_fail_at_gives_nothing(self, sandbox: Sandbox) -> None:
         nothing = program("nothing", TEXT.partition("EXAMPLES")[0])
@@ -218,7 +218,7 @@ class TestNoticing:
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.nodes == ("S2",) and Fault.OFF_BY_ONE.value in f.faults)
-        found = notice(partial(tools, sandbox), solved, fault)
+        found = trace_fault(partial(tools, sandbox), solved, fault)
         assert found is not None
         assert (found.kind, found.truth, found.task) == ("single", ("S2",), "totals")
         assert "BROKE_PROMISE" in found.signs["S2"]
@@ -229,9 +229,9 @@ class TestNoticing:
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
-        found = notice(partial(tools, sandbox), solved, fault)
+        found = trace_fault(partial(tools, sandbox), solved, fault)
         assert found is not None
-        more = notice_more(partial(tools, sandbox), solved, fault, found, ("S1", "S2"))
+        more = try_fault_substitutions(partial(tools, sandbox), solved, fault, found, ("S1", "S2"))
         assert more.swaps is not None
         assert more.swaps["S2"].healed == 1
         assert more.swaps["S1"].healed == 0
@@ -243,13 +243,13 @@ class TestNoticing:
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
-        found = notice(partial(tools, sandbox), solved, fault)
+        found = trace_fault(partial(tools, sandbox), solved, fault)
         assert found is not None
         opened = partial(tools, sandbox)
-        spoiled = notice_more(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
+        spoiled = try_fault_substitutions(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
         assert spoiled.swaps is not None
         assert spoiled.swaps["S2"].healed == 0
-        again = notice_more(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
+        again = try_fault_substitutions(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
         assert again.swaps == spoiled.swaps
 
     def test_a_wrong_check_is_nobodys_fault(
@@ -257,10 +257,10 @@ class TestNoticing:
     ) -> None:
         wrong = next(f for f in faults if f.where == CHECK)
         assert len(solved.with_examples(wrong.more).task.examples) == len(solved.task.examples)
-        found = notice(partial(tools, sandbox), solved, wrong)
+        found = trace_fault(partial(tools, sandbox), solved, wrong)
         assert found is not None
         assert (found.kind, found.truth) == ("unfixable", ())
-        more = notice_more(partial(tools, sandbox), solved, wrong, found, ("S1", "S2"))
+        more = try_fault_substitutions(partial(tools, sandbox), solved, wrong, found, ("S1", "S2"))
         assert not any(own.healed for own in (more.swaps or {}).values())
 
     def test_what_does_not_fail_is_not_diagnosed(
@@ -269,4 +269,4 @@ class TestNoticing:
         nothing = InjectedFailure(
             id="x", solved="totals", where=NODE, faults=(), nodes=(), codes={}, said=""
         )
-        assert notice(partial(tools, sandbox), solved, nothing) is None
+        assert trace_fault(partial(tools, sandbox), solved, nothing) is None

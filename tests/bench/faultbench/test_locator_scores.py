@@ -4,11 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder_bench.faultbench.locator_scores import Answer, intervals, score
-from auditcoder_bench.faultbench.observations import Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence
 
 
-def case(number: int, kind: str, truth: tuple[str, ...], *, remote: bool = False) -> Noticed:
-    return Noticed(
+def case(
+    number: int, kind: str, truth: tuple[str, ...], *, remote: bool = False
+) -> FailureEvidence:
+    return FailureEvidence(
         id=str(number),
         task=f"task {number}",
         kind=kind,

@@ -8,7 +8,7 @@ import pytest
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder_bench.faultbench.failure_records import FaultRecord
 from auditcoder_bench.faultbench.line_file import read_lines
-from auditcoder_bench.faultbench.observations import Noticed, alternatives
+from auditcoder_bench.faultbench.observations import FailureEvidence, alternatives
 from tests.support.commands import RunCommand, command_runner
 from tests.support.faultbench import REFERENCE, build, publish_invented_answers
 
@@ -26,10 +26,10 @@ def _built(
     return run
 
 
-def look(run: RunCommand, *more: str) -> dict[str, Noticed]:
-    said = run("faults", "look", "out.jsonl", "seen.jsonl", "--data", "data", *more)
+def look(run: RunCommand, *more: str) -> dict[str, FailureEvidence]:
+    said = run("faults", "observe", "out.jsonl", "seen.jsonl", "--data", "data", *more)
     assert said.code == Exit.OK, said.err
-    return {noticed.id: noticed for noticed in read_lines(Path("seen.jsonl"), Noticed)}
+    return {noticed.id: noticed for noticed in read_lines(Path("seen.jsonl"), FailureEvidence)}
 
 
 def record(name: str) -> FaultRecord:
@@ -95,5 +95,5 @@ def test_another_number_of_opinions_has_a_file_of_its_own(built: RunCommand) -> 
     assert tried.opinions == 1
     assert tried.swaps is not None
     assert tried.swaps["add"].healed == 1
-    said = built("faults", "look", "out.jsonl", "seen.jsonl", "--data", "data")
+    said = built("faults", "observe", "out.jsonl", "seen.jsonl", "--data", "data")
     assert "[faults.view]" in said.err

@@ -12,7 +12,7 @@ from auditcoder.lifecycle.planning.plan import GIVEN_BY
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder_bench.faultbench.injection_targets import program
-from auditcoder_bench.faultbench.prepared_run import put_together, stage
+from auditcoder_bench.faultbench.prepared_run import prepare_assembled_run, prepare_validated_run
 from tests.support.scripted_runs import sandboxed
 
 TEXT = '''
@@ -49,7 +49,7 @@ def tools(sandbox: Sandbox) -> RunResources:
 
 def test_the_code_of_a_prepared_run_is_given(sandbox: Sandbox) -> None:
     """Locators must not substitute it, as they substitute code that a model wrote."""
-    recorder = put_together(tools(sandbox), program("doubles", TEXT)).recorder
+    recorder = prepare_assembled_run(tools(sandbox), program("doubles", TEXT)).recorder
     nodes = recorder.ledger.graph.ids
     agents = {v.agent for node in nodes for v in recorder.history.versions(node)}
     assert agents == {"author"}
@@ -57,7 +57,7 @@ def test_the_code_of_a_prepared_run_is_given(sandbox: Sandbox) -> None:
 
 
 def test_a_staged_run_has_the_evidence_of_its_examples(sandbox: Sandbox) -> None:
-    recorder = stage(tools(sandbox), program("doubles", TEXT)).recorder
+    recorder = prepare_validated_run(tools(sandbox), program("doubles", TEXT)).recorder
     evidence = recorder.ledger.working.evidence
     for number in (1, 2, 3):
         assert evidence[CheckId(f"example-{number}")].verdict is Verdict.PASSED

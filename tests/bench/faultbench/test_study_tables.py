@@ -7,20 +7,20 @@ from msgspec.structs import replace
 
 from auditcoder.domain.table import Table
 from auditcoder.lifecycle.locating.scoring import FittedModels
-from auditcoder_bench.faultbench.observations import Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence
 from auditcoder_bench.faultbench.study_tables import (
     as_interface,
-    on_what_was_held_out,
-    put_to_the_test,
+    evaluate_weights,
+    held_out_table,
     study,
 )
-from auditcoder_bench.faultbench.weight_fit import NOBODY, HeldOutFailure, fit_both
+from auditcoder_bench.faultbench.weight_fit import NO_WEIGHTS, HeldOutFailure, fit_both
 from tests.support.faultbench import cases
 
 pytest.importorskip("numpy")
 
 
-def tables(made: list[Noticed]) -> dict[str, Table]:
+def tables(made: list[FailureEvidence]) -> dict[str, Table]:
     return {table.name: table for table in study(made)}
 
 
@@ -83,7 +83,7 @@ def test_labels_of_interfaces_are_shuffled_like_all_others() -> None:
     assert shuffled < 0.6, "what still had its label would teach all there is to know"
 
 
-def injected() -> list[Noticed]:
+def injected() -> list[FailureEvidence]:
     draw = random.Random(3)
     return [
         replace(
@@ -120,14 +120,14 @@ def test_an_interface_is_named_as_such_if_the_changed_part_is_one_of_its_sides()
 def test_weights_can_be_judged_as_they_are() -> None:
     some = cases(120, told=1.0)
     fitted = fit_both(some[:60])
-    found = {table.name: table for table in put_to_the_test(some[60:], fitted)}
+    found = {table.name: table for table in evaluate_weights(some[60:], fitted)}
     assert "controls" not in found
     assert cell(found["located-real-failures"], "weighed", "single") == 60
     right = cell(found["located-real-failures"], "weighed", "Top-1")
     assert isinstance(right, float)
     assert right > 0.8
-    nobody = FittedModels(classes=NOBODY, programs=NOBODY)
-    found = {table.name: table for table in put_to_the_test(some[60:], nobody)}
+    nobody = FittedModels(classes=NO_WEIGHTS, programs=NO_WEIGHTS)
+    found = {table.name: table for table in evaluate_weights(some[60:], nobody)}
     assert cell(found["located-real-failures"], "weighed", "coverage") == 0.0
 
 
@@ -146,7 +146,7 @@ def test_what_was_held_out_says_how_much_of_it_was_known_all_the_same() -> None:
     tasks = sorted({case.task for case in some})
     other = [case for case in some if case.task == tasks[0]]
     used = [case for case in some if case.task != tasks[0]][5:]
-    held = on_what_was_held_out(
+    held = held_out_table(
         [*other, *(c for c in some if c.task != tasks[0])][:40], fit_both(used), used
     )
     assert [row.cells[0] for row in held.rows] == ["real failures"]

@@ -4,12 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder.domain.values import Digest
-from auditcoder.lifecycle.locating.scoring import believe
+from auditcoder.lifecycle.locating.scoring import score_nodes
 from auditcoder.lifecycle.locating.substitution import SubstitutionResult
 from auditcoder_bench.faultbench.locator_scores import score
-from auditcoder_bench.faultbench.observations import Noticed
+from auditcoder_bench.faultbench.observations import FailureEvidence
 from auditcoder_bench.faultbench.weight_fit import (
-    NOBODY,
+    NO_WEIGHTS,
     Learner,
     cross_validated,
     fit_both,
@@ -25,7 +25,7 @@ HEALED = SubstitutionResult(1, (Digest("healed"),), first=1, mended=frozenset({1
 IN_VAIN = SubstitutionResult(tried=1, runs=1)
 
 
-def top1(made: list[Noticed]) -> float:
+def top1(made: list[FailureEvidence]) -> float:
     beliefs = [judged.believed for judged in cross_validated(made)]
     found = score(made, [(max(own, key=lambda n: own[n]),) for own in beliefs]).top1
     assert found is not None
@@ -49,11 +49,11 @@ def test_no_failure_is_judged_by_weights_that_saw_its_task() -> None:
     for number in (0, 7, 33):
         others = [case for case in made if case.task != made[number].task]
         fitted = Learner(others).fit()
-        expected = {b.node: b.probability for b in believe(made[number].signs, fitted.looked)}
+        expected = {b.node: b.probability for b in score_nodes(made[number].signs, fitted.looked)}
         assert judged[number].believed == pytest.approx(expected, abs=1e-3)
 
 
-def several(told: float) -> list[Noticed]:
+def several(told: float) -> list[FailureEvidence]:
     """Let the next one be at fault as well, and have a sign of its own as often."""
     found = []
     for case in cases(300, told):
@@ -93,7 +93,7 @@ def test_what_was_never_seen_has_the_weight_that_it_has_elsewhere() -> None:
 
 
 def test_where_there_is_nothing_to_learn_from_nobody_is_named() -> None:
-    assert Learner([]).fit() == NOBODY
+    assert Learner([]).fit() == NO_WEIGHTS
     alone = cases(5, told=1.0)[:1]
     assert cross_validated(alone)[0].answer == ()
 

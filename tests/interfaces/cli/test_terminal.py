@@ -89,11 +89,11 @@ def test_a_long_cell_is_not_cut_in_a_pipe(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_notices_go_to_standard_error_unless_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.aside("working")
+    terminal.notice("working")
     terminal.set_quiet(True)
     try:
         assert terminal.is_quiet()
-        terminal.aside("never seen")
+        terminal.notice("never seen")
     finally:
         terminal.set_quiet(False)
     captured = capsys.readouterr()
@@ -102,7 +102,7 @@ def test_notices_go_to_standard_error_unless_quiet(capsys: pytest.CaptureFixture
 
 def test_notices_survive_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
-    terminal.aside("nowhere to go")
+    terminal.notice("nowhere to go")
 
 
 @pytest.mark.parametrize(

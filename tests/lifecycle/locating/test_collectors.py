@@ -11,10 +11,10 @@ from auditcoder.domain.task import (
     CallExample,
 )
 from auditcoder.lifecycle.locating.features import FeatureKind
-from auditcoder.lifecycle.locating.substitution import SubstitutedProgram, intervene
-from auditcoder.lifecycle.locating.test_driver import trial_of
+from auditcoder.lifecycle.locating.substitution import SubstitutedProgram, run_substitutions
+from auditcoder.lifecycle.locating.test_driver import trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
-from auditcoder.lifecycle.locating.trace_run import FailingRun, Promised, TracePlan
+from auditcoder.lifecycle.locating.trace_run import ContractExpressions, FailingRun, TracePlan
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.sandboxed import tracer
 from tests.support.failing_programs import (
@@ -93,7 +93,7 @@ class TestCasesThatAreKnownToPass:
 
     def failing(self, *passed: int) -> FailingRun:
         asked = task(*CASE_BY_CASE)
-        trial = trial_of(asked, asked.examples, GRAPH, passed)
+        trial = trace_plan_of(asked, asked.examples, GRAPH, passed)
         assert trial is not None
         return FailingRun(REMEMBERS, ("main",), trial)
 
@@ -107,7 +107,7 @@ class TestCasesThatAreKnownToPass:
 
     def test_do_not_speak_for_what_is_promised_either(self, sandbox: Sandbox) -> None:
         """There, it is broken by what other cases left behind."""
-        promised = {"main": Promised(ensures=("result == 1",))}
+        promised = {"main": ContractExpressions(ensures=("result == 1",))}
         ensures = (Clause(expression="result == 1"),)
         contract = Contract(name="main", params=MAIN.params, returns="int", ensures=ensures)
         known = self.failing(0, 1)
@@ -119,8 +119,8 @@ class TestCasesThatAreKnownToPass:
         mended = SubstitutedProgram(
             "main", REMEMBERS.replace('0 if text == "bad"', '1 if text == "bad"')
         )
-        assert not intervene(sandbox, self.failing(), [mended]).swapped["main"].healed
-        found = intervene(sandbox, self.failing(0, 1), [mended])
+        assert not run_substitutions(sandbox, self.failing(), [mended]).swapped["main"].healed
+        found = run_substitutions(sandbox, self.failing(0, 1), [mended])
         assert (found.swapped["main"].healed, found.swapped["main"].harmed) == (1, 0)
 
 
@@ -154,10 +154,10 @@ def test_what_heals_is_believed_only_if_the_program_itself_still_fails(
 ) -> None:
     """Both pass in a good mood: the first run fails, the try passes, and once more is decisive."""
     moody = "MOOD = 0\n" + GOOD.replace("return result", "return result + MOOD")
-    trial = trial_of(task(*CASES), CASES, GRAPH)
+    trial = trace_plan_of(task(*CASES), CASES, GRAPH)
     assert trial is not None
     other = SubstitutedProgram("read", moody.replace("int(word)", "int(word) + 0"))
     failing = FailingRun(moody, ("read", "total", "main"), trial)
-    found = intervene(Moody(sandbox, [True, False, bad_again]), failing, [other])
+    found = run_substitutions(Moody(sandbox, [True, False, bad_again]), failing, [other])
     assert found.passes == (not bad_again)
     assert bool(found.swapped) == bad_again

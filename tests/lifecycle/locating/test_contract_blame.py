@@ -15,9 +15,9 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.locating.contract_blame import fits
 from auditcoder.lifecycle.locating.features import FeatureKind
-from auditcoder.lifecycle.locating.test_driver import trial_of
+from auditcoder.lifecycle.locating.test_driver import trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
-from auditcoder.lifecycle.locating.trace_run import FailingRun, Promised, TracePlan
+from auditcoder.lifecycle.locating.trace_run import ContractExpressions, FailingRun, TracePlan
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.failing_programs import CASES, GOOD, GRAPH, READ, TOTAL, kinds, looked, task
 from tests.support.scripted_runs import sandboxed
@@ -64,7 +64,7 @@ class TestContractsAtRunTime:
             "def fill(n, items):\n    return items * n\n\ndef main():\n"
             "    return fill(count(), items())\n"
         )
-        promised = {"fill": Promised(requires=("len(items) > 0",))}
+        promised = {"fill": ContractExpressions(requires=("len(items) > 0",))}
         trial = TracePlan("assert main() == [1]\n", promises=promised)
         functions = ("count", "items", "fill", "main")
         found = collect_evidence(
@@ -82,7 +82,7 @@ class TestContractsAtRunTime:
             "    def setUp(self):\n        self.first = read('1 2 3')\n"
             "    def test_it(self):\n        assert read('4 5') == [4, 5]\n"
         )
-        promised = {"read": Promised(ensures=("len(result) == len(text.split())",))}
+        promised = {"read": ContractExpressions(ensures=("len(result) == len(text.split())",))}
         trial = TracePlan(driver, ("T.test_it",), promises=promised)
         wrong = GOOD.replace("text.split()]", "text.split()[1:]]")
         found = collect_evidence(
@@ -133,7 +133,7 @@ class TestContractsAtRunTime:
             )),
             order=GRAPH.order,
         )  # fmt: skip
-        trial = trial_of(asked, (CallExample(arguments="'1 1 1'", result="3"),), graph)
+        trial = trace_plan_of(asked, (CallExample(arguments="'1 1 1'", result="3"),), graph)
         assert trial is not None
         failing = FailingRun(changing, ("read", "total", "main"), trial, {"total": ensured})
         assert FeatureKind.BROKE_PROMISE in kinds(collect_evidence(sandbox, failing), "total")
@@ -165,7 +165,7 @@ class Box:
 
     def broke(use: str) -> set[str]:
         asked = task(CodeExample(code=use), form=ClassForm(name="Box", skeleton=skeleton))
-        trial = trial_of(asked, asked.examples, GRAPH)
+        trial = trace_plan_of(asked, asked.examples, GRAPH)
         assert trial is not None
         found = collect_evidence(sandbox, FailingRun(box, tuple(methods), trial, methods))
         return {sign.node for sign in found.signs if sign.kind is FeatureKind.BROKE_INVARIANT}

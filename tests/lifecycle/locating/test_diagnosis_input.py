@@ -19,11 +19,11 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     SecondOpinion,
     diagnosis_input_of,
     localised,
+    most_trusted_failure,
     retargeted,
-    weightiest,
 )
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.root_cause import NOTHING_SAID
+from auditcoder.lifecycle.root_cause import UNKNOWN_CAUSE
 from auditcoder.lifecycle.run_context import RunContext
 from tests.support.record_builders import S1, S1_1, S2, check_program, failing
 from tests.support.run_contexts import open_run
@@ -64,7 +64,7 @@ class TestInput:
 
     def test_the_weightiest_check_is_the_first_that_failed(self, context: RunContext) -> None:
         check_program(context.recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
-        assert weightiest(context).check == "given-1"
+        assert most_trusted_failure(context).check == "given-1"
 
     def test_recorded_clues_are_read_back(self, context: RunContext) -> None:
         clue = Clue(signs={"traceback": 1.0}, calls=3)
@@ -110,9 +110,9 @@ class TestState:
     def test_each_step_returns_a_new_state_and_leaves_the_old_one(self) -> None:
         about = (S2, None)
         before = DiagnosisState(replies={about: SecondOpinion("def f(): ...", 4)})
-        after = before.with_opinion(about).with_cause((7,), NOTHING_SAID)
+        after = before.with_opinion(about).with_cause((7,), UNKNOWN_CAUSE)
         after = after.with_rejected(AtNode(node=S2))
         assert (before.opinions, before.causes, before.rejected) == ({}, {}, ())
         assert after.opinions == {about: SecondOpinion("def f(): ...", 4)}
-        assert after.causes == {(7,): NOTHING_SAID}
+        assert after.causes == {(7,): UNKNOWN_CAUSE}
         assert after.rejected == (AtNode(node=S2),)

@@ -2,22 +2,24 @@
 
 import pytest
 
-from auditcoder.lifecycle.locating.features import Feature, FeatureKind, gathered, kind_of
+from auditcoder.lifecycle.locating.features import Feature, FeatureKind, feature_strengths, kind_of
 
 
 def test_features_are_gathered_by_function() -> None:
-    found = gathered([Feature("f", FeatureKind.RAISED), Feature("g", FeatureKind.WROTE)])
+    found = feature_strengths([Feature("f", FeatureKind.RAISED), Feature("g", FeatureKind.WROTE)])
     assert found == {"f": {"RAISED": 1.0}, "g": {"WROTE": 1.0}}
 
 
 def test_equal_features_add_up_to_at_most_one() -> None:
     quarter = Feature("f", FeatureKind.FINE, strength=0.25)
-    assert gathered([quarter] * 2) == {"f": {"FINE": 0.5}}
-    assert gathered([quarter] * 9) == {"f": {"FINE": 1.0}}
+    assert feature_strengths([quarter] * 2) == {"f": {"FINE": 0.5}}
+    assert feature_strengths([quarter] * 9) == {"f": {"FINE": 1.0}}
 
 
 def test_a_feature_of_the_first_failure_counts_under_both_names() -> None:
-    found = gathered([Feature("f", FeatureKind.RAISED, first=True), Feature("f", FeatureKind.MADE)])
+    found = feature_strengths(
+        [Feature("f", FeatureKind.RAISED, first=True), Feature("f", FeatureKind.MADE)]
+    )
     assert found == {"f": {"RAISED": 1.0, "RAISED_FIRST": 1.0, "MADE": 1.0}}
 
 

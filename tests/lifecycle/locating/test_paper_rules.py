@@ -5,7 +5,7 @@ from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Target
-from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisInput, RecordedCheck, weight
+from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisInput, RecordedCheck, trust_order
 from auditcoder.lifecycle.locating.paper_rules import PaperRules
 from tests.support.diagnosis_cases import GRAPH, S1, S1_1, S1_2, S2, S2_1, TOP, local, node, program
 
@@ -16,7 +16,7 @@ def locate(
     shown = [s for s in standing if isinstance(s.evidence.subject, AtProgram)]
     agents = {n.id: f"agent_{n.id}" for n in graph.nodes}
     own = tuple(s for s in standing if s not in shown)
-    ordered = tuple(sorted(shown, key=lambda s: weight(s.evidence)))
+    ordered = tuple(sorted(shown, key=lambda s: trust_order(s.evidence)))
     return PaperRules().locate(DiagnosisInput(graph, agents, ordered, own, tried))
 
 

@@ -1,7 +1,7 @@
 """The outline of a program, read without running it."""
 
 from auditcoder.lifecycle.locating.features import Feature, FeatureKind
-from auditcoder.lifecycle.locating.program_outline import does, outline, signs
+from auditcoder.lifecycle.locating.program_outline import normal_form, outline, outline_features
 
 PROGRAM = '''\
 class Game:
@@ -40,7 +40,7 @@ def test_a_program_that_does_not_parse_has_no_outline() -> None:
 def test_docstrings_comments_and_order_do_not_change_what_a_program_does() -> None:
     one = "def f(x):\n    return x\ndef g(y):\n    return y\n"
     other = 'def g(y):\n    """Doc."""\n    return y  # same\n\n\ndef f(x):\n    return x\n'
-    assert does(one) == does(other)
+    assert normal_form(one) == normal_form(other)
 
 
 def test_bodies_and_arguments_change_what_a_program_does() -> None:
@@ -50,17 +50,17 @@ def test_bodies_and_arguments_change_what_a_program_does() -> None:
         "def f(y):\n    return x\n",
         "def g(x):\n    return x\n",
     ]
-    assert len({does(text) for text in texts}) == len(texts)
+    assert len({normal_form(text) for text in texts}) == len(texts)
 
 
 def test_text_without_functions_stands_for_itself() -> None:
-    assert does("x = 1\n") == "x = 1\n"
-    assert does("def f(:\n") == "def f(:\n"
+    assert normal_form("x = 1\n") == "x = 1\n"
+    assert normal_form("def f(:\n") == "def f(:\n"
 
 
 def test_features_say_what_is_absent_empty_uncalled_or_a_constructor() -> None:
     nodes = ["Game.__init__", "Game.draw", "wait", "lost"]
-    assert set(signs(outline(PROGRAM), nodes, {"Game.__init__", "wait", "lost"})) == {
+    assert set(outline_features(outline(PROGRAM), nodes, {"Game.__init__", "wait", "lost"})) == {
         Feature("Game.__init__", FeatureKind.CONSTRUCTOR),
         Feature("Game.draw", FeatureKind.UNCALLED),
         Feature("wait", FeatureKind.EMPTY),
@@ -69,4 +69,4 @@ def test_features_say_what_is_absent_empty_uncalled_or_a_constructor() -> None:
 
 
 def test_nothing_is_uncalled_where_not_all_calls_are_known() -> None:
-    assert list(signs(outline(PROGRAM), ["Game.draw"], None)) == []
+    assert list(outline_features(outline(PROGRAM), ["Game.draw"], None)) == []

@@ -11,10 +11,10 @@ from auditcoder.lifecycle.locating.scoring import (
     FeatureWeights,
     FittedWeights,
     NodeScore,
-    believe,
+    is_settled,
     logistic,
-    settled,
-    weigh,
+    score_nodes,
+    score_with_substitutions,
 )
 
 WEIGHTS = FeatureWeights(
@@ -27,7 +27,7 @@ def test_the_likeliest_comes_first_with_its_reasons() -> None:
         "f": {"FINE": 1.0},
         "g": {"RAISED": 1.0, "RAISED_FIRST": 1.0, "FINE": 0.5, "BEFORE": 1.0},
     }
-    first, second = believe(noticed, WEIGHTS)
+    first, second = score_nodes(noticed, WEIGHTS)
     assert (first.node, second.node) == ("g", "f")
     assert math.isclose(first.probability, logistic(-2.0 + 3.0 - 0.75 + 0.1))
     assert first.points == (FeatureKind.RAISED.value,)
@@ -36,7 +36,7 @@ def test_the_likeliest_comes_first_with_its_reasons() -> None:
 
 
 def test_what_has_no_weight_says_nothing() -> None:
-    (belief,) = believe({"f": {"EMPTY": 1.0}}, WEIGHTS)
+    (belief,) = score_nodes({"f": {"EMPTY": 1.0}}, WEIGHTS)
     assert math.isclose(belief.probability, logistic(-2.0))
     assert belief.points == ()
 
@@ -44,7 +44,9 @@ def test_what_has_no_weight_says_nothing() -> None:
 def test_what_is_about_one_thing_is_said_once_and_never_on_the_wrong_side() -> None:
     weights = FeatureWeights(signs={"ALWAYS": 0.0, "HEALS": 0.7, "MENDS": -1.4, "MENDS_SOME": 1.9,
                              "TRIED": 2.7, "BROKE_PROMISE": -0.9, "FINE": 0.6})  # fmt: skip
-    (belief,) = believe({"f": {name: 1.0 for name in weights.signs if name != "ALWAYS"}}, weights)
+    (belief,) = score_nodes(
+        {"f": {name: 1.0 for name in weights.signs if name != "ALWAYS"}}, weights
+    )
     assert belief.points == (FeatureKind.HEALS.value,)
     assert belief.speaks_against == ()
 
@@ -54,13 +56,13 @@ def test_the_package_says_of_what_heals_that_it_points_there() -> None:
         ("HEALS", "HEALS_OFTEN", "MENDS", "MENDS_OFTEN", "MENDS_SOME", "MENDS_MANY"), 1.0
     )
     for weights in (fitted().classes, fitted().programs):
-        (belief,) = believe({"f": tried}, weights.tried)
+        (belief,) = score_nodes({"f": tried}, weights.tried)
         assert FeatureKind.HEALS.value in belief.points
         assert belief.speaks_against == ()
 
 
 def test_a_sign_that_nobody_knows_any_more_says_nothing() -> None:
-    (belief,) = believe({"f": {"OF_OLD": 1.0, "RAISED": 1.0}}, WEIGHTS)
+    (belief,) = score_nodes({"f": {"OF_OLD": 1.0, "RAISED": 1.0}}, WEIGHTS)
     assert belief.points == (FeatureKind.RAISED.value,)
 
 
@@ -75,11 +77,11 @@ def test_it_is_settled_if_everyone_is_clear_and_somebody_is_to_blame() -> None:
     def likely(*probabilities: float) -> list[NodeScore]:
         return [NodeScore(node=str(n), probability=p) for n, p in enumerate(probabilities)]
 
-    assert settled(likely(0.95, 0.02))
-    assert settled(likely(0.95, 0.97, 0.02))
-    assert not settled(likely(0.95, 0.4))
-    assert not settled(likely(0.02, 0.01))
-    assert not settled([])
+    assert is_settled(likely(0.95, 0.02))
+    assert is_settled(likely(0.95, 0.97, 0.02))
+    assert not is_settled(likely(0.95, 0.4))
+    assert not is_settled(likely(0.02, 0.01))
+    assert not is_settled([])
 
 
 def test_what_was_tried_counts_only_where_looking_left_doubt() -> None:
@@ -88,8 +90,8 @@ def test_what_was_tried_counts_only_where_looking_left_doubt() -> None:
         tried=FeatureWeights(signs={"ALWAYS": -4.0, "HEALS": 8.0}),
     )
     tried = {"f": {}, "g": {"HEALS": 1.0}}
-    clear = weigh({"f": {"RAISED": 1.0}, "g": {}}, tried, fitted)
+    clear = score_with_substitutions({"f": {"RAISED": 1.0}, "g": {}}, tried, fitted)
     assert (clear[0].node, clear[0].probability) == ("f", logistic(4.0))
-    doubtful = weigh({"f": {"BEFORE": 1.0}, "g": {}}, tried, fitted)
+    doubtful = score_with_substitutions({"f": {"BEFORE": 1.0}, "g": {}}, tried, fitted)
     assert (doubtful[0].node, doubtful[0].probability) == ("g", logistic(4.0))
-    assert weigh({"f": {"BEFORE": 1.0}, "g": {}}, None, fitted)[0].node == "f"
+    assert score_with_substitutions({"f": {"BEFORE": 1.0}, "g": {}}, None, fitted)[0].node == "f"

@@ -7,15 +7,15 @@ import pytest
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.task import CallExample
 from auditcoder.domain.values import digest
-from auditcoder.lifecycle.locating.features import FeatureKind, gathered
+from auditcoder.lifecycle.locating.features import FeatureKind, feature_strengths
 from auditcoder.lifecycle.locating.substitution import (
     SubstitutedProgram,
     SubstitutionResult,
-    signs,
-    swap,
+    substitute_each,
+    substitution_features,
 )
 from auditcoder.lifecycle.locating.test_driver import own_examples
-from auditcoder.lifecycle.locating.trace_run import TracePlan, watch
+from auditcoder.lifecycle.locating.trace_run import TracePlan, run_traced
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import sandboxed
 
@@ -33,9 +33,9 @@ def _sandbox() -> Iterator[Sandbox]:
 
 
 def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
-    before = watch(sandbox, WRONG + SHOW, ("double", "show"), TRIAL)
+    before = run_traced(sandbox, WRONG + SHOW, ("double", "show"), TRIAL)
     assert before.failing == {2, 3}
-    swapped = swap(
+    swapped = substitute_each(
         sandbox,
         TRIAL,
         before,
@@ -53,7 +53,9 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
         ),
         "show": SubstitutionResult(tried=2, runs=2),
     }
-    told = gathered(signs(swapped, ["double", "show", "solve"], len(before.failing)))
+    told = feature_strengths(
+        substitution_features(swapped, ["double", "show", "solve"], len(before.failing))
+    )
     assert told["double"][FeatureKind.HEALS.name] == 1.0
     assert told["double"][FeatureKind.HEALS_OFTEN.name] == 0.5
     assert told["double"][FeatureKind.MENDS_MANY.name] == 1.0
@@ -64,31 +66,37 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
 
 
 def test_what_its_own_examples_reject_counts_only_where_it_mends(sandbox: Sandbox) -> None:
-    before = watch(sandbox, WRONG + SHOW, (), TRIAL)
+    before = run_traced(sandbox, WRONG + SHOW, (), TRIAL)
     examples = (CallExample(arguments="0", result="0"), CallExample(arguments="5", result="10"))
     contract = Contract(name="double", params=(Param(name="x", type="int"),), examples=examples)
     own = own_examples(contract)
     assert own is not None
     lopsided = "def double(x):\n    return 2 * x if x > 1 else None\n"  # mends, and is wrong
     tries = [SubstitutedProgram("double", code + SHOW, own) for code in (WORSE, lopsided, RIGHT)]
-    found = swap(sandbox, TRIAL, before, tries)["double"]
+    found = substitute_each(sandbox, TRIAL, before, tries)["double"]
     assert (found.tried, found.unfit, found.healed) == (2, 1, 1)
     assert found.harmed == 1  # the lopsided one
-    silent = swap(sandbox, TRIAL, before, tries[:1])
-    assert set(gathered(signs(silent, ["double"], 2))["double"]) == {FeatureKind.UNTRIED.name}
+    silent = substitute_each(sandbox, TRIAL, before, tries[:1])
+    assert set(feature_strengths(substitution_features(silent, ["double"], 2))["double"]) == {
+        FeatureKind.UNTRIED.name
+    }
     assert own_examples(Contract(name="double", params=())) is None
 
 
 def test_a_line_that_is_never_reached_is_not_mended(sandbox: Sandbox) -> None:
     hurried = TRIAL._replace(seconds=0.3)
-    before = watch(sandbox, WRONG + SHOW, (), hurried)
+    before = run_traced(sandbox, WRONG + SHOW, (), hurried)
     endless = "def double(x):\n    while True: pass\n"
-    swapped = swap(sandbox, hurried, before, [SubstitutedProgram("double", endless + SHOW)])
+    swapped = substitute_each(
+        sandbox, hurried, before, [SubstitutedProgram("double", endless + SHOW)]
+    )
     assert swapped["double"].mended == frozenset()
     assert swapped["double"].first == 0
 
 
 def test_a_program_that_passes_has_nothing_to_mend(sandbox: Sandbox) -> None:
-    before = watch(sandbox, RIGHT + SHOW, ("double",), TRIAL)
-    swapped = swap(sandbox, TRIAL, before, [SubstitutedProgram("show", RIGHT + OTHER_SHOW)])
+    before = run_traced(sandbox, RIGHT + SHOW, ("double",), TRIAL)
+    swapped = substitute_each(
+        sandbox, TRIAL, before, [SubstitutedProgram("show", RIGHT + OTHER_SHOW)]
+    )
     assert swapped == {}

@@ -13,7 +13,7 @@ from auditcoder.domain.task import (
     ProgramForm,
     StdioExample,
 )
-from auditcoder.lifecycle.locating.test_driver import ExtractedTests, suite_of, trial_of
+from auditcoder.lifecycle.locating.test_driver import ExtractedTests, suite_of, trace_plan_of
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.failing_programs import CASES, GOOD, GRAPH, looked, task
 from tests.support.scripted_runs import sandboxed
@@ -87,7 +87,7 @@ class TestTrials:
                 f"def test_alike():\n    assert main('1') == {expected}\n"
             )
 
-        trial = trial_of(task(case(2), case(1)), (case(2), case(1)), GRAPH, passed=[1])
+        trial = trace_plan_of(task(case(2), case(1)), (case(2), case(1)), GRAPH, passed=[1])
         assert trial is not None
         assert trial.passing == {"Test2.test", "Functions2.test_alike"}
         found = looked(sandbox, GOOD, task(case(2), case(1))).seen
@@ -126,4 +126,4 @@ class TestTrials:
         assert looked(sandbox, GOOD, task(code)).seen.passes
 
     def test_nothing_to_drive_is_no_trial(self) -> None:
-        assert trial_of(task(), (), GRAPH) is None
+        assert trace_plan_of(task(), (), GRAPH) is None

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from auditcoder.lifecycle.locating.features import Feature, FeatureKind, gathered
-from auditcoder.lifecycle.locating.program_outline import does, outline, signs
+from auditcoder.lifecycle.locating.features import Feature, FeatureKind, feature_strengths
+from auditcoder.lifecycle.locating.program_outline import normal_form, outline, outline_features
 from auditcoder.lifecycle.locating.trace_analysis import TraceAnalyser, statements
-from auditcoder.lifecycle.locating.trace_run import TracePlan, watch
+from auditcoder.lifecycle.locating.trace_run import TracePlan, run_traced
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import sandboxed
 
@@ -20,7 +20,7 @@ def _sandbox() -> Iterator[Sandbox]:
 def noticed(sandbox: Sandbox, program: str, driver: str) -> dict[str, set[FeatureKind]]:
     """Return the kinds of signs about each function, as far as they are of the first failure."""
     found = outline(program)
-    seen = watch(sandbox, program, found, TracePlan(driver))
+    seen = run_traced(sandbox, program, found, TracePlan(driver))
     reads = {name: one.reads for name, one in found.items()}
     kinds: dict[str, set[FeatureKind]] = {}
     for sign in TraceAnalyser(seen, driver, reads).signs():
@@ -103,7 +103,7 @@ def test_what_follows_from_a_failure_is_not_another(sandbox: Sandbox) -> None:
     program = "def f():\n    raise ValueError\n\ndef g(x):\n    return x\n"
     driver = "x = f()\nassert g(x) == 1\ny = g(2)\nassert y == 3\n"
     found = outline(program)
-    seen = watch(sandbox, program, found, TracePlan(driver))
+    seen = run_traced(sandbox, program, found, TracePlan(driver))
     signs_found = list(TraceAnalyser(seen, driver, {}).signs())
     assert {s.node for s in signs_found if s.first} == {"f"}
     assert Feature("g", FeatureKind.MADE) in signs_found
@@ -121,7 +121,7 @@ def test_the_outline_shows_what_is_absent_or_empty() -> None:
         "A.h": True,
     }
     assert found["A.g"].reads == {"x"}
-    told = set(signs(found, [*found, "A.k"], {"A.g"}))
+    told = set(outline_features(found, [*found, "A.k"], {"A.g"}))
     assert Feature("A.k", FeatureKind.ABSENT) in told
     assert Feature("A.h", FeatureKind.EMPTY) in told
     assert Feature("A.f", FeatureKind.UNCALLED) in told
@@ -131,9 +131,9 @@ def test_the_outline_shows_what_is_absent_or_empty() -> None:
 
 def test_signs_add_up_and_end_at_one() -> None:
     fine = Feature("f", FeatureKind.FINE, strength=0.25)
-    assert gathered([fine, fine]) == {"f": {"FINE": 0.5}}
-    assert gathered([fine] * 9) == {"f": {"FINE": 1.0}}
-    assert gathered([Feature("f", FeatureKind.MADE, first=True)]) == {
+    assert feature_strengths([fine, fine]) == {"f": {"FINE": 0.5}}
+    assert feature_strengths([fine] * 9) == {"f": {"FINE": 1.0}}
+    assert feature_strengths([Feature("f", FeatureKind.MADE, first=True)]) == {
         "f": {"MADE": 1.0, "MADE_FIRST": 1.0}
     }
 
@@ -171,6 +171,6 @@ def test_who_was_called_last_and_left_alone_what_is_read_is_seen(sandbox: Sandbo
 def test_words_order_and_layout_do_not_matter_to_what_code_does() -> None:
     one = 'def f(a: int) -> int:\n    """Say."""\n    return a  # back\n\ndef g():\n    pass\n'
     other = "def g(): pass\ndef f(a):\n    return (a)\n"
-    assert does(one) == does(other)
-    assert does(one) != does(other.replace("(a)\n", "a + 1\n"))
-    assert does("not python (") == "not python ("
+    assert normal_form(one) == normal_form(other)
+    assert normal_form(one) != normal_form(other.replace("(a)\n", "a + 1\n"))
+    assert normal_form("not python (") == "not python ("

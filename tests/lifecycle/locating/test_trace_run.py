@@ -10,12 +10,12 @@ from auditcoder.lifecycle.locating.contract_blame import cost_signs
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
 from auditcoder.lifecycle.locating.trace_run import (
-    NOTHING,
+    NO_OBSERVATION,
+    ContractExpressions,
     FailingRun,
     Observation,
-    Promised,
     TracePlan,
-    watch,
+    run_traced,
 )
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import sandboxed
@@ -68,7 +68,7 @@ def _sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module", name="seen")
 def _seen(sandbox: Sandbox) -> Observation:
-    return watch(sandbox, SHOP, NODES, TracePlan(TESTS, ("ShopTest.test_main",)))
+    return run_traced(sandbox, SHOP, NODES, TracePlan(TESTS, ("ShopTest.test_main",)))
 
 
 class TestSteps:
@@ -100,7 +100,7 @@ class TestSteps:
 
     @pytest.mark.parametrize("wrong", ["[1].add(2)", "None.total()", "''.bonus"])
     def test_what_others_lack_is_no_part_of_the_program(self, sandbox: Sandbox, wrong: str) -> None:
-        seen = watch(sandbox, SHOP, NODES, TracePlan(f"Shop()\n{wrong}\n"))
+        seen = run_traced(sandbox, SHOP, NODES, TracePlan(f"Shop()\n{wrong}\n"))
         assert [(step.fine, step.lacks) for step in seen.steps] == [(True, ""), (False, "")]
 
     def test_values_are_traced_to_the_calls_that_made_them(self, seen: Observation) -> None:
@@ -110,7 +110,7 @@ class TestSteps:
 
     def test_a_passing_program_is_seen_to_pass(self, sandbox: Sandbox) -> None:
         driver = "shop = Shop()\nshop.add('nut', 2)\nassert shop.total() == 3\n"
-        seen = watch(sandbox, SHOP, NODES, TracePlan(driver))
+        seen = run_traced(sandbox, SHOP, NODES, TracePlan(driver))
         assert seen.passes
         assert [step.line for step in seen.steps] == [1, 2, 3]
 
@@ -119,7 +119,7 @@ class TestSteps:
             "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n"
             "        with self.assertRaises(ValueError):\n            Shop().broken()\n"
         )
-        assert watch(sandbox, SHOP, NODES, TracePlan(tests, ("T.test_it",))).passes
+        assert run_traced(sandbox, SHOP, NODES, TracePlan(tests, ("T.test_it",))).passes
 
 
 class TestCalls:
@@ -143,7 +143,7 @@ class TestCalls:
             "def get():\n    return open('f.txt').read()\n"
         )
         driver = "put()\nassert get() == 'y'\n"
-        seen = watch(sandbox, program, ("put", "get"), TracePlan(driver))
+        seen = run_traced(sandbox, program, ("put", "get"), TracePlan(driver))
         assert [(f.path, f.writing, f.step) for f in seen.files] == [
             ("f.txt", True, 0),
             ("f.txt", False, 1),
@@ -159,13 +159,13 @@ ODD = (
 
 class TestProgramsThatMisbehave:
     def test_one_that_cannot_be_loaded_says_why(self, sandbox: Sandbox) -> None:
-        seen = watch(sandbox, "import nothing_of_that_name", (), TracePlan("pass"))
+        seen = run_traced(sandbox, "import nothing_of_that_name", (), TracePlan("pass"))
         assert "nothing_of_that_name" in seen.loads
         assert not seen.passes
 
     def test_one_that_loops_is_stopped_where_it_loops(self, sandbox: Sandbox) -> None:
         program = "def f():\n    while True:\n        pass\n"
-        seen = watch(sandbox, program, ("f",), TracePlan("f()\nx = 1\n", seconds=0.3))
+        seen = run_traced(sandbox, program, ("f",), TracePlan("f()\nx = 1\n", seconds=0.3))
         assert seen.tests == {"": "out of time"}
         (step,) = seen.steps
         assert step.frames[-1][0] == "f"
@@ -181,25 +181,25 @@ class TestProgramsThatMisbehave:
         ],
     )
     def test_none_of_it_is_ours_to_raise(self, sandbox: Sandbox, program: str) -> None:
-        seen = watch(sandbox, program, ("f",), TracePlan("x = f()\nassert x == 1\n"))
+        seen = run_traced(sandbox, program, ("f",), TracePlan("x = f()\nassert x == 1\n"))
         assert not seen.passes
 
     def test_one_that_is_gone_leaves_nothing(self, sandbox: Sandbox) -> None:
         program = "def f():\n    import os\n    os._exit(0)\n"
-        assert watch(sandbox, program, ("f",), TracePlan("f()")) == NOTHING
+        assert run_traced(sandbox, program, ("f",), TracePlan("f()")) == NO_OBSERVATION
 
     def test_one_that_swallows_the_stop_is_stopped_again(self, sandbox: Sandbox) -> None:
         program = (
             "def f():\n    for _ in range(3):\n        try:\n            while True: pass\n"
             "        except:\n            pass\n    return 1\n"
         )
-        seen = watch(sandbox, program, ("f",), TracePlan("f()\nassert False\n", seconds=0.3))
-        assert seen is not NOTHING
+        seen = run_traced(sandbox, program, ("f",), TracePlan("f()\nassert False\n", seconds=0.3))
+        assert seen is not NO_OBSERVATION
         assert not seen.passes
 
     def test_an_exception_beyond_the_usual_ones_is_a_failure_too(self, sandbox: Sandbox) -> None:
         program = "class Bye(BaseException): pass\n\ndef f():\n    raise Bye\n"
-        seen = watch(sandbox, program, ("f",), TracePlan("f()"))
+        seen = run_traced(sandbox, program, ("f",), TracePlan("f()"))
         assert [step.fine for step in seen.steps] == [False]
         assert seen.steps[0].frames[-1][0] == "f"
 
@@ -209,7 +209,9 @@ class TestProgramsThatMisbehave:
             "def g():\n    xs = list(range(200_000))\n"
             "    return sum(f(xs, i) for i in range(1000))\n"
         )
-        seen = watch(sandbox, program, ("f", "g"), TracePlan("assert g() == 499500", seconds=2.0))
+        seen = run_traced(
+            sandbox, program, ("f", "g"), TracePlan("assert g() == 499500", seconds=2.0)
+        )
         assert seen.passes
 
     def test_what_goes_wrong_in_looking_does_not_go_wrong_in_the_program(
@@ -219,7 +221,7 @@ class TestProgramsThatMisbehave:
             "class Odd(str):\n    __hash__ = None\n\n"
             "def f():\n    return Odd('x')\n\ndef g(x):\n    return len(x)\n"
         )
-        assert watch(sandbox, program, ("f", "g"), TracePlan("assert g(f()) == 1")).passes
+        assert run_traced(sandbox, program, ("f", "g"), TracePlan("assert g(f()) == 1")).passes
 
     def test_a_deep_recursion_is_read_without_one(self, sandbox: Sandbox) -> None:
         program = (
@@ -242,7 +244,7 @@ def test_a_stop_does_not_take_the_notes_of_what_it_stops(sandbox: Sandbox) -> No
         "    def test_b(self):\n        self.assertEqual(many(0)[0], 0)\n"
     )
     trial = TracePlan(driver, ("T.test_a", "T.test_b"), seconds=0.6)
-    seen = watch(sandbox, program, ("many", "endless"), trial)
+    seen = run_traced(sandbox, program, ("many", "endless"), trial)
     assert [(step.test, step.line) for step in seen.failing_steps] == [("T.test_a", 5)]
     (call,) = (call for call in seen.calls if call.node == "endless")
     assert seen.test_of(call) == "T.test_a"
@@ -257,23 +259,25 @@ class TestGenerators:
 
     def test_one_call_is_noted_however_often_it_goes_on(self, sandbox: Sandbox) -> None:
         driver = "assert total(numbers(3)) == 3\nassert total(numbers(4)) == 6\n"
-        seen = watch(sandbox, self.PROGRAM, ("numbers", "total"), TracePlan(driver))
+        seen = run_traced(sandbox, self.PROGRAM, ("numbers", "total"), TracePlan(driver))
         assert seen.passes
         assert [call.node for call in seen.calls] == ["total", "numbers"] * 2
 
     def test_its_time_is_its_own_however_often_it_goes_on(self, sandbox: Sandbox) -> None:
         slow = self.PROGRAM.replace("yield i", "yield sum(range(20_000)) * 0")
-        seen = watch(sandbox, slow, ("numbers", "total"), TracePlan("assert total(numbers(200))\n"))
+        seen = run_traced(
+            sandbox, slow, ("numbers", "total"), TracePlan("assert total(numbers(200))\n")
+        )
         (total,) = (call for call in seen.calls if call.node == "total")
         assert seen.unnoted[""]["numbers"] > total.own
 
     def test_promises_do_not_use_up_what_they_are_about(self, sandbox: Sandbox) -> None:
         promised = {
-            "total": Promised(requires=("all(x >= 0 for x in xs)",)),
-            "numbers": Promised(ensures=("list(result) == []",)),
+            "total": ContractExpressions(requires=("all(x >= 0 for x in xs)",)),
+            "numbers": ContractExpressions(ensures=("list(result) == []",)),
         }
         trial = TracePlan("assert total(numbers(3)) == 3\n", promises=promised)
-        seen = watch(sandbox, self.PROGRAM, ("numbers", "total"), trial)
+        seen = run_traced(sandbox, self.PROGRAM, ("numbers", "total"), trial)
         assert seen.passes
         assert not any(call.broke or call.refused for call in seen.calls)
 
@@ -292,7 +296,7 @@ def test_time_is_put_down_to_who_took_it_also_in_calls_beyond_those_noted(
     sandbox: Sandbox,
 ) -> None:
     driver = "outer(40_000)\nassert False\n"
-    seen = watch(sandbox, MANY, ("helper", "outer"), TracePlan(driver, seconds=20))
+    seen = run_traced(sandbox, MANY, ("helper", "outer"), TracePlan(driver, seconds=20))
     assert seen.cut
     spent = {s.node: s.strength for s in cost_signs(seen) if s.kind is FeatureKind.TOOK_TIME}
     assert set(spent) <= {"helper"}, "who only calls it took less"
@@ -303,7 +307,7 @@ def test_who_is_cut_off_while_notes_are_taken_is_still_told_of(sandbox: Sandbox)
     endless = MANY.replace("for _ in range(most):", "while True:")
     for _ in range(3):
         trial = TracePlan("outer(1)\n", seconds=0.8)
-        seen = watch(sandbox, endless, ("helper", "outer"), trial)
+        seen = run_traced(sandbox, endless, ("helper", "outer"), trial)
         assert seen.tests == {"": "out of time"}
         took = sum(call.own for call in seen.calls) + sum(seen.unnoted[""].values())
         assert took > 0.2
@@ -312,8 +316,8 @@ def test_who_is_cut_off_while_notes_are_taken_is_still_told_of(sandbox: Sandbox)
 
 def test_where_nobody_is_looked_at_nothing_is_made_slower(sandbox: Sandbox) -> None:
     program = "import sys\ndef f():\n    return sys.getprofile() is None\n"
-    assert watch(sandbox, program, (), TracePlan("assert f()\n")).passes
-    assert not watch(sandbox, program, ("f",), TracePlan("assert f()\n")).passes
+    assert run_traced(sandbox, program, (), TracePlan("assert f()\n")).passes
+    assert not run_traced(sandbox, program, ("f",), TracePlan("assert f()\n")).passes
 
 
 def test_a_test_with_many_calls_leaves_the_next_its_own(sandbox: Sandbox) -> None:
@@ -326,7 +330,9 @@ def test_a_test_with_many_calls_leaves_the_next_its_own(sandbox: Sandbox) -> Non
         "    def test_1(self):\n        assert fib(18) == 2584\n"
         "    def test_2(self):\n        assert late() == 2\n"
     )
-    seen = watch(sandbox, program, ("fib", "late"), TracePlan(driver, ("T.test_1", "T.test_2")))
+    seen = run_traced(
+        sandbox, program, ("fib", "late"), TracePlan(driver, ("T.test_1", "T.test_2"))
+    )
     assert seen.cut
     assert "late" in {call.node for call in seen.calls}
 
@@ -339,7 +345,7 @@ def test_what_a_class_sets_up_is_there_and_skipped_tests_are_no_failures(sandbox
         "    def test_2(self):\n        self.skipTest('no')\n        assert False\n"
     )
     trial = TracePlan(driver, ("T.test_1", "T.test_2"))
-    assert watch(sandbox, "def f():\n    return 1\n", ("f",), trial).passes
+    assert run_traced(sandbox, "def f():\n    return 1\n", ("f",), trial).passes
 
 
 @pytest.mark.parametrize(
@@ -369,4 +375,4 @@ def test_a_report_that_our_probe_could_not_have_made_is_none(
         "def f():\n    import os\n"
         f"    open('seen.json', 'w').write({json.dumps(whole)!r})\n    os._exit(0)\n"
     )
-    assert watch(sandbox, program, ("f",), TracePlan("f()")) == NOTHING
+    assert run_traced(sandbox, program, ("f",), TracePlan("f()")) == NO_OBSERVATION

@@ -33,7 +33,7 @@ from auditcoder.lifecycle.locating.scoring import FittedModels
 from auditcoder.lifecycle.options import LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, Solution, start
-from auditcoder.metrics.trace_metrics import Looks, looks
+from auditcoder.metrics.trace_metrics import DiagnosisCost, diagnosis_cost
 from auditcoder.sandboxed import tracer
 from tests.support.adder_task import (
     BAD_ADD,
@@ -116,8 +116,8 @@ def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sand
     assert (total.calls, read.calls, add.calls) == (3, 3, 3)
     assert add.ran is not None
     assert (add.ran.failed, add.ran.passed) == (3, 0)
-    spent = looks(finished.solution.trace, finished.raw.blob)
-    assert spent == Looks(runs=1, milliseconds=clues[0].milliseconds or 0)
+    spent = diagnosis_cost(finished.solution.trace, finished.raw.blob)
+    assert spent == DiagnosisCost(runs=1, milliseconds=clues[0].milliseconds or 0)
 
 
 def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
@@ -193,7 +193,7 @@ def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sand
     swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
     # Watched, run again, one try and, as that heals, run once more: it may fail by chance.
-    spent = looks(finished.solution.trace, finished.raw.blob)
+    spent = diagnosis_cost(finished.solution.trace, finished.raw.blob)
     assert (spent.runs, spent.questions) == (4, 1)
     assert spent.usage == asked[0].usage
     assert isinstance(finished.diagnoses[0], Localised)

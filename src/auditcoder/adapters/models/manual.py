@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, StoreError
 from auditcoder.domain.request import FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
@@ -65,9 +65,9 @@ class ManualModel:
     def _put(self, place: Path, request: Request) -> None:
         try:
             place.mkdir(parents=True, exist_ok=True)
-            with whole_file(place / "request.json") as file:
+            with atomic_file(place / "request.json") as file:
                 file.write(encode(request))
-            with whole_file(place / "request.md") as file:
+            with atomic_file(place / "request.md") as file:
                 file.write(_readable(request).encode("utf-8", "replace"))
         except (OSError, StoreError) as error:
             raise self._unusable(f"requests cannot be put into {self._folder}: {error}") from error

@@ -37,7 +37,7 @@ from auditcoder.domain.execution import (
 from auditcoder.domain.python_names import PARSE_ERRORS, compiled, parsed
 from auditcoder.domain.values import whole
 from auditcoder.sandboxed import cleanup
-from auditcoder.sandboxed.code_checks import says_something
+from auditcoder.sandboxed.code_checks import has_assertion_or_call
 
 LAYERS = ("namespaces", "landlock", "seccomp")
 """The isolation layers that a kernel may offer, besides resource limits."""
@@ -444,7 +444,7 @@ def _compiled_tests(code: str) -> str:
     if len(code) < _LONG_TESTS:
         return ""
     tree = parsed(code)
-    if tree is None or not says_something(tree.body):
+    if tree is None or not has_assertion_or_call(tree.body):
         return ""  # the run itself will report it
     try:
         return base64.b64encode(marshal.dumps(compiled(tree, TESTS_FILE))).decode()

@@ -22,7 +22,7 @@ from typing import IO
 
 import msgspec
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.chain import EMPTY, EntryReader, Head
 from auditcoder.domain.errors import BundleUnreadable, NotFound
 from auditcoder.domain.values import Digest, RunId, Value, is_run_id
@@ -71,7 +71,7 @@ def write_bundle(source: TraceReader, run: RunId, path: Path) -> Head:
     head = source.head(run)
     if head == EMPTY:
         raise NotFound("run.unknown", f"no run {run!r}")
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         _write(source, run, head, file)
     return head
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from contextlib import closing
 from pathlib import Path
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.command import Command, add_form, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
@@ -49,7 +49,7 @@ def deliver(text: str, out: str | None) -> None:
     if out is None or out == "-":
         emit(text)
     else:
-        with whole_file(Path(out)) as file:
+        with atomic_file(Path(out)) as file:
             file.write(text.encode())
 
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.adapters.stores.bundle import SUFFIX, write_bundle
 from auditcoder.domain.trace import fold
 from auditcoder.domain.values import Value
@@ -71,7 +71,7 @@ def run(options: ExportArguments) -> int:
     if options.out is None:
         emit(text)
     else:
-        with whole_file(Path(options.out)) as file:
+        with atomic_file(Path(options.out)) as file:
             file.write(text.encode())
     return Exit.OK
 

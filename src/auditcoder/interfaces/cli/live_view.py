@@ -32,10 +32,10 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtNode, AtProgram
 from auditcoder.domain.usage import Usage
 from auditcoder.interfaces.cli.terminal import (
-    aside,
     console_for,
     count,
     is_quiet,
+    notice,
     one_line,
     paint,
     place,
@@ -217,7 +217,7 @@ class LiveView:
         with self._lock:
             line = self.state.take(event)
         if line and self._live is None and not self._quiet:
-            aside(line)
+            notice(line)
 
     def _rendered(self) -> "Group":
         from rich.console import Group

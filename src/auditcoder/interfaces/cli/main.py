@@ -49,21 +49,22 @@ unavailable. See docs/reference/exit-codes.md.
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that suggests a similar option for an unknown one."""
+    """A parser whose errors are one line, with a suggestion for an unknown option."""
 
     def error(self, message: str) -> NoReturn:
         unknown, _, rest = message.partition(": ")
         if unknown == "unrecognized arguments":
             known = [flag for flag in self._option_string_actions if flag.startswith("--")]
             message += _suggestion(rest.split()[0].partition("=")[0], known)
-        super().error(message)
+        self.exit(2, f"{self.prog}: {message}\n  '{self.prog} --help' lists the arguments\n")
 
 
 def _suggestion(word: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(word, known, 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    names = {name.strip("-"): name for name in known}
+    close = get_close_matches(word.strip("-"), names, 1)
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 @cache

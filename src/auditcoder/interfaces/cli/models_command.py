@@ -12,8 +12,8 @@ from auditcoder.domain.values import Digest, Value, whole
 from auditcoder.interfaces.cli.command import Command, CommandGroup, add_model, positive_integer
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.terminal import (
-    aside,
     emit_json,
+    notice,
     paint,
     plain,
     say,
@@ -112,7 +112,7 @@ def _list(options: ModelsArguments) -> int:
 
 
 def _pull(options: ModelsArguments) -> int:
-    with show_download(aside) as report:
+    with show_download(notice) as report:
         path = weights.pull(weights.QWEN, weights.folder(), report)
     return _report_weights(options, path, "is installed")
 
@@ -155,7 +155,7 @@ def _ask(options: AskArguments) -> int:
         max_tokens=options.max_tokens,
         temperature=0.0,
     )
-    with closing(open_model(options.model or settings.model, settings, aside)) as model:
+    with closing(open_model(options.model or settings.model, settings, notice)) as model:
         reply = model.complete(request)
     if options.json:
         emit_json(reply)
@@ -163,7 +163,7 @@ def _ask(options: AskArguments) -> int:
     for line in reply.text.splitlines():
         say(line)
     ended = "" if reply.finish is FinishReason.STOP else f"; ended by: {reply.finish.value}"
-    aside(f"{plain(reply.model)}: {_used(reply)} in {reply.seconds:.1f} s{ended}")
+    notice(f"{plain(reply.model)}: {_used(reply)} in {reply.seconds:.1f} s{ended}")
     return Exit.OK
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
-from auditcoder.interfaces.cli.terminal import aside, count, emit_json, paint, say
+from auditcoder.interfaces.cli.terminal import count, emit_json, notice, paint, say
 from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.installed_methods import methods_for
 from auditcoder.interfaces.record_sources import opened_run
@@ -40,7 +40,7 @@ def run(options: ReplayArguments) -> int:
         reader, name = stack.enter_context(opened_run(options.run, options.store))
         sandbox = None
         if not options.trust_evidence:
-            sandbox = stack.enter_context(closing(open_sandbox(read_settings(), aside)))
+            sandbox = stack.enter_context(closing(open_sandbox(read_settings(), notice)))
         result = replay(reader, name, sandbox, methods_for(reader, name))
     if options.json:
         emit_json({"replay": result, "same": result.same})

@@ -4,10 +4,10 @@ from argparse import ArgumentParser
 from contextlib import closing
 
 from auditcoder.domain.values import Value
-from auditcoder.interfaces.api import tools
+from auditcoder.interfaces.api import open_resources
 from auditcoder.interfaces.cli.command import Command, add_program_out, add_run, add_store
-from auditcoder.interfaces.cli.run_output import shown
-from auditcoder.interfaces.cli.terminal import aside
+from auditcoder.interfaces.cli.run_output import execute_and_show
+from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.installed_methods import methods_for
 from auditcoder.interfaces.record_sources import open_store, resolve
 from auditcoder.lifecycle.runs import CONSULTED, finished, resume, solution, started
@@ -40,16 +40,16 @@ def run(options: ResumeArguments) -> int:
     with closing(open_store(options.store)) as store:
         name = resolve(options.run, store)
         if finished(store, name):
-            aside(f"run {name} has already ended; this is its result")
-            return shown(
+            notice(f"run {name} has already ended; this is its result")
+            return execute_and_show(
                 options.json, options.out, name, lambda _: solution(store, name), quiet=True
             )
         manifest = started(store, name).manifest
         model = options.model or manifest.model
         methods = methods_for(store, name)
         other = manifest.settings.get(CONSULTED)
-    with tools(model, options.store, aside, other) as opened:
-        return shown(
+    with open_resources(model, options.store, notice, other) as opened:
+        return execute_and_show(
             options.json, options.out, name, lambda watch: resume(opened, name, watch, methods)
         )
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from auditcoder.adapters.atomic_files import whole_file
+from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.errors import AuditCoderError, RecordRefused
 from auditcoder.domain.events import Event, RunOutcome
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import RunId, encode
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.live_view import LiveView
-from auditcoder.interfaces.cli.terminal import aside, count, emit, paint, say
+from auditcoder.interfaces.cli.terminal import count, emit, notice, paint, say
 from auditcoder.lifecycle.recorder import Watch
 from auditcoder.lifecycle.runs import Solution
 
@@ -20,7 +20,7 @@ _STYLES = {RunOutcome.PASSED: "green", RunOutcome.FAILED: "red"}
 STDOUT = "-"
 
 
-def shown(
+def execute_and_show(
     as_json: bool,
     out: str | None,
     run: RunId,
@@ -47,7 +47,7 @@ def _with_resume_hint(run: RunId, solve: Callable[[], Solution]) -> Solution:
         return solve()
     except (AuditCoderError, KeyboardInterrupt) as error:
         if not isinstance(error, RecordRefused):
-            aside(f"the record is kept; `auditcoder resume {run}` continues the run")
+            notice(f"the record is kept; `auditcoder resume {run}` continues the run")
         raise
 
 
@@ -91,9 +91,9 @@ def _write_program(solution: Solution, out: str | None, *, as_json: bool) -> Non
     if out == STDOUT and not as_json:
         emit(solution.program)
     elif out and out != STDOUT:
-        with whole_file(Path(out)) as file:
+        with atomic_file(Path(out)) as file:
             file.write(solution.program.encode())
-        aside(f"wrote the program to {out}")
+        notice(f"wrote the program to {out}")
     elif not as_json:
         say()
         for line in solution.program.rstrip("\n").split("\n"):

@@ -30,7 +30,7 @@ from auditcoder.interfaces.cli.terminal import (
     verdict,
 )
 from auditcoder.interfaces.record_sources import opened_run
-from auditcoder.metrics.trace_metrics import Looks, looks
+from auditcoder.metrics.trace_metrics import DiagnosisCost, diagnosis_cost
 
 
 class ShowArguments(Value):
@@ -105,7 +105,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
         if answer.transaction is None and not isinstance(answer.diagnosis, Localised):
             say()
             say(f"Abstained at event {answer.when.seq}: {one_line(answer.diagnosis.reason)}")
-    spent = looks(trace, read)
+    spent = diagnosis_cost(trace, read)
     if spent.runs or spent.questions:
         say()
         runs = count(spent.runs, "more sandbox run")
@@ -119,7 +119,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
         say(f"{replies}, {least}{usage.tokens} tokens")
 
 
-def _requests(spent: Looks) -> str:
+def _requests(spent: DiagnosisCost) -> str:
     least = "at least " if spent.usage.unmeasured else ""
     return f"{count(spent.questions, 'model request')}, {least}{spent.usage.tokens} tokens"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from auditcoder.domain.values import Value
-from auditcoder.interfaces.api import run_id, tools
+from auditcoder.interfaces.api import open_resources, run_id
 from auditcoder.interfaces.cli.command import (
     Command,
     add_model,
@@ -15,8 +15,8 @@ from auditcoder.interfaces.cli.command import (
     positive_integer,
     positive_number,
 )
-from auditcoder.interfaces.cli.run_output import shown
-from auditcoder.interfaces.cli.terminal import aside
+from auditcoder.interfaces.cli.run_output import execute_and_show
+from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.settings import configured_options, read_settings
 from auditcoder.interfaces.task_sources import read_task_source
 from auditcoder.lifecycle.intake import TaskOptions
@@ -105,8 +105,10 @@ def run(arguments: SolveArguments) -> int:
     task = read_task_source(arguments.task, about, tests)
     options = configured_options(arguments.given, read_settings())
     name = run_id(arguments.run_id, task)
-    with tools(arguments.model, arguments.store, aside, options.second_opinions_by) as opened:
-        return shown(
+    with open_resources(
+        arguments.model, arguments.store, notice, options.second_opinions_by
+    ) as opened:
+        return execute_and_show(
             arguments.json,
             arguments.out,
             name,

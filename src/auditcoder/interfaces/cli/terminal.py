@@ -116,7 +116,7 @@ def wants_colour(stream: Any) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or bool(stream is not None and stream.isatty())
 
 
-def aside(line: str) -> None:
+def notice(line: str) -> None:
     """Write progress or a notice to standard error, unless --quiet was given."""
     if sys.stderr is not None and not _quiet:
         with contextlib.suppress(OSError):  # standard error is closed

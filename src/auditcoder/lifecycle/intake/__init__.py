@@ -54,12 +54,12 @@ class TaskOptions(Value):
     artefacts: tuple[str, ...] = ()
 
 
-NOTHING_SAID = TaskOptions()
+NO_TASK_OPTIONS = TaskOptions()
 
 
 def make_task(
     text: str,
-    options: TaskOptions = NOTHING_SAID,
+    options: TaskOptions = NO_TASK_OPTIONS,
     examples: tuple[Example, ...] = (),
     inputs: Mapping[str, str] | None = None,
 ) -> Task:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from auditcoder.domain.python_names import Function, parsed
 from auditcoder.domain.task import ClassForm, FunctionForm
 from auditcoder.lifecycle.intake.statement_examples import split_fences
-from auditcoder.lifecycle.task_forms import says_nothing
+from auditcoder.lifecycle.task_forms import is_placeholder
 
 _PYTHON = {"", "py", "python", "python3"}
 _QUOTED = re.compile(r"`((?:(?:async )?def )?[^\W\d]\w{0,100}\([^`\n]{0,300})`")
@@ -146,7 +146,7 @@ def _is_open(node: ast.ClassDef) -> bool:
 def _is_stub(function: Function) -> bool:
     """Whether the body has only a docstring, a placeholder and imports."""
     imports = (ast.Import, ast.ImportFrom)
-    return all(isinstance(s, imports) or says_nothing(s) for s in function.body)
+    return all(isinstance(s, imports) or is_placeholder(s) for s in function.body)
 
 
 def _header(function: Function) -> Header | None:

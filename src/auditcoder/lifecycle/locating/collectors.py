@@ -27,17 +27,17 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     SecondOpinion,
     diagnosis_input_of,
 )
-from auditcoder.lifecycle.locating.features import FeatureKind, gathered, kind_of
-from auditcoder.lifecycle.locating.program_outline import does
-from auditcoder.lifecycle.locating.scoring import ASKED
+from auditcoder.lifecycle.locating.features import FeatureKind, feature_strengths, kind_of
+from auditcoder.lifecycle.locating.program_outline import normal_form
+from auditcoder.lifecycle.locating.scoring import MAX_SECOND_OPINIONS
 from auditcoder.lifecycle.locating.substitution import (
     SubstitutedProgram,
     SubstitutionResult,
     SubstitutionResults,
-    intervene,
+    run_substitutions,
     with_code,
 )
-from auditcoder.lifecycle.locating.test_driver import own_examples, trial_of
+from auditcoder.lifecycle.locating.test_driver import own_examples, trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import TraceEvidence, collect_evidence
 from auditcoder.lifecycle.locating.trace_run import FailingRun
 from auditcoder.lifecycle.model_client import SECOND_OPINION
@@ -75,7 +75,9 @@ def trace_failing_check(
 
     def clue(node: NodeId) -> tuple[Clue, float]:
         (evidence, flaky), milliseconds = traced()
-        features = gathered(f for f in evidence.signs if failing_program.nodes.get(f.node) == node)
+        features = feature_strengths(
+            f for f in evidence.signs if failing_program.nodes.get(f.node) == node
+        )
         own = {name: strength for each in features.values() for name, strength in each.items()}
         return _clue_of(
             failing_program, evidence, node, own, sandbox.runs, flaky=flaky
@@ -120,8 +122,8 @@ def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) ->
     texts = [recorder.text(each) for each in (*known, *([reference] if reference else []))]
     texts.append(state.opinions.get((node, contract), SecondOpinion()).source)
     # Code for another interface, or the same code again, gives no evidence.
-    fitting = {does(t): t for t in texts if contract and sig_match(contract, t)}
-    fitting.pop(does(recorder.text(present)), None)
+    fitting = {normal_form(t): t for t in texts if contract and sig_match(contract, t)}
+    fitting.pop(normal_form(recorder.text(present)), None)
     return fitting.values()
 
 
@@ -138,7 +140,7 @@ def substitute_second_opinion(
         return state
     likeliest = wanted[0]
     if likeliest not in state.replies:
-        asked = [each for each in wanted if each not in state.replies][:ASKED]
+        asked = [each for each in wanted if each not in state.replies][:MAX_SECOND_OPINIONS]
         opinions = _request_opinions(context, [node for node, _ in asked])
         replies = dict(state.replies)
         replies.update({each: opinions.get(each[0], SecondOpinion()) for each in asked})
@@ -158,12 +160,12 @@ def _request_opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, 
             "second_opinion_methods" if of_class else "second_opinion",
             code_builder.draft_shape(context, nodes, strict=False),
             Phase.VERIFICATION,
-            code_builder.room_for(nodes),
+            code_builder.max_tokens_for(nodes),
             role=SECOND_OPINION,
             node=tuple(nodes),
             statement=context.statement,
             functions=", ".join(f"`{contract.header()}`" for contract in wanted),
-            **code_builder.around(context, nodes),
+            **code_builder.surrounding_code(context, nodes),
         )
     except ReplyUnusable:
         return {}  # both unusable replies are recorded
@@ -183,9 +185,15 @@ def substitute_versions(
     sandbox, uncached = _CachedSandbox(context, state.outcomes), _CachedSandbox(context, {})
 
     def run() -> tuple[SubstitutionResults, dict[str, dict[str, float]], bool]:
-        results = intervene(sandbox, failing_program.failing, others, uncached)
-        features = substitution.signs(results.swapped, failing_program.nodes, results.failing)
-        return results, gathered(features), results.passes and _passes_again(context, uncached)
+        results = run_substitutions(sandbox, failing_program.failing, others, uncached)
+        features = substitution.substitution_features(
+            results.swapped, failing_program.nodes, results.failing
+        )
+        return (
+            results,
+            feature_strengths(features),
+            results.passes and _passes_again(context, uncached),
+        )
 
     substituted = cache(lambda: _timed(run))
     functions = {node: function for function, node in failing_program.nodes.items()}
@@ -264,7 +272,7 @@ def failing_program_of(context: RunContext) -> FailingProgram | None:
     passed = {s.evidence.check for s in known if s.evidence.verdict is Verdict.PASSED}
     planned = list(checks(context))
     passing = [index for index, (check, _) in enumerate(planned) if check.id in passed]
-    trial = trial_of(context.task, [example for _, example in planned], graph, passing)
+    trial = trace_plan_of(context.task, [example for _, example in planned], graph, passing)
     if trial is None:
         return None
     prefix = f"{form.name}." if isinstance(form, ClassForm) else ""

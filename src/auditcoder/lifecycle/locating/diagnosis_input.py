@@ -154,7 +154,7 @@ def diagnosis_input_of(context: RunContext, tried: tuple[Target, ...] = ()) -> D
     return DiagnosisInput(
         graph=context.recorder.ledger.graph,
         agents={node: code.agent for node, code in working.code.items()},
-        program=tuple(sorted(program, key=lambda s: weight(s.evidence))),
+        program=tuple(sorted(program, key=lambda s: trust_order(s.evidence))),
         local=tuple(s for s in standing if not isinstance(s.evidence.subject, AtProgram)),
         tried=tried,
         replannable=not isinstance(context.task.form, ClassForm),
@@ -179,7 +179,7 @@ def _clue(content: bytes) -> Clue:
     return msgspec.json.decode(content, type=Clue)
 
 
-def weightiest(context: RunContext) -> Evidence:
+def most_trusted_failure(context: RunContext) -> Evidence:
     """Return the most trusted failing check of the program."""
     case = diagnosis_input_of(context)
     return next(s.evidence for s in case.program if s.evidence.verdict is not Verdict.PASSED)
@@ -207,6 +207,6 @@ def retargeted(case: DiagnosisInput, diagnosis: Localised, target: Target, why: 
     return msgspec.structs.replace(moved, probability=diagnosis.probability)
 
 
-def weight(evidence: Evidence) -> tuple[int, str]:
+def trust_order(evidence: Evidence) -> tuple[int, str]:
     """Return a sort key for program checks: those given with the task come first."""
     return list(Trust).index(evidence.trust), evidence.check

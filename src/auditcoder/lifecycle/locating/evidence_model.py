@@ -29,20 +29,20 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.paper_rules import PaperRules
 from auditcoder.lifecycle.locating.scoring import (
-    ASKED,
     CONFIDENT,
+    MAX_SECOND_OPINIONS,
     PLAUSIBLE,
-    SURE,
+    SETTLED,
     FittedModels,
     FittedWeights,
     NodeScore,
+    is_settled,
     named,
-    settled,
-    weigh,
+    score_with_substitutions,
 )
 
 _FITTED = "fitted-1.json"
-_LEVELS = ((SURE, Level.HIGH), (CONFIDENT, Level.MEDIUM), (0.0, Level.LOW))
+_LEVELS = ((SETTLED, Level.HIGH), (CONFIDENT, Level.MEDIUM), (0.0, Level.LOW))
 RULE = "weighed"
 _MAX_AMBIGUOUS = 2
 """Maximum number of ambiguous nodes to list."""
@@ -71,7 +71,7 @@ class EvidenceLocator:
     collectors: tuple[Collector, ...] = (
         trace_failing_check,
         substitute_known_versions,
-        *[substitute_second_opinion] * ASKED,
+        *[substitute_second_opinion] * MAX_SECOND_OPINIONS,
     )
 
     def __init__(self, weights: FittedModels | None = None) -> None:
@@ -100,14 +100,16 @@ class EvidenceLocator:
         if any(clue.blind for _, clue in case.swapped.values()):
             return ()  # substitutions show nothing if no step fails
         beliefs = self._beliefs(case)
-        if settled(beliefs):
+        if is_settled(beliefs):
             return ()
         return tuple(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
 
     def _beliefs(self, case: DiagnosisInput) -> list[NodeScore]:
         substituted = _features(case.swapped)
         any_tried = any(FeatureKind.TRIED.name in own for own in substituted.values())
-        return weigh(signs_of(case), substituted if any_tried else None, self._weights(case))
+        return score_with_substitutions(
+            signs_of(case), substituted if any_tried else None, self._weights(case)
+        )
 
     def _weights(self, case: DiagnosisInput) -> FittedWeights:
         has_root = case.graph.by_id[case.graph.root].contract is not None
@@ -244,7 +246,7 @@ def _runner_up(belief: NodeScore) -> str:
 
 def _missing_evidence(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> Iterator[str]:
     """Yield the evidence that would settle the ambiguous nodes, if there are any."""
-    ambiguous = [NodeId(b.node) for b in beliefs if 1 - SURE < b.probability < SURE][
+    ambiguous = [NodeId(b.node) for b in beliefs if 1 - SETTLED < b.probability < SETTLED][
         :_MAX_AMBIGUOUS
     ]
     swapped = {node: clue.signs for node, (_, clue) in case.swapped.items()}

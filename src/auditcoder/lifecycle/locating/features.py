@@ -126,7 +126,7 @@ class Feature(NamedTuple):
     strength: float = 1.0
 
 
-def gathered(signs: Iterable[Feature]) -> dict[str, dict[str, float]]:
+def feature_strengths(signs: Iterable[Feature]) -> dict[str, dict[str, float]]:
     """Return the strength of each feature by function: equal ones are added, up to one."""
     strengths: dict[str, dict[str, float]] = {}
     for feature in signs:

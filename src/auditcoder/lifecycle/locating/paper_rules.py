@@ -14,8 +14,8 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisState,
     RecordedCheck,
     localised,
+    most_trusted_failure,
     retargeted,
-    weightiest,
 )
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.model_review import review
@@ -25,7 +25,7 @@ def ask_for_opinions(
     context: RunContext, state: DiagnosisState, _nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
     """Ask a model for a verdict on every function that ran in the failing check."""
-    review(context, weightiest(context))
+    review(context, most_trusted_failure(context))
     return state
 
 

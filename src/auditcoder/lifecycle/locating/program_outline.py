@@ -11,7 +11,7 @@ from auditcoder.lifecycle.task_forms import is_stub
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Outlined(NamedTuple):
+class FunctionOutline(NamedTuple):
     """Static facts about one function."""
 
     reads: frozenset[str]
@@ -20,7 +20,7 @@ class Outlined(NamedTuple):
     """Whether it is a stub: its body is empty or only raises NotImplementedError."""
 
 
-def outline(program: str) -> dict[str, Outlined]:
+def outline(program: str) -> dict[str, FunctionOutline]:
     """Return the facts about functions and methods by their qualified names."""
     tree = parsed(program)
     defined = functions(tree.body) if tree else ()
@@ -36,12 +36,12 @@ def functions(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str,
             yield from functions(statement.body, f"{prefix}{statement.name}.")
 
 
-def _outlined(function: Function) -> Outlined:
+def _outlined(function: Function) -> FunctionOutline:
     named = (part.attr for part in ast.walk(function) if isinstance(part, ast.Attribute))
-    return Outlined(frozenset(named), is_stub(function))
+    return FunctionOutline(frozenset(named), is_stub(function))
 
 
-def does(program: str) -> str:
+def normal_form(program: str) -> str:
     """Return a normal form of a program's functions, to compare implementations.
 
     It has parameter names and bodies. It ignores comments, docstrings, annotations, defaults,
@@ -57,8 +57,8 @@ def _normal_form(function: Function) -> str:
     return "\n".join([*arguments, *map(ast.dump, body_without_docstring(function))])
 
 
-def signs(
-    found: dict[str, Outlined], nodes: Iterable[str], called: set[str] | None
+def outline_features(
+    found: dict[str, FunctionOutline], nodes: Iterable[str], called: set[str] | None
 ) -> Iterator[Feature]:
     """Yield the features that static facts give to each expected function.
 

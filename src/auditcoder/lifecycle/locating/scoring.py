@@ -13,14 +13,14 @@ from auditcoder.lifecycle.locating.features import FeatureKind, kind_of
 
 ALWAYS = "ALWAYS"
 """The name of the constant feature, whose weight is the intercept."""
-SURE = 0.9
+SETTLED = 0.9
 """A probability of at least this, or at most its complement, is settled."""
 CONFIDENT = 0.7
 """The least probability of a diagnosis with medium confidence."""
-LEAST = 0.2
+MIN_NAMED = 0.2
 """The least probability of a node to be named. A wrong target costs one repair that is rolled back,
 an abstention ends the run: a target that is right one time in five is worth a repair."""
-ASKED = 5
+MAX_SECOND_OPINIONS = 5
 """Maximum number of nodes for which second opinions are substituted, one after another."""
 PLAUSIBLE = 0.02
 """The least probability of a node that is worth a substitution."""
@@ -83,31 +83,35 @@ class NodeScore(Value):
     speaks_against: tuple[str, ...] = ()
 
 
-def believe(noticed: Mapping[str, Mapping[str, float]], weights: FeatureWeights) -> list[NodeScore]:
+def score_nodes(
+    noticed: Mapping[str, Mapping[str, float]], weights: FeatureWeights
+) -> list[NodeScore]:
     """Score each function by its features; the most likely comes first."""
     beliefs = [_belief(node, own, weights) for node, own in noticed.items()]
     return sorted(beliefs, key=lambda belief: (-belief.probability, belief.node))
 
 
-def settled(beliefs: Iterable[NodeScore]) -> bool:
+def is_settled(beliefs: Iterable[NodeScore]) -> bool:
     """Whether every function is clearly at fault or clearly not, and at least one is."""
     likely = [belief.probability for belief in beliefs]
-    return any(p >= SURE for p in likely) and all(p >= SURE or p <= 1 - SURE for p in likely)
+    return any(p >= SETTLED for p in likely) and all(
+        p >= SETTLED or p <= 1 - SETTLED for p in likely
+    )
 
 
-def weigh(
+def score_with_substitutions(
     looked: Mapping[str, Mapping[str, float]],
     tried: Mapping[str, Mapping[str, float]] | None,
     fitted: FittedWeights,
 ) -> list[NodeScore]:
     """Score by the trace alone if that settles it or nothing was substituted, else by both."""
-    first = believe(looked, fitted.looked)
-    if tried is None or settled(first):
+    first = score_nodes(looked, fitted.looked)
+    if tried is None or is_settled(first):
         return first
-    return believe(together(looked, tried), fitted.tried)
+    return score_nodes(merge_features(looked, tried), fitted.tried)
 
 
-def together(
+def merge_features(
     looked: Mapping[str, Mapping[str, float]], tried: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     """Merge the features of trace and substitutions, and add OTHERS_IN_VAIN where it applies."""
@@ -125,7 +129,7 @@ def together(
 
 def named(beliefs: Sequence[NodeScore], each: float) -> list[NodeScore]:
     """Return the nodes that are likely enough to be named, from beliefs sorted by probability."""
-    if not beliefs or beliefs[0].probability < LEAST:
+    if not beliefs or beliefs[0].probability < MIN_NAMED:
         return []
     return [beliefs[0], *(b for b in beliefs[1:] if b.probability >= each)]
 

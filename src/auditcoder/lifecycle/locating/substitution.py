@@ -16,7 +16,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.code_laws import taken_names
 from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.locating.features import Feature, FeatureKind
-from auditcoder.lifecycle.locating.trace_run import FailingRun, Observation, TracePlan, watch
+from auditcoder.lifecycle.locating.trace_run import FailingRun, Observation, TracePlan, run_traced
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.run_context import RunContext
 
@@ -58,7 +58,7 @@ class SubstitutionResult(NamedTuple):
         return len(self.healers)
 
 
-def swap(
+def substitute_each(
     sandbox: Sandbox,
     trial: TracePlan,
     before: Observation,
@@ -75,7 +75,7 @@ def swap(
     if first is None:
         return results  # no step fails, so none can be fixed
     for alternative in alternatives:
-        seen = watch(sandbox, alternative.program, (), trial).forgiving(misjudged)
+        seen = run_traced(sandbox, alternative.program, (), trial).forgiving(misjudged)
         own = results.get(alternative.node, SubstitutionResult())
         own = results[alternative.node] = own._replace(runs=own.runs + 1)
         if seen.loads or not seen.steps:
@@ -85,7 +85,7 @@ def swap(
         fine = {step.line for step in seen.steps if step.fine} - seen.failing
         fixed = before.failing & fine
         if not fixed and alternative.own:
-            fit = watch(sandbox, alternative.program, (), alternative.own).passes
+            fit = run_traced(sandbox, alternative.program, (), alternative.own).passes
             own = own._replace(runs=own.runs + 1, unfit=own.unfit + (not fit))
             results[alternative.node] = own
             if not fit:
@@ -100,7 +100,7 @@ def swap(
     return results
 
 
-def signs(
+def substitution_features(
     swapped: Mapping[str, SubstitutionResult], nodes: Iterable[str], failing: int
 ) -> Iterator[Feature]:
     """Yield the features of each function; `failing` is the number of lines that failed before."""
@@ -144,7 +144,7 @@ class SubstitutionResults(NamedTuple):
     """Number of sandbox runs."""
 
 
-def intervene(
+def run_substitutions(
     sandbox: Sandbox,
     failing: FailingRun,
     others: Iterable[SubstitutedProgram],
@@ -156,15 +156,18 @@ def intervene(
     failure may have been flaky.
     """
     trial = failing.trial
-    seen = watch(sandbox, failing.program, (), trial)
+    seen = run_traced(sandbox, failing.program, (), trial)
     misjudged = seen.failed_tests & trial.passing
     before = seen.forgiving(misjudged)
     if before.passes:
         return SubstitutionResults(passes=True, runs=1)
-    swapped = swap(sandbox, trial, before, others, misjudged)
+    swapped = substitute_each(sandbox, trial, before, others, misjudged)
     healed = any(own.healed for own in swapped.values())
     runs = 1 + sum(own.runs for own in swapped.values()) + healed
-    if healed and watch(again or sandbox, failing.program, (), trial).forgiving(misjudged).passes:
+    if (
+        healed
+        and run_traced(again or sandbox, failing.program, (), trial).forgiving(misjudged).passes
+    ):
         return SubstitutionResults(passes=True, runs=runs)
     return SubstitutionResults(swapped, len(before.failing), runs=runs)
 

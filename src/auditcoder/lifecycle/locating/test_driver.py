@@ -26,7 +26,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.locating.trace_run import Promised, TracePlan
+from auditcoder.lifecycle.locating.trace_run import ContractExpressions, TracePlan
 from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation import result_comparison
 from auditcoder.lifecycle.validation.program_checks import bounds
@@ -37,7 +37,7 @@ _INVARIANT = "invariant:"
 _FUNCTIONS = "Functions"
 
 
-def trial_of(
+def trace_plan_of(
     task: Task, examples: Iterable[Example], graph: TaskGraph, passed: Collection[int] = ()
 ) -> TracePlan | None:
     """Return a plan that traces all examples; None if there is nothing to run.
@@ -86,11 +86,15 @@ def own_examples(contract: Contract) -> TracePlan | None:
     return TracePlan(driver="\n\n".join([_comparison_code(), _grouped(bodies)]), tests=tests)
 
 
-def promised(graph: TaskGraph, form: Form) -> dict[str, Promised]:
+def promised(graph: TaskGraph, form: Form) -> dict[str, ContractExpressions]:
     """Return the executable contract conditions of a graph's functions, by qualified name."""
     prefix = f"{form.name}." if isinstance(form, ClassForm) else ""
     contracts = (node.contract for node in graph.nodes)
-    return {f"{prefix}{c.name}": p for c in contracts if c and (p := _promised(c)) != Promised()}
+    return {
+        f"{prefix}{c.name}": p
+        for c in contracts
+        if c and (p := _promised(c)) != ContractExpressions()
+    }
 
 
 def invariants(form: Form) -> tuple[str, ...]:
@@ -109,9 +113,9 @@ def invariants(form: Form) -> tuple[str, ...]:
     return ()
 
 
-def _promised(contract: Contract) -> Promised:
+def _promised(contract: Contract) -> ContractExpressions:
     # Clauses without an expression stay, as empty texts, so that the clause numbers match.
-    return Promised(
+    return ContractExpressions(
         requires=tuple(clause.expression for clause in contract.requires),
         ensures=tuple(clause.expression for clause in contract.ensures),
     )

@@ -9,13 +9,13 @@ from auditcoder.lifecycle.locating import contract_blame, program_outline
 from auditcoder.lifecycle.locating.contract_blame import ContractBreach, ContractMonitor
 from auditcoder.lifecycle.locating.features import Feature, FeatureKind
 from auditcoder.lifecycle.locating.trace_run import (
-    NOTHING,
+    NO_OBSERVATION,
     FailingRun,
+    FileAccess,
     Observation,
-    Opened,
     TracedCall,
     TracedStep,
-    watch,
+    run_traced,
 )
 from auditcoder.lifecycle.ports import Sandbox
 
@@ -80,8 +80,8 @@ class TraceAnalyser:
             self._calls_of_step.setdefault(call.step, []).append(number)
             if call.parent is not None:
                 self._callees.setdefault(call.parent, []).append(number)
-        self._opened: dict[int, list[Opened]] = {}
-        self._opened_by: dict[int | None, list[Opened]] = {}
+        self._opened: dict[int, list[FileAccess]] = {}
+        self._opened_by: dict[int | None, list[FileAccess]] = {}
         for opened in seen.files:
             self._opened.setdefault(opened.step, []).append(opened)
             self._opened_by.setdefault(opened.call, []).append(opened)
@@ -329,9 +329,9 @@ class TraceEvidence(NamedTuple):
 
 def collect_evidence(sandbox: Sandbox, failing: FailingRun) -> TraceEvidence:
     """Trace a failing program once and derive all features from the trace."""
-    seen = watch(sandbox, failing.program, failing.functions, failing.trial)
+    seen = run_traced(sandbox, failing.program, failing.functions, failing.trial)
     seen = seen.forgiving(seen.failed_tests & failing.trial.passing)
-    if seen == NOTHING or seen.passes:
+    if seen == NO_OBSERVATION or seen.passes:
         return TraceEvidence(seen, ())  # without a recorded failure there are no features
     outlines = program_outline.outline(failing.program)
     reads = {name: one.reads for name, one in outlines.items()}
@@ -339,7 +339,7 @@ def collect_evidence(sandbox: Sandbox, failing: FailingRun) -> TraceEvidence:
     breaches = ContractMonitor(seen, failing.contracts).breaches()
     features = [
         *TraceAnalyser(seen, failing.trial.driver, reads).signs(),
-        *program_outline.signs(outlines, failing.functions, called),
+        *program_outline.outline_features(outlines, failing.functions, called),
         *contract_blame.signs(breaches),
         *contract_blame.cost_signs(seen),
         *contract_blame.spectrum_signs(seen),

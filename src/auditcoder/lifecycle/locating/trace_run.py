@@ -84,7 +84,7 @@ class TracedCall(Value):
     """Attributes of its object that it changed."""
 
 
-class Opened(Value):
+class FileAccess(Value):
     """One file that was opened."""
 
     path: str
@@ -100,7 +100,7 @@ class Observation(Value):
     """Why the program could not be loaded; empty if it could."""
     steps: tuple[TracedStep, ...] = ()
     calls: tuple[TracedCall, ...] = ()
-    files: tuple[Opened, ...] = ()
+    files: tuple[FileAccess, ...] = ()
     tests: dict[str, str] = {}
     """The error that ended each test outside of its steps; empty if there was none."""
     cut: bool = False
@@ -145,7 +145,7 @@ class Observation(Value):
         return replace(self, unsure=frozenset(tests)) if tests else self
 
 
-class Promised(Value):
+class ContractExpressions(Value):
     """The preconditions and postconditions of a function, as expressions."""
 
     requires: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class TracePlan(NamedTuple):
     """Tests that are known to pass untraced, each in its own process."""
     memory_ran_out: bool = False
     """Whether a check ran out of memory; then memory is measured per call, which is slow."""
-    promises: Mapping[str, Promised] = {}
+    promises: Mapping[str, ContractExpressions] = {}
     """Contract conditions by qualified function name."""
     invariants: tuple[str, ...] = ()
     """Expressions about `self` that hold for every object between two calls."""
@@ -183,10 +183,12 @@ class FailingRun(NamedTuple):
     """The function of the root node, if it has one."""
 
 
-NOTHING = Observation(loads="nothing came back")
+NO_OBSERVATION = Observation(loads="nothing came back")
 
 
-def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: TracePlan) -> Observation:
+def run_traced(
+    sandbox: Sandbox, program: str, nodes: Iterable[str], trial: TracePlan
+) -> Observation:
     """Run a program with its tests and return the trace; `nodes` are the functions to trace."""
     traced = list(nodes)
     plan = {
@@ -217,8 +219,8 @@ def watch(sandbox: Sandbox, program: str, nodes: Iterable[str], trial: TracePlan
     try:
         seen = msgspec.json.decode(report or b"", type=Observation)
     except msgspec.DecodeError:
-        return NOTHING
-    return seen if _is_valid(seen, trial) else NOTHING
+        return NO_OBSERVATION
+    return seen if _is_valid(seen, trial) else NO_OBSERVATION
 
 
 def _memory_limit(trial: TracePlan, traced: bool) -> int:
