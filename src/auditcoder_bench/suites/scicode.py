@@ -19,6 +19,7 @@ from auditcoder.domain.execution import Bounds
 from auditcoder.domain.python_names import parse
 from auditcoder.domain.values import Digest
 from auditcoder.lifecycle.intake import TaskOptions, make_task
+from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder_bench.problem import CodeTests, Problem
 from auditcoder_bench.suites.suite import DataFile, Suite
 
@@ -30,24 +31,8 @@ _BOUNDS = Bounds(seconds=120.0, memory_bytes=4 << 30)
 """Generous: the targets of 13.1 are nine million numbers, and 14.1 takes 600,000 steps."""
 _COMPARE = "scicode.compare.cmp"
 
-_PRELUDE = '''\
-import base64
-import unittest
-import zlib
-
-import numpy as np
-
-
-def _stored(kind, shape, text):
-    raw = zlib.decompress(base64.b64decode(text))
-    return np.frombuffer(raw, dtype=kind).reshape(shape)[()]
-
-
-def cmp_tuple_or_list(actual, target):
-    """Whether two sequences have the same length and are close in every element."""
-    pairs = zip(actual, target)
-    return len(actual) == len(target) and all(np.allclose(one, other) for one, other in pairs)
-'''
+_PRELUDE = "auditcoder_bench.sandboxed.scicode_tests"
+"""Named, not imported: it needs numpy, which only the sandbox must have."""
 
 Reader: TypeAlias = Callable[[str, int], Any]
 """Returns the target of a test, by step number such as `13.1` and test number from 1."""
@@ -103,11 +88,12 @@ def _tests(name: str, cases: Sequence[str], target: Reader) -> str:
     for number, case in enumerate(cases, start=1):
         body = f"target = {literal(target(name, number))}\n{_case(case)}"
         methods.append(f"    def test_{number}(self):\n{textwrap.indent(body, ' ' * 8)}\n")
-    return f"{_PRELUDE}\n\nclass TestStep(unittest.TestCase):\n" + "\n".join(methods)
+    header = "import unittest\n\n\nclass TestStep(unittest.TestCase):"
+    return "\n".join([joined_source(_PRELUDE), header, *methods])
 
 
 def _case(code: str) -> str:
-    """Return a test case without the import of upstream's comparison, which `_PRELUDE` replaces."""
+    """Return a test case without the import of upstream's comparison; the prelude replaces it."""
     tree = parse(code)
     tree.body = [
         node
