@@ -1,4 +1,4 @@
-"""Atomic files: a file appears whole or not at all."""
+"""Atomic files: a file appears completely or not at all."""
 
 import os
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_a_new_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
 
 
-def test_what_is_no_ordinary_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path, tmp_path / "missing" / "file"):

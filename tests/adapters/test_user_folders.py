@@ -16,7 +16,7 @@ FOLDERS = [
 
 
 @pytest.mark.parametrize(("folder", "variable", "_default"), FOLDERS)
-def test_a_variable_names_the_folder(
+def test_an_environment_variable_sets_the_folder(
     monkeypatch: pytest.MonkeyPatch,
     folder: Callable[[], Path | None],
     variable: str,
@@ -40,7 +40,7 @@ def test_without_a_variable_the_folder_is_in_the_home_folder(
 
 
 @pytest.mark.parametrize(("folder", "variable", "_default"), FOLDERS)
-def test_without_a_home_folder_there_is_none(
+def test_without_a_home_folder_there_is_no_user_folder(
     monkeypatch: pytest.MonkeyPatch,
     folder: Callable[[], Path | None],
     variable: str,

@@ -1,4 +1,4 @@
-"""The judge: what each kind of hidden test says of right, wrong and hostile programs."""
+"""The judge: verdicts of each kind of hidden test on right, wrong and hostile programs."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ CODE = problem(
 )
 PLAIN = problem(CodeTests(code="def check(f):\n    assert f(1, 2) == 3\n\ncheck(add)\n"))
 ADD = "def add(a, b):\n    return a + b\n"
-OFF = "def add(a, b):\n    return 3\n"
+WRONG_ADD = "def add(a, b):\n    return 3\n"
 
 
 OVER_FILES = """\
@@ -84,7 +84,7 @@ MANY = problem(
 
 
 class TestManyInputsInOneProcess:
-    """What comes out wrong among others is tried alone, so that none suffers for another."""
+    """An input that fails in a shared process runs again alone, so no input affects another."""
 
     @pytest.mark.parametrize(
         "program",
@@ -112,23 +112,25 @@ class TestManyInputsInOneProcess:
             f"if __name__ == '__main__':\n    {SUM}",
         ],
     )
-    def test_is_as_good_as_one_for_each(self, sandbox: Sandbox, program: str) -> None:
+    def test_a_right_program_passes_as_in_separate_processes(
+        self, sandbox: Sandbox, program: str
+    ) -> None:
         assert resolved(judge(sandbox, MANY, program))
 
-    def test_the_wrong_ones_are_wrong_wherever_they_stand(self, sandbox: Sandbox) -> None:
+    def test_exactly_the_wrong_inputs_fail(self, sandbox: Sandbox) -> None:
         found = judge(sandbox, MANY, "n, one = map(int, input().split())\nprint(min(n, 5) + one)")
         assert list(found.values()) == [True] * 6 + [False] * 6
 
-    def test_a_crash_concerns_its_own_input(self, sandbox: Sandbox) -> None:
+    def test_a_crash_fails_only_its_own_input(self, sandbox: Sandbox) -> None:
         found = judge(sandbox, MANY, "n, _ = map(int, input().split())\nprint([1, 2, 3, 4, 5][n])")
         assert list(found.values()) == [True] * 5 + [False] * 7
 
-    def test_one_that_loops_loses_that_input(self, sandbox: Sandbox) -> None:
+    def test_an_endless_loop_fails_only_its_own_input(self, sandbox: Sandbox) -> None:
         program = "n, _ = map(int, input().split())\nwhile n == 3:\n    pass\nprint(n + 1)"
         found = judge(sandbox, MANY, program)
         assert [name for name, right in found.items() if not right] == ["case-4"]
 
-    def test_what_is_forged_is_only_another_answer(self, sandbox: Sandbox) -> None:
+    def test_a_forged_report_does_not_pass(self, sandbox: Sandbox) -> None:
         program = (
             "import os\nfor n in range(3, 9):\n"
             "    try: os.write(n, b'null\\n\"eA==\"\\n')\n    except OSError: pass\n"
@@ -136,7 +138,7 @@ class TestManyInputsInOneProcess:
         assert not any(judge(sandbox, MANY, program + SUM.replace("sum", "min")).values())
 
 
-class TestProgramsThatRead:
+class TestStandardInput:
     def test_each_case_has_its_verdict(self, sandbox: Sandbox) -> None:
         right = "print(sum(map(int, input().split())))"
         assert judge(sandbox, STDIO, right) == {"case-1": True, "case-2": True}
@@ -145,14 +147,16 @@ class TestProgramsThatRead:
     @pytest.mark.parametrize(
         "program", ["while True: pass", "1/0", "print((", "", "import os; os._exit(0)"]
     )
-    def test_what_does_not_answer_does_not_pass(self, sandbox: Sandbox, program: str) -> None:
+    def test_a_program_without_an_answer_does_not_pass(
+        self, sandbox: Sandbox, program: str
+    ) -> None:
         assert not any(judge(sandbox, STDIO, program).values())
 
 
 class TestCalls:
-    def test_values_are_compared_outside(self, sandbox: Sandbox) -> None:
+    def test_values_are_compared_outside_the_sandbox(self, sandbox: Sandbox) -> None:
         assert resolved(judge(sandbox, CALLS, ADD))
-        assert judge(sandbox, CALLS, OFF) == {"case-1": True, "case-2": False}
+        assert judge(sandbox, CALLS, WRONG_ADD) == {"case-1": True, "case-2": False}
 
     def test_an_object_that_equals_everything_does_not_pass(self, sandbox: Sandbox) -> None:
         liar = (
@@ -165,7 +169,7 @@ class TestCalls:
 class TestTestCode:
     def test_each_test_has_its_verdict(self, sandbox: Sandbox) -> None:
         assert judge(sandbox, CODE, ADD) == {"T.test_a": True, "T.test_b": True}
-        assert judge(sandbox, CODE, OFF) == {"T.test_a": True, "T.test_b": False}
+        assert judge(sandbox, CODE, WRONG_ADD) == {"T.test_a": True, "T.test_b": False}
 
     def test_plain_asserts_are_one_test(self, sandbox: Sandbox) -> None:
         assert judge(sandbox, PLAIN, ADD) == {"program": True}
@@ -175,7 +179,7 @@ class TestTestCode:
     @pytest.mark.parametrize(
         "program", ["raise SystemExit", "print((", "", f"{ADD}\nimport os; os._exit(0)"]
     )
-    def test_a_program_that_ends_first_does_not_pass(
+    def test_a_program_that_exits_before_the_tests_does_not_pass(
         self, sandbox: Sandbox, hidden: Problem, program: str
     ) -> None:
         assert not resolved(judge(sandbox, hidden, program))
@@ -188,13 +192,13 @@ class TestFiles:
         code=(OVER_FILES,),
     )
 
-    def test_tests_run_over_what_was_left(self, sandbox: Sandbox) -> None:
+    def test_tests_run_on_the_files_that_the_program_wrote(self, sandbox: Sandbox) -> None:
         right = "open('b.txt', 'w').write(str(2 * int(open('a.txt').read())))"
         results = judge(sandbox, problem(self.HIDDEN), right)
         assert len(results) == 4
         assert resolved(results)
 
-    def test_a_wrong_file_fails_what_it_fails(self, sandbox: Sandbox) -> None:
+    def test_a_wrong_file_fails_only_the_tests_that_it_violates(self, sandbox: Sandbox) -> None:
         results = judge(sandbox, problem(self.HIDDEN), "open('b.txt', 'w').write('7')")
         assert results == {
             "program": True,
@@ -203,17 +207,15 @@ class TestFiles:
             "U.test_short": True,
         }
 
-    def test_no_file_is_not_tested_at_all(self, sandbox: Sandbox) -> None:
+    def test_without_an_output_file_no_test_runs(self, sandbox: Sandbox) -> None:
         assert judge(sandbox, problem(self.HIDDEN), "pass") == {"program": False}
 
-    def test_tests_that_cannot_run_are_our_fault_and_not_the_programs(
-        self, sandbox: Sandbox
-    ) -> None:
+    def test_hidden_tests_that_cannot_run_are_a_sandbox_error(self, sandbox: Sandbox) -> None:
         broken = FileTests(inputs={}, artefacts=("b.txt",), code=("import nothing_like_it",))
         with pytest.raises(SandboxError, match="do not run"):
             judge(sandbox, problem(broken), "open('b.txt', 'w').write('7')")
 
-    def test_the_program_never_meets_its_tests(self, sandbox: Sandbox) -> None:
+    def test_the_program_cannot_see_its_hidden_tests(self, sandbox: Sandbox) -> None:
         spy = "import os\nopen('b.txt', 'w').write(' '.join(sorted(os.listdir('.'))))"
         looked = FileTests(
             inputs={"a.txt": b""},

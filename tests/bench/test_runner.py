@@ -1,4 +1,4 @@
-"""The runner: each job once, whatever happens in between, and every word of the judge kept."""
+"""The runner does each job once, also after an interruption, and keeps every judgement."""
 
 import time
 from collections.abc import Iterator
@@ -36,12 +36,12 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def does(store: SqliteStore, sandbox: Sandbox, *lines: str) -> JobResult:
+def perform_job(store: SqliteStore, sandbox: Sandbox, *lines: str) -> JobResult:
     model = ScriptedModel(list(lines))
     return perform(RunResources(store, model, sandbox), store, JOB, PROBLEM, Options())
 
 
-def test_methods_stay_paired() -> None:
+def test_all_methods_of_a_problem_are_scheduled_together() -> None:
     assert [(j.problem, j.method) for j in jobs("s", ("a", "b"), ("1", "2"), "m")] == [
         ("1", "a"),
         ("1", "b"),
@@ -50,7 +50,7 @@ def test_methods_stay_paired() -> None:
     ]
 
 
-def test_a_job_has_one_run_whoever_does_it() -> None:
+def test_a_job_determines_its_run_id() -> None:
     assert JOB.run == "toys-plus.7.direct.server-a-b"
 
 
@@ -60,24 +60,24 @@ def test_unknown_problems_are_named() -> None:
         choose([PROBLEM], ("8", "7", "9"))
 
 
-def test_a_program_that_passes_what_it_sees_is_judged_by_what_it_does_not(
+def test_a_program_that_passes_its_examples_is_judged_by_hidden_tests(
     store: SqliteStore, sandbox: Sandbox
 ) -> None:
-    done = does(store, sandbox, NEARLY)
+    done = perform_job(store, sandbox, NEARLY)
     assert (done.outcome, done.resolved) == ("passed", False)
     assert verify_run(store, JOB.run).holds
 
 
-def test_what_is_done_is_not_done_again(store: SqliteStore, sandbox: Sandbox) -> None:
-    first = does(store, sandbox, RIGHT)
-    again = does(store, sandbox)  # nobody would answer
+def test_a_finished_job_is_not_repeated(store: SqliteStore, sandbox: Sandbox) -> None:
+    first = perform_job(store, sandbox, RIGHT)
+    again = perform_job(store, sandbox)  # the script has no replies
     assert first.resolved
     assert (first.before, again.before) == (False, True)
     assert again._replace(before=False) == first
 
 
-def test_what_is_done_and_not_judged_is_judged(store: SqliteStore, sandbox: Sandbox) -> None:
-    does(store, sandbox, RIGHT)
+def test_a_finished_run_without_a_judgement_is_judged(store: SqliteStore, sandbox: Sandbox) -> None:
+    perform_job(store, sandbox, RIGHT)
     store._db.execute("DELETE FROM judgements")
     judgement = judged(store, sandbox, JOB, PROBLEM)
     assert [*judgement.results.values()] == [{"case-1": True}]
@@ -85,17 +85,17 @@ def test_what_is_done_and_not_judged_is_judged(store: SqliteStore, sandbox: Sand
     assert judgement.head == store.head(JOB.run).digest
 
 
-def test_a_judge_says_a_thing_once(store: SqliteStore, sandbox: Sandbox) -> None:
-    does(store, sandbox, RIGHT)
-    (word,) = store.judgements(JOB.run)
-    store.keep_judgement(word)
-    assert store.judgements(JOB.run) == [word]
+def test_a_judgement_is_kept_once(store: SqliteStore, sandbox: Sandbox) -> None:
+    perform_job(store, sandbox, RIGHT)
+    (judgement,) = store.judgements(JOB.run)
+    store.keep_judgement(judgement)
+    assert store.judgements(JOB.run) == [judgement]
 
 
-def test_a_run_that_was_made_otherwise_is_not_taken_for_this_one(
+def test_a_run_with_other_settings_or_another_task_is_refused(
     store: SqliteStore, sandbox: Sandbox
 ) -> None:
-    does(store, sandbox, RIGHT)
+    perform_job(store, sandbox, RIGHT)
     tools = RunResources(store, ScriptedModel([]), sandbox)
     with pytest.raises(RecordRefused, match="differs in: settings"):
         perform(tools, store, JOB, PROBLEM, Options(max_repairs=1))
@@ -105,18 +105,18 @@ def test_a_run_that_was_made_otherwise_is_not_taken_for_this_one(
 
 
 class TestLocalEngine:
-    def test_does_everything_once(self) -> None:
+    def test_every_item_is_processed_once(self) -> None:
         assert sorted(LocalEngine(3).each(lambda x: x * x, range(20))) == [n * n for n in range(20)]
 
-    def test_a_fault_ends_it_and_what_has_not_begun_is_not_begun(self) -> None:
-        begun = []
+    def test_an_exception_stops_the_items_that_have_not_started(self) -> None:
+        started = []
 
         def work(number: int) -> int:
-            begun.append(number)
+            started.append(number)
             if number > 2:
-                time.sleep(0.1)  # long enough for the fault to be heard of
+                time.sleep(0.1)  # long enough for the exception to be noticed
             return 1 // (number - 2)
 
         with pytest.raises(ZeroDivisionError):
             list(LocalEngine(1).each(work, range(50)))
-        assert len(begun) < 50
+        assert len(started) < 50

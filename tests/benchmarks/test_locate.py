@@ -1,4 +1,4 @@
-"""What a diagnosis takes: what cannot be measured is said before anything is."""
+"""The locating benchmark rejects invalid input before it measures anything."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "faults.missing"),
         (b'{"id": 1}\n', "faults.unreadable"),
@@ -20,7 +20,7 @@ def test_a_file_without_faults_of_programs_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     content: bytes | None,
-    said: str,
+    message: str,
 ) -> None:
     faults, out = tmp_path / "f.jsonl", tmp_path / "out.json"
     if content is not None:
@@ -28,5 +28,5 @@ def test_a_file_without_faults_of_programs_is_refused(
     monkeypatch.setattr(sys, "argv", ["locate.py", str(faults), "--out", str(out)])
     with pytest.raises(SystemExit):
         locate.main()
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not out.exists()

@@ -1,4 +1,4 @@
-"""Repair, compared: two locators on the same failing runs, and nothing else."""
+"""The repair benchmark compares two locators on the same failing runs only."""
 
 import sys
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def _sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module", name="stores")
 def _stores(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Solve three tasks by each locator: one passes at once, one begins otherwise."""
+    """Solve three tasks with each locator: one passes at once, one starts differently."""
     folder = tmp_path_factory.mktemp("repair")
     paths = folder / "rules.db", folder / "weighed.db"
     worse = BAD_ADD.replace("1:", "2:")
@@ -62,7 +62,7 @@ def test_only_runs_that_failed_from_the_same_program_are_compared(
     assert repair.paired(arms) == (["fails"], 1)
 
 
-def test_what_each_did_stands_side_by_side(stores: tuple[Path, Path]) -> None:
+def test_the_tables_compare_the_results_of_each_locator(stores: tuple[Path, Path]) -> None:
     arms = dict(repair.arm(path) for path in stores)
     found = {}
     for cause in ({"S2"}, {"S1"}):
@@ -77,7 +77,7 @@ def test_what_each_did_stands_side_by_side(stores: tuple[Path, Path]) -> None:
     assert found == {("S2",): 1.0, ("S1",): 0.0}
 
 
-def test_suites_stand_apart_and_goals_are_told_by_how_much_they_are_missed(
+def test_suites_are_separate_and_goals_show_the_difference(
     sandbox: Sandbox, stores: tuple[Path, Path], tmp_path: Path
 ) -> None:
     paths = [tmp_path / f"{name}.db" for name in ("rules", "weighed", "anew")]
@@ -108,7 +108,7 @@ def test_suites_stand_apart_and_goals_are_told_by_how_much_they_are_missed(
 
 
 @pytest.mark.parametrize("which", [(0, 0), (0, 2), (2, 0)])
-def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
+def test_stores_that_cannot_be_compared_are_refused_and_nothing_is_written(
     stores: tuple[Path, Path],
     which: tuple[int, int],
     tmp_path: Path,

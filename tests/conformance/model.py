@@ -1,4 +1,4 @@
-"""What every model does, whoever answers."""
+"""Conformance suite of the model port."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ SHARED = Message(speaker=Speaker.SYSTEM, text="You are a terse assistant.")
 
 
 class Sky(msgspec.Struct, forbid_unknown_fields=True):
-    """A structured answer."""
+    """The expected structured reply."""
 
     colour: Literal["blue", "red"]
     reason: str
@@ -58,14 +58,14 @@ HELLO = Request(messages=GREETING.messages, max_tokens=24, temperature=0.0)
 
 
 def answer(request: Request) -> str:
-    """Answer for those who have no model of their own."""
+    """Return a reply to a question of this suite, for a scripted model or server."""
     if "colour" in request.messages[1].text:
         return '```json\n{"colour": "blue", "reason": "air scatters short waves"}\n```'
     return "Hello"
 
 
 class ModelConformance:
-    """Subclass it and give a `model`."""
+    """The suite; a subclass provides the fixture `model`."""
 
     @pytest.fixture
     def model(self) -> Any:
@@ -81,7 +81,7 @@ class ModelConformance:
     def client(self, model: Model, store: SqliteStore) -> ModelClient:
         return ModelClient(model, started(store), BudgetLedger(Budget(), model.traits.price))
 
-    def test_an_answer_is_text_with_an_end_and_a_cost(self, model: Model) -> None:
+    def test_a_reply_has_text_a_finish_reason_and_usage(self, model: Model) -> None:
         reply = model.complete(HELLO)
         assert reply.text.strip()
         assert reply.finish is FinishReason.STOP
@@ -92,33 +92,33 @@ class ModelConformance:
         assert reply.model
         assert reply.seconds >= 0
 
-    def test_its_name_is_stable(self, model: Model) -> None:
+    def test_the_model_has_a_name(self, model: Model) -> None:
         assert model.name
         assert model.name == model.name.strip()
 
-    def test_a_prompt_takes_no_more_tokens_than_was_said(self, model: Model) -> None:
+    def test_the_prompt_tokens_do_not_exceed_the_estimate(self, model: Model) -> None:
         assert model.complete(HELLO).usage.prompt_tokens <= HELLO.at_most_tokens()
 
-    def test_several_threads_may_ask_at_once(self, model: Model) -> None:
+    def test_several_threads_may_send_requests_at_once(self, model: Model) -> None:
         with ThreadPoolExecutor(3) as pool:
             replies = list(pool.map(model.complete, [HELLO] * 3))
         assert all(reply.text.strip() for reply in replies)
 
-    def test_a_structured_answer_is_validated(self, client: ModelClient) -> None:
+    def test_a_structured_reply_is_validated(self, client: ModelClient) -> None:
         assert client.ask(SKY).value.colour in {"blue", "red"}
 
-    def test_what_was_asked_and_answered_is_on_record(
+    def test_the_request_and_the_reply_are_recorded(
         self, client: ModelClient, model: Model, store: SqliteStore
     ) -> None:
-        said = client.ask(GREETING)
+        answered = client.ask(GREETING)
         raw = take(store, RUN)
-        event = raw.events()[said.seq]
+        event = raw.events()[answered.seq]
         assert isinstance(event, ReplyRecorded)
         assert event.request == digest_of(
             msgspec.json.decode(raw.blob(event.request), type=Request)
         )
-        assert raw.blob(event.reply).decode() == said.reply.text
-        assert (event.usage, event.finish) == (said.reply.usage, said.reply.finish.value)
+        assert raw.blob(event.reply).decode() == answered.reply.text
+        assert (event.usage, event.finish) == (answered.reply.usage, answered.reply.finish.value)
         assert event.model
         assert verify_run(store, RUN).holds
 
@@ -126,12 +126,12 @@ class ModelConformance:
         self, client: ModelClient, store: SqliteStore
     ) -> None:
         questions: tuple[ModelQuestion[Any], ...] = (GREETING, SKY, GREETING)
-        said = [client.ask(question) for question in questions]
+        originals = [client.ask(question) for question in questions]
         again = ModelClient(
-            ReplayModel(store, RUN), started(SqliteStore(":memory:")), _open_purse()
+            ReplayModel(store, RUN), started(SqliteStore(":memory:")), _unlimited_budget()
         )
         assert [again.ask(question).reply for question in questions] == [
-            answered.reply for answered in said
+            original.reply for original in originals
         ]
         with pytest.raises(ModelMisconfigured) as miss:
             again.ask(GREETING)
@@ -149,25 +149,25 @@ class ModelConformance:
         assert recorder.head == before
 
 
-def _open_purse() -> BudgetLedger:
+def _unlimited_budget() -> BudgetLedger:
     return BudgetLedger(Budget(), None)
 
 
 class RealModelConformance(ModelConformance):
-    """What a model does besides that decodes tokens itself."""
+    """Further requirements on a model that generates tokens itself."""
 
-    def test_an_answer_is_cut_at_the_longest_allowed(self, model: Model) -> None:
+    def test_a_reply_is_cut_at_the_token_limit(self, model: Model) -> None:
         story = (SHARED, Message(speaker=Speaker.USER, text="Count from 1 to 100."))
         reply = model.complete(Request(messages=story, max_tokens=8, temperature=0.0))
         assert reply.finish is FinishReason.LENGTH
         assert reply.usage.completion_tokens <= 8
 
-    def test_an_answer_ends_at_a_stop_text(self, model: Model) -> None:
+    def test_a_reply_ends_before_a_stop_text(self, model: Model) -> None:
         count = (SHARED, Message(speaker=Speaker.USER, text="Count: 1, 2, 3, 4, 5, 6, 7, 8"))
         reply = model.complete(Request(messages=count, max_tokens=60, temperature=0.0, stop=("5",)))
         assert "5" not in reply.text
 
-    def test_a_schema_holds_even_a_model_that_would_rather_talk(self, model: Model) -> None:
+    def test_a_schema_constrains_the_reply_to_an_unrelated_prompt(self, model: Model) -> None:
         schema = JsonValue(Sky).schema
         talk = (SHARED, Message(speaker=Speaker.USER, text="Write a haiku about rivers."))
         reply = model.complete(
@@ -178,7 +178,7 @@ class RealModelConformance(ModelConformance):
         else:
             assert reply.text.lstrip().startswith("{")
 
-    def test_a_prompt_that_does_not_fit_is_refused_as_such(self, model: Model) -> None:
+    def test_a_prompt_that_exceeds_the_context_window_is_refused(self, model: Model) -> None:
         long = (SHARED, Message(speaker=Speaker.USER, text="word " * 60_000))
         with pytest.raises(ModelMisconfigured) as refused:
             model.complete(Request(messages=long, max_tokens=8, temperature=0.0))

@@ -1,4 +1,4 @@
-"""What every sandbox does, however many walls it has."""
+"""Conformance suite of the sandbox port, for every level of isolation."""
 
 import sys
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from auditcoder.lifecycle.ports import Sandbox
 
 SHORT = Bounds(seconds=5.0, memory_bytes=256 << 20)
 
-HONEST = {
+ORDINARY_PROGRAMS = {
     "threads": "import threading\nthreading.Thread(target=print, args=('ok',)).start()",
     "asyncio": """
 import asyncio
@@ -83,7 +83,7 @@ except KeyboardInterrupt: print('ok')""",
     "time zones": "import zoneinfo\nzoneinfo.ZoneInfo('Europe/Paris')\nprint('ok')",
 }
 
-ASYNC_IN_VAIN = """
+ASYNC_TEST_IN_PLAIN_CLASS = """
 import unittest
 class T(unittest.TestCase):
     async def test_a(self): assert 0
@@ -109,7 +109,7 @@ class T(unittest.TestCase):
 
 
 class SandboxConformance:
-    """Subclass it and give a `sandbox`."""
+    """The suite; a subclass provides the fixture `sandbox`."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -125,7 +125,7 @@ class SandboxConformance:
         *,
         watch: bool = False,
     ) -> ExecutionOutcome:
-        """Run some code."""
+        """Run source code in the sandbox."""
         return sandbox.run(
             Execution(source=source, action=action or RunProgram(), bounds=bounds, watch=watch)
         )
@@ -152,17 +152,19 @@ class SandboxConformance:
             ("def f(): return g()\ndef g(): return 7\nprint(f())", "7\n"),
         ],
     )
-    def test_it_is_an_ordinary_program(self, sandbox: Sandbox, source: str, expected: str) -> None:
+    def test_a_program_behaves_as_under_a_plain_interpreter(
+        self, sandbox: Sandbox, source: str, expected: str
+    ) -> None:
         outcome = self.run(sandbox, source, RunProgram(stdin="ab\n€é", arguments=("-x", "y z")))
         assert outcome.stderr == b""
         assert outcome.stdout.decode() == expected
 
-    @pytest.mark.parametrize("source", HONEST.values(), ids=HONEST)
-    def test_what_honest_programs_use_works(self, sandbox: Sandbox, source: str) -> None:
+    @pytest.mark.parametrize("source", ORDINARY_PROGRAMS.values(), ids=ORDINARY_PROGRAMS)
+    def test_ordinary_features_of_python_work(self, sandbox: Sandbox, source: str) -> None:
         outcome = self.run(sandbox, source)
         assert (outcome.stdout, outcome.stderr, outcome.ending) == (b"ok\n", b"", Ending.OK)
 
-    # How it ended.
+    # Endings.
 
     @pytest.mark.parametrize(
         ("source", "ending", "code"),
@@ -180,17 +182,17 @@ class SandboxConformance:
             ("raise MemoryError", Ending.MEMORY, 1),
         ],
     )
-    def test_its_end_is_typed(
+    def test_every_ending_is_classified(
         self, sandbox: Sandbox, source: str, ending: Ending, code: int
     ) -> None:
         outcome = self.run(sandbox, source)
         assert (outcome.ending, outcome.exit_code) == (ending, code)
 
-    def test_a_signal_is_named(self, sandbox: Sandbox) -> None:
+    def test_a_fatal_signal_is_reported(self, sandbox: Sandbox) -> None:
         outcome = self.run(sandbox, "import ctypes; ctypes.string_at(0)")
         assert (outcome.ending, outcome.signal, outcome.exit_code) == (Ending.KILLED, 11, None)
 
-    def test_an_exception_says_where(self, sandbox: Sandbox) -> None:
+    def test_an_exception_is_reported_with_its_frames(self, sandbox: Sandbox) -> None:
         outcome = self.run(sandbox, "def half(x):\n    return 1 / x\n\nhalf(0)\n")
         assert outcome.raised == Raised(
             exception="ZeroDivisionError",
@@ -203,13 +205,13 @@ class SandboxConformance:
         assert b'File "program.py", line 2, in half\n    return 1 / x' in outcome.stderr
         assert b"harness" not in outcome.stderr
 
-    def test_a_syntax_error_says_where(self, sandbox: Sandbox) -> None:
+    def test_a_syntax_error_is_reported_with_its_line(self, sandbox: Sandbox) -> None:
         outcome = self.run(sandbox, "x = 1\ny = = 2\n")
         assert outcome.raised is not None
         assert outcome.raised.exception == "SyntaxError"
         assert outcome.raised.frames[-1].line == 2
 
-    def test_a_timeout_says_where_it_was(self, sandbox: Sandbox) -> None:
+    def test_a_timeout_is_reported_with_its_frames(self, sandbox: Sandbox) -> None:
         source = "def spin():\n    while True:\n        pass\nspin()\n"
         outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.4))
         assert outcome.ending is Ending.TIMEOUT
@@ -223,20 +225,22 @@ class SandboxConformance:
         assert outcome.ending is Ending.TIMEOUT
         assert outcome.cpu_seconds < 0.3
 
-    def test_what_was_written_before_the_end_is_kept(self, sandbox: Sandbox) -> None:
+    def test_output_before_a_timeout_is_kept(self, sandbox: Sandbox) -> None:
         source = "print('begun', flush=True)\nwhile True: pass"
         outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.3))
         assert outcome.stdout == b"begun\n"
 
     @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-    def test_output_is_bounded_and_the_cut_is_said(self, sandbox: Sandbox, stream: str) -> None:
+    def test_output_is_bounded_and_truncation_is_reported(
+        self, sandbox: Sandbox, stream: str
+    ) -> None:
         source = f"import sys\nwhile True: sys.{stream}.write('x' * 1000)"
         outcome = self.run(sandbox, source, bounds=Bounds(seconds=5, output_bytes=5000))
         assert outcome.ending is Ending.OUTPUT_LIMIT
         kept, cut = getattr(outcome, stream), getattr(outcome, f"{stream}_cut")
         assert (kept, cut) == (b"x" * 5000, True)
 
-    def test_output_that_just_fits_is_whole(self, sandbox: Sandbox) -> None:
+    def test_output_within_the_limit_is_not_truncated(self, sandbox: Sandbox) -> None:
         bounds = Bounds(seconds=5, output_bytes=5000)
         outcome = self.run(sandbox, "print('x' * 4999)", bounds=bounds)
         assert (outcome.ending, outcome.stdout_cut) == (Ending.OK, False)
@@ -248,7 +252,7 @@ class SandboxConformance:
 
     # Calls of a function.
 
-    def test_calls_return_values_that_are_read_outside(self, sandbox: Sandbox) -> None:
+    def test_calls_return_encoded_values(self, sandbox: Sandbox) -> None:
         source = "def f(x, k=2):\n    return {x: [k, (1.5, None)], 'big': 10 ** 30}\n"
         outcome = self.run(sandbox, source, CallFunction(calls=("f(1)", "f('a', k={3})")))
         assert outcome.ending is Ending.OK
@@ -279,7 +283,7 @@ class SandboxConformance:
         assert outcome.ending is Ending.TIMEOUT
         assert len(outcome.calls) == 1
 
-    def test_leaving_before_all_calls_are_done_is_no_success(self, sandbox: Sandbox) -> None:
+    def test_exiting_before_all_calls_are_done_is_not_a_success(self, sandbox: Sandbox) -> None:
         source = "import os\ndef f(x):\n    os._exit(0)\n"
         outcome = self.run(sandbox, source, CallFunction(calls=("f(1)",)))
         assert outcome.ending is Ending.WRONG_EXIT
@@ -291,7 +295,7 @@ class SandboxConformance:
 
     # Test code.
 
-    def test_unittest_classes_are_told_one_by_one(self, sandbox: Sandbox) -> None:
+    def test_unittest_tests_are_reported_one_by_one(self, sandbox: Sandbox) -> None:
         source = (
             "class Counter:\n    def __init__(self): self.n = 0\n    def up(self): self.n += 1\n"
         )
@@ -340,13 +344,13 @@ class CounterTest(unittest.TestCase):
             ("def check(): assert 0\nif __name__ == '__main__': check()", 0, ""),
             ("class TestF:\n    def test_a(self): assert f() == 3", 1, "failed"),
             (
-                ASYNC_IN_VAIN,
+                ASYNC_TEST_IN_PLAIN_CLASS,
                 1,
                 "error",
             ),
         ],
     )
-    def test_what_did_not_run_did_not_pass(
+    def test_only_tests_that_ran_can_pass(
         self, sandbox: Sandbox, code: str, planned: int, verdicts: str
     ) -> None:
         outcome = self.run(sandbox, "def f(): return 2\n", RunTests(code=code))
@@ -379,20 +383,20 @@ class A(unittest.IsolatedAsyncioTestCase):
         ("code", "names"),
         [(BROKEN_CLASS, ["setUpClass (tests.T)"]), (OWN_INPUT, ["T.test_a"])],
     )
-    def test_what_tests_do_themselves_is_not_tampering(
+    def test_changes_made_by_the_tests_themselves_are_not_tampering(
         self, sandbox: Sandbox, code: str, names: list[str]
     ) -> None:
         outcome = self.run(sandbox, "def f(): return 2\n", RunTests(code=code))
         assert outcome.ending is Ending.OK, outcome
         assert [test.name for test in outcome.tests] == names
 
-    def test_many_tests_are_no_trouble(self, sandbox: Sandbox) -> None:
+    def test_thousands_of_tests_are_reported(self, sandbox: Sandbox) -> None:
         many = "".join(f"    def test_{n}(self): pass\n" for n in range(3000))
         code = f"import unittest\nclass T(unittest.TestCase):\n{many}"
         outcome = self.run(sandbox, "", RunTests(code=code), Bounds(seconds=20))
         assert (outcome.planned, len(outcome.tests)) == (3000, 3000)
 
-    def test_no_call_gets_lost(self, sandbox: Sandbox) -> None:
+    def test_calls_with_unusual_exceptions_are_all_reported(self, sandbox: Sandbox) -> None:
         source = (
             "def g(): raise ValueError('\\ud800' * 3000)\n"
             "def h(): raise SyntaxError('x', ('program.py', -5, 0, ''))\n"
@@ -401,16 +405,16 @@ class A(unittest.IsolatedAsyncioTestCase):
         assert outcome.ending is Ending.OK
         assert len(outcome.calls) == 4
 
-    def test_many_files_may_be_given(self, sandbox: Sandbox) -> None:
+    def test_thousands_of_input_files_are_provided(self, sandbox: Sandbox) -> None:
         given = RunFiles(inputs={f"f{n}": b"" for n in range(5000)}, artefacts=())
-        said = self.run(sandbox, "import os; print(len(os.listdir()))", given)
-        assert said.stdout == b"5000\n"
+        output = self.run(sandbox, "import os; print(len(os.listdir()))", given)
+        assert output.stdout == b"5000\n"
 
-    def test_bounds_beyond_all_measure_are_no_fault_of_the_program(self, sandbox: Sandbox) -> None:
+    def test_excessively_large_bounds_do_not_fail_the_program(self, sandbox: Sandbox) -> None:
         bounds = Bounds(seconds=5, memory_bytes=1 << 62, file_bytes=1 << 60)
         assert self.run(sandbox, "print(1)", bounds=bounds).stdout == b"1\n"
 
-    def test_plain_asserts_are_tests_as_well(self, sandbox: Sandbox) -> None:
+    def test_plain_asserts_count_as_a_test(self, sandbox: Sandbox) -> None:
         source = "def f(x): return x + 1\n"
         check = "def check(candidate):\n    assert candidate(1) == {}\ncheck(f)\n"
         right = self.run(sandbox, source, RunTests(code=check.format(2)))
@@ -446,12 +450,12 @@ class A(unittest.IsolatedAsyncioTestCase):
         assert (found.name, found.content) == ("out/sum.txt", b"42")
         assert (absent.content, absent.missing) == (None, "No such file or directory")
 
-    def test_a_file_left_open_is_whole(self, sandbox: Sandbox) -> None:
+    def test_a_file_left_open_is_flushed(self, sandbox: Sandbox) -> None:
         action = RunFiles(inputs={}, artefacts=("out",))
         (found,) = self.run(sandbox, "f = open('out', 'w'); f.write('x')", action).artefacts
         assert found.content == b"x"
 
-    def test_artefacts_are_no_larger_than_files_may_be(self, sandbox: Sandbox) -> None:
+    def test_the_file_size_limit_covers_all_artefacts_together(self, sandbox: Sandbox) -> None:
         source = "import os\nopen('0', 'wb').truncate(900_000)\nos.link('0', '1')"
         action = RunFiles(inputs={}, artefacts=("0", "1"))
         bounds = Bounds(seconds=5, file_bytes=1_000_000)
@@ -459,20 +463,20 @@ class A(unittest.IsolatedAsyncioTestCase):
         assert len(first.content or b"") == 900_000
         assert second.missing == "it is too large"
 
-    def test_what_is_given_takes_no_room_from_the_program(self, sandbox: Sandbox) -> None:
+    def test_inputs_do_not_count_toward_the_file_size_limit(self, sandbox: Sandbox) -> None:
         given = RunFiles(inputs={"in": bytes(3 << 20)}, artefacts=(), stdin="x" * (2 << 20))
         bounds = Bounds(seconds=5, file_bytes=1 << 20)
         source = "open('out', 'wb').write(bytes(900_000)); print(len(open('in', 'rb').read()))"
         assert self.run(sandbox, source, given, bounds).stdout == b"3145728\n"
 
-    def test_the_folder_holds_what_was_given_and_nothing_else(self, sandbox: Sandbox) -> None:
+    def test_the_working_folder_holds_only_the_input_files(self, sandbox: Sandbox) -> None:
         source = "import os; print(sorted(os.listdir()))"
         action = RunFiles(inputs={"a": b"", "b": b""}, artefacts=())
         assert self.run(sandbox, source, action).stdout == b"['a', 'b']\n"
 
-    # What ran.
+    # Profiled functions.
 
-    def test_it_tells_which_functions_ran_how_often_and_how_long(self, sandbox: Sandbox) -> None:
+    def test_profiled_functions_are_reported_with_calls_and_time(self, sandbox: Sandbox) -> None:
         source = (
             "import time\ndef slow():\n    time.sleep(0.05)\ndef quick(): return 1\n"
             "def unused(): pass\nslow()\nfor _ in range(5): quick()\n"
@@ -485,19 +489,19 @@ class A(unittest.IsolatedAsyncioTestCase):
         assert used["slow"].seconds > 0.04
         assert "unused" not in used
 
-    def test_it_tells_even_after_a_timeout(self, sandbox: Sandbox) -> None:
+    def test_profiled_functions_are_reported_after_a_timeout(self, sandbox: Sandbox) -> None:
         source = "def inner(): return 1\ndef spin():\n    while True: inner()\nspin()\n"
         outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.4), watch=True)
         assert outcome.ending is Ending.TIMEOUT
         assert outcome.functions is not None
         assert {use.name for use in outcome.functions} >= {"spin", "inner"}
 
-    def test_nobody_asked_nobody_is_told(self, sandbox: Sandbox) -> None:
+    def test_functions_are_not_reported_unless_requested(self, sandbox: Sandbox) -> None:
         assert self.run(sandbox, "pass").functions is None
 
-    # The same every time, and nothing from outside.
+    # Determinism and isolation.
 
-    def test_environment_hashes_locale_time_zone_and_chance_are_fixed(
+    def test_environment_hashes_locale_time_zone_and_random_seed_are_fixed(
         self, sandbox: Sandbox
     ) -> None:
         source = (
@@ -506,19 +510,19 @@ class A(unittest.IsolatedAsyncioTestCase):
             " random.random(), sys.flags.hash_randomization, sys.getdefaultencoding())\n"
         )
         outcomes = {self.run(sandbox, source).stdout for _ in range(3)}
-        (said,) = outcomes
-        assert said.startswith(b"{}")
-        assert b"('UTC', 'UTC')" in said
+        (output,) = outcomes
+        assert output.startswith(b"{}")
+        assert b"('UTC', 'UTC')" in output
 
     def test_no_descriptor_is_inherited(self, sandbox: Sandbox) -> None:
         source = (
             "import os\nfound = []\nfor n in range(1024):\n"
             "    try: os.fstat(n); found.append(n)\n    except OSError: pass\nprint(found)\n"
         )
-        # 3 is the candidate's own report.
+        # Descriptor 3 is the report channel of the candidate process.
         assert self.run(sandbox, source).stdout == b"[0, 1, 2, 3]\n"
 
-    def test_a_run_leaves_nothing_for_the_next(self, sandbox: Sandbox) -> None:
+    def test_a_run_leaves_no_state_for_the_next(self, sandbox: Sandbox) -> None:
         leave = (
             "import os, builtins, math\nopen('mine', 'w').write('x')\nmath.pi = 3\nbuiltins.x = 1"
         )
@@ -526,7 +530,7 @@ class A(unittest.IsolatedAsyncioTestCase):
         self.run(sandbox, leave)
         assert self.run(sandbox, look).stdout == b"[] True False\n"
 
-    def test_many_run_at_once_each_by_itself(self, sandbox: Sandbox) -> None:
+    def test_concurrent_runs_are_isolated_from_each_other(self, sandbox: Sandbox) -> None:
         source = (
             "import os, time\nn = input()\nopen('n', 'w').write(n)\ntime.sleep(0.05)\n"
             "print(open('n').read(), os.listdir())\n"
@@ -536,10 +540,10 @@ class A(unittest.IsolatedAsyncioTestCase):
             return self.run(sandbox, source, RunProgram(stdin=f"{n}\n")).stdout
 
         with ThreadPoolExecutor(8) as pool:
-            said = list(pool.map(one, range(24)))
-        assert said == [f"{n} ['n']\n".encode() for n in range(24)]
+            output = list(pool.map(one, range(24)))
+        assert output == [f"{n} ['n']\n".encode() for n in range(24)]
 
-    def test_threads_of_one_do_not_take_those_of_another(self, sandbox: Sandbox) -> None:
+    def test_the_thread_limit_is_per_run(self, sandbox: Sandbox) -> None:
         source = (
             "import threading, time\n"
             "ts = [threading.Thread(target=time.sleep, args=(0.3,)) for _ in range(16)]\n"
@@ -557,19 +561,19 @@ class A(unittest.IsolatedAsyncioTestCase):
             "x = 'x' * 1000\nwhile True: x += x",
         ],
     )
-    def test_memory_that_runs_out_is_said_to(self, sandbox: Sandbox, source: str) -> None:
+    def test_exhausted_memory_is_reported(self, sandbox: Sandbox, source: str) -> None:
         outcome = self.run(sandbox, source, bounds=Bounds(seconds=20, memory_bytes=64 << 20))
         assert outcome.ending is Ending.MEMORY
 
-    def test_the_interpreter_is_ours(self, sandbox: Sandbox) -> None:
-        said = self.run(sandbox, "import sys; print(sys.version_info[:3])").stdout
-        assert said.decode().strip() == str(tuple(sys.version_info[:3]))
+    def test_the_interpreter_version_is_that_of_the_caller(self, sandbox: Sandbox) -> None:
+        output = self.run(sandbox, "import sys; print(sys.version_info[:3])").stdout
+        assert output.decode().strip() == str(tuple(sys.version_info[:3]))
 
 
 class IsolatedSandboxConformance(SandboxConformance):
-    """What a sandbox with namespaces or Landlock does besides; resource limits hide nothing."""
+    """Further requirements on a sandbox with namespaces or Landlock, not only resource limits."""
 
-    def test_the_callers_secrets_are_not_there(
+    def test_environment_variables_of_the_caller_are_not_visible(
         self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")

@@ -1,4 +1,4 @@
-"""What every trace store must do. A new one passes this suite or is not one.
+"""Conformance suite of the trace store port; every store must pass it.
 
 class TestMyStore(TraceStoreConformance):
     @pytest.fixture
@@ -21,12 +21,12 @@ from tests.support.records import take
 
 
 def chained(after: Head, *bodies: bytes) -> Head:
-    """The head once `bodies` follow `after`."""
+    """Return the head once `bodies` follow `after`."""
     return Head(entries=after.entries + len(bodies), digest=digest(bodies[-1]))
 
 
 class TraceStoreConformance:
-    """The suite."""
+    """The suite; a subclass provides the fixture `open_store`."""
 
     @pytest.fixture
     def store(self, open_store: Callable[[], TraceStore]) -> Iterator[TraceStore]:
@@ -39,25 +39,25 @@ class TraceStoreConformance:
         assert store.head(RUN) == EMPTY
         assert list(store.read(RUN)) == []
 
-    def test_what_was_appended_is_read_back_byte_for_byte(self, store: TraceStore) -> None:
+    def test_appended_entries_are_read_back_byte_for_byte(self, store: TraceStore) -> None:
         bodies = [b"{}", "ünïcode ☃".encode(), bytes(range(256)), b""]
         store.append(RUN, EMPTY, bodies, chained(EMPTY, *bodies))
         assert list(store.read(RUN)) == bodies
 
-    def test_blobs_are_kept_by_digest_and_once(self, store: TraceStore) -> None:
+    def test_a_blob_is_found_by_its_digest_and_may_be_stored_twice(self, store: TraceStore) -> None:
         content = bytes(range(256)) * 50
         for n, after in enumerate((EMPTY, chained(EMPTY, b"0"))):
             body = str(n).encode()
             store.append(RUN, after, [body], chained(after, body), {digest(content): content})
         assert store.blob(digest(content)) == content
 
-    def test_a_blob_that_is_not_there_is_not_found(self, store: TraceStore) -> None:
+    def test_an_unknown_blob_is_not_found(self, store: TraceStore) -> None:
         for name in (digest(b"nothing"), Digest("not a digest"), Digest("")):
             with pytest.raises(NotFound) as missing:
                 store.blob(name)
             assert missing.value.code == "blob.missing"
 
-    def test_reading_can_start_anywhere(self, store: TraceStore) -> None:
+    def test_reading_can_start_at_any_entry(self, store: TraceStore) -> None:
         bodies = [str(n).encode() for n in range(1300)]
         store.append(RUN, EMPTY, bodies, chained(EMPTY, *bodies))
         assert list(store.read(RUN, 1290)) == bodies[1290:]
@@ -73,7 +73,7 @@ class TraceStoreConformance:
         for name in names:
             assert list(store.read(name)) == [name.encode()]
 
-    def test_a_writer_that_believes_in_another_head_is_refused(self, store: TraceStore) -> None:
+    def test_an_append_after_another_head_is_refused(self, store: TraceStore) -> None:
         first = chained(EMPTY, b"1")
         store.append(RUN, EMPTY, [b"1"], first)
         wrong = [EMPTY, Head(entries=1, digest=digest(b"x")), Head(entries=2, digest=first.digest)]
@@ -84,12 +84,12 @@ class TraceStoreConformance:
         with pytest.raises(NotFound):
             store.blob(digest(b"b"))
 
-    def test_a_run_that_is_not_there_has_no_head_to_follow(self, store: TraceStore) -> None:
+    def test_an_append_after_an_entry_of_an_unknown_run_is_refused(self, store: TraceStore) -> None:
         with pytest.raises(StoreConflict):
             store.append(RUN, chained(EMPTY, b"1"), [b"2"], chained(EMPTY, b"1", b"2"))
         assert store.runs() == []
 
-    def test_an_append_is_whole_or_nothing(self, store: TraceStore) -> None:
+    def test_an_append_is_atomic(self, store: TraceStore) -> None:
         def interrupted() -> Iterator[bytes]:
             yield b"1"
             raise KeyboardInterrupt
@@ -101,7 +101,7 @@ class TraceStoreConformance:
         store.append(RUN, EMPTY, [b"1"], chained(EMPTY, b"1"))
         assert list(store.read(RUN)) == [b"1"]
 
-    def test_what_was_appended_is_there_for_the_next_one_to_open_it(
+    def test_appended_entries_are_readable_when_the_store_is_opened_again(
         self, store: TraceStore, open_store: Callable[[], TraceStore]
     ) -> None:
         failing(store)
@@ -110,7 +110,7 @@ class TraceStoreConformance:
         assert take(again, RUN) == take(store, RUN)
         again.close()
 
-    def test_of_two_writers_one_goes_on_and_one_is_told(
+    def test_the_second_of_two_writers_gets_a_conflict(
         self, store: TraceStore, open_store: Callable[[], TraceStore]
     ) -> None:
         first = started(store)
@@ -145,7 +145,7 @@ class TraceStoreConformance:
     ) -> None:
         faults: list[BaseException] = []
 
-        def live(name: RunId) -> None:
+        def write_run(name: RunId) -> None:
             mine = open_store()
             try:
                 recorder = Recorder.start(mine, name, TASK, ticking())
@@ -165,7 +165,7 @@ class TraceStoreConformance:
                 mine.close()
 
         names = [RunId(f"run-{n}") for n in range(4)]
-        threads = [threading.Thread(target=live, args=(name,)) for name in names]
+        threads = [threading.Thread(target=write_run, args=(name,)) for name in names]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -174,7 +174,7 @@ class TraceStoreConformance:
         assert sorted(store.runs()) == names
         assert [store.head(name).entries for name in names] == [16] * 4
 
-    def test_a_run_verifies_and_travels_while_it_is_being_written(
+    def test_a_run_can_be_verified_and_copied_while_it_is_written(
         self, store: TraceStore, open_store: Callable[[], TraceStore]
     ) -> None:
         from auditcoder.adapters.stores.sqlite import SqliteStore
@@ -202,7 +202,7 @@ class TraceStoreConformance:
             writer.join()
             reader.close()
 
-    def test_what_stands_behind_the_head_is_found(self, store: TraceStore) -> None:
+    def test_an_entry_after_the_head_is_found(self, store: TraceStore) -> None:
         recorder = started(store)
         behind = take(store, RUN).bodies[-1]
         real = store.read
@@ -223,7 +223,7 @@ class TraceStoreConformance:
         resumed.decide()
         assert verify_run(store, RUN).holds
 
-    def test_a_run_that_is_not_there_cannot_be_resumed(self, store: TraceStore) -> None:
+    def test_an_unknown_run_cannot_be_resumed(self, store: TraceStore) -> None:
         with pytest.raises(NotFound):
             Recorder.resume(store, RUN, ticking())
 

@@ -78,7 +78,7 @@ def test_every_page_of_the_documentation_is_reachable_from_its_index() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_has_a_target(page: Path) -> None:
     assert list(broken_links(page)) == []
 
 

@@ -1,4 +1,4 @@
-"""Assembly is a function, and its certificate is checked against the texts alone."""
+"""Assembly is deterministic, and its certificate is checked against the source texts alone."""
 
 import contextlib
 import io
@@ -31,8 +31,8 @@ GRAPH = TaskGraph(
 )
 
 
-class World:
-    """Bundles put together as the writer would."""
+class BundleSet:
+    """The bundles of a program, registered as the recorder registers them."""
 
     def __init__(self, sources: dict[str, str], scopes: dict[str, str] | None = None) -> None:
         self.code: dict[NodeId, NodeCode] = {}
@@ -73,17 +73,17 @@ PLAIN = {
 
 
 class TestAssembly:
-    def test_helpers_of_one_name_stay_apart_and_imports_are_merged(self) -> None:
-        draft = World(PLAIN).assemble()
+    def test_helpers_of_one_name_are_renamed_and_imports_are_merged(self) -> None:
+        draft = BundleSet(PLAIN).assemble()
         assert run(draft.text) == "8\n"
         assert draft.text.count("import math") == 1
         assert "helper__S2" in draft.text
 
-    def test_it_is_the_same_every_time(self) -> None:
-        assert World(PLAIN).assemble() == World(PLAIN).assemble()
+    def test_assembly_is_deterministic(self) -> None:
+        assert BundleSet(PLAIN).assemble() == BundleSet(PLAIN).assemble()
 
-    def test_every_line_knows_its_owner(self) -> None:
-        draft = World(PLAIN).assemble()
+    def test_every_line_has_an_owner(self) -> None:
+        draft = BundleSet(PLAIN).assemble()
         for number, line in enumerate(draft.text.splitlines(), 1):
             segment = owner_of_line(draft.segments, number)
             assert segment is not None
@@ -94,8 +94,8 @@ class TestAssembly:
         assert owner_of_line(draft.segments, 0) is None
         assert owner_of_line(draft.segments, 999) is None
 
-    def test_methods_go_into_their_class(self) -> None:
-        world = World(
+    def test_methods_are_placed_in_their_class(self) -> None:
+        bundle_set = BundleSet(
             {
                 "S1": "def __init__(self):\n    self.text = '''a\nb'''\n",
                 "S2": "import math\n\ndef twice(self):\n    return math.floor(2) * self.text\n",
@@ -103,9 +103,9 @@ class TestAssembly:
             },
             {"S1": "Thing", "S2": "Thing"},
         )
-        draft = world.assemble()
+        draft = bundle_set.assemble()
         assert run(draft.text) == "a\nba\nb\n"
-        assert world.faults(draft.text, draft.segments) == ()
+        assert bundle_set.faults(draft.text, draft.segments) == ()
 
     @pytest.mark.parametrize(
         ("bundle", "output"),
@@ -119,10 +119,10 @@ class TestAssembly:
         ],
     )
     def test_imports_keep_their_order_where_it_matters(self, bundle: str, output: str) -> None:
-        world = World({"S1": bundle})
-        draft = world.assemble()
+        bundle_set = BundleSet({"S1": bundle})
+        draft = bundle_set.assemble()
         assert run(draft.text) == f"{output}\n"
-        assert world.faults(draft.text, draft.segments) == ()
+        assert bundle_set.faults(draft.text, draft.segments) == ()
 
     @pytest.mark.parametrize(
         "bundle",
@@ -143,11 +143,11 @@ class TestAssembly:
             "class A:\n    class B:\n        def m(self): ...\n",
         ],
     )
-    def test_ordinary_code_is_taken(self, bundle: str) -> None:
-        world = World({"S1": bundle, "S2": "def f_S2(x):\n    return x\n"})
-        draft = world.assemble()
+    def test_ordinary_code_is_assembled(self, bundle: str) -> None:
+        bundle_set = BundleSet({"S1": bundle, "S2": "def f_S2(x):\n    return x\n"})
+        draft = bundle_set.assemble()
         compile(draft.text, "program", "exec")
-        assert world.faults(draft.text, draft.segments) == ()
+        assert bundle_set.faults(draft.text, draft.segments) == ()
 
     @pytest.mark.parametrize(
         "bundle",
@@ -158,11 +158,11 @@ class TestAssembly:
             'def m(self):\n    """Doc\n\n    more\n    """\n    return """a\nb"""\n',
         ],
     )
-    def test_ordinary_methods_are_taken(self, bundle: str) -> None:
-        world = World({"S1": bundle, "S0": "class C:\n    pass\n"}, {"S1": "C"})
-        draft = world.assemble()
+    def test_ordinary_methods_are_assembled(self, bundle: str) -> None:
+        bundle_set = BundleSet({"S1": bundle, "S0": "class C:\n    pass\n"}, {"S1": "C"})
+        draft = bundle_set.assemble()
         compile(draft.text, "program", "exec")
-        assert world.faults(draft.text, draft.segments) == ()
+        assert bundle_set.faults(draft.text, draft.segments) == ()
 
     @pytest.mark.parametrize(
         ("first", "second"),
@@ -173,54 +173,54 @@ class TestAssembly:
         ],
     )
     def test_a_name_with_two_meanings_is_refused(self, first: str, second: str) -> None:
-        world = World({"S1": first + "a = 1\n", "S2": second + "b = 1\n"})
+        bundle_set = BundleSet({"S1": first + "a = 1\n", "S2": second + "b = 1\n"})
         with pytest.raises(AssemblyConflict):
-            world.assemble()
+            bundle_set.assemble()
 
     def test_a_method_without_its_class_is_refused(self) -> None:
         with pytest.raises(AssemblyConflict, match="Thing"):
-            World({"S1": "def m(self): pass\n"}, {"S1": "Thing"}).assemble()
+            BundleSet({"S1": "def m(self): pass\n"}, {"S1": "Thing"}).assemble()
 
     def test_imports_from_the_future_come_first(self) -> None:
-        world = World(
+        bundle_set = BundleSet(
             {"S1": "import abc\na = 1\n", "S2": "from __future__ import annotations\nb = 1\n"}
         )
-        assert world.assemble().text.startswith("from __future__")
+        assert bundle_set.assemble().text.startswith("from __future__")
 
     @given(st.text(alphabet="defx=1():\n\t#'\" ,;", min_size=1, max_size=40))
     def test_whatever_the_bundles_are_the_certificate_holds(self, noise: str) -> None:
-        world = World(PLAIN | {"S2": noise})
-        draft = world.assemble()
-        assert world.faults(draft.text, draft.segments) == ()
+        bundle_set = BundleSet(PLAIN | {"S2": noise})
+        draft = bundle_set.assemble()
+        assert bundle_set.faults(draft.text, draft.segments) == ()
 
 
 class TestCertificate:
     @pytest.fixture
-    def world(self) -> World:
-        return World(PLAIN)
+    def bundle_set(self) -> BundleSet:
+        return BundleSet(PLAIN)
 
-    def test_an_honest_one_holds(self, world: World) -> None:
-        draft = world.assemble()
-        assert world.faults(draft.text, draft.segments) == ()
+    def test_a_correct_certificate_holds(self, bundle_set: BundleSet) -> None:
+        draft = bundle_set.assemble()
+        assert bundle_set.faults(draft.text, draft.segments) == ()
 
-    def test_no_line_can_change(self, world: World) -> None:
-        draft = world.assemble()
+    def test_a_changed_line_is_a_fault(self, bundle_set: BundleSet) -> None:
+        draft = bundle_set.assemble()
         lines = draft.text.splitlines()
         for n, line in enumerate(lines):
             for other in (line + " ", "pass", "import os  # twice", line.lstrip() + "#"):
                 altered = "\n".join([*lines[:n], other, *lines[n + 1 :]]) + "\n"
                 if altered != draft.text:
-                    assert world.faults(altered, draft.segments)
+                    assert bundle_set.faults(altered, draft.segments)
 
-    def test_no_line_can_vanish_or_appear(self, world: World) -> None:
-        draft = world.assemble()
+    def test_a_removed_or_added_line_is_a_fault(self, bundle_set: BundleSet) -> None:
+        draft = bundle_set.assemble()
         lines = draft.text.splitlines()
         for n in range(len(lines)):
-            assert world.faults("\n".join(lines[:n] + lines[n + 1 :]) + "\n", draft.segments)
-            assert world.faults("\n".join([*lines[:n], "", *lines[n:]]) + "\n", draft.segments)
+            assert bundle_set.faults("\n".join(lines[:n] + lines[n + 1 :]) + "\n", draft.segments)
+            assert bundle_set.faults("\n".join([*lines[:n], "", *lines[n:]]) + "\n", draft.segments)
 
-    def test_no_segment_can_be_left_out_or_repeated(self, world: World) -> None:
-        draft = world.assemble()
+    def test_an_omitted_or_repeated_segment_is_a_fault(self, bundle_set: BundleSet) -> None:
+        draft = bundle_set.assemble()
         lines = draft.text.splitlines()
         start = 0
         for n, segment in enumerate(draft.segments):
@@ -228,14 +228,14 @@ class TestCertificate:
             rest = draft.segments[:n] + draft.segments[n + 1 :]
             without = lines[:start] + lines[start + segment.lines :]
             if any(piece):
-                assert world.faults("\n".join(without) + "\n", rest)
+                assert bundle_set.faults("\n".join(without) + "\n", rest)
                 twice = [*draft.segments[: n + 1], segment, *draft.segments[n + 1 :]]
                 text = [*lines[:start], *piece, *piece, *lines[start + segment.lines :]]
-                assert world.faults("\n".join(text) + "\n", tuple(twice))
+                assert bundle_set.faults("\n".join(text) + "\n", tuple(twice))
             start += segment.lines
 
-    def test_code_cannot_be_swallowed_by_somebody_elses_string(self) -> None:
-        world = World(
+    def test_code_inside_a_string_of_another_node_is_a_fault(self) -> None:
+        bundle_set = BundleSet(
             {"S1": 'text = """\n\n"""\n', "S2": "def f_S2(x):\n    return x\n", "S0": "a = 1\n"}
         )
         text = 'text = """\ndef f_S2(x):\n    return x\n\n"""\na = 1\n'
@@ -245,26 +245,30 @@ class TestCertificate:
             Segment(lines=2, node=S1, source=2),
             Segment(lines=1, node=ROOT, source=1),
         )
-        assert any("cut inside" in fault for fault in world.faults(text, segments))
+        assert any("cut inside" in fault for fault in bundle_set.faults(text, segments))
 
-    def test_a_method_cannot_be_moved_out_of_its_class(self) -> None:
-        world = World(
+    def test_a_method_outside_its_class_is_a_fault(self) -> None:
+        bundle_set = BundleSet(
             {"S1": "def m(self): pass\n", "S0": "class A:\n    x = 1\n\ndef f():\n    pass\n"},
             {"S1": "A"},
         )
-        honest = world.assemble()
-        assert world.faults(honest.text, honest.segments) == ()
+        honest = bundle_set.assemble()
+        assert bundle_set.faults(honest.text, honest.segments) == ()
         text = "class A:\n    x = 1\n\ndef f():\n    pass\n    def m(self): pass\n"
         segments = (
             Segment(lines=2, node=ROOT, source=1),
             Segment(lines=3, node=ROOT, source=3),
             Segment(lines=1, node=S1, source=1),
         )
-        assert any("outside its class" in fault for fault in world.faults(text, segments))
+        assert any("outside its class" in fault for fault in bundle_set.faults(text, segments))
 
     @pytest.mark.parametrize("source", [0, -5, 10**9])
-    def test_odd_numbers_are_faults_not_errors(self, world: World, source: int) -> None:
-        draft = world.assemble()
+    def test_invalid_line_numbers_are_faults_not_errors(
+        self, bundle_set: BundleSet, source: int
+    ) -> None:
+        draft = bundle_set.assemble()
         odd = tuple(replace(s, source=source) if s.node else s for s in draft.segments)
-        assert world.faults(draft.text, odd)
-        assert world.faults(draft.text, tuple(replace(s, lines=source) for s in draft.segments))
+        assert bundle_set.faults(draft.text, odd)
+        assert bundle_set.faults(
+            draft.text, tuple(replace(s, lines=source) for s in draft.segments)
+        )

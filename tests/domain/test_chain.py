@@ -1,4 +1,4 @@
-"""The format: what is written is what is read, by this version and by later ones."""
+"""The record format: entries are read back as written, by this version and by later ones."""
 
 import json
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def test_the_published_schema_is_the_one_that_the_code_has() -> None:
+def test_the_published_schema_matches_the_code() -> None:
     published = ROOT / "docs" / "reference" / f"trace-{FORMAT}.schema.json"
     generated = json.loads(msgspec.json.encode(entry_schema()))
     assert json.loads(published.read_text("utf-8")) == generated, "run `make schema`"
@@ -40,7 +40,7 @@ def test_every_entry_that_is_written_fits_the_published_schema(store: SqliteStor
         validator.validate({"seq": 0})
 
 
-def test_an_older_reader_says_that_a_record_is_newer() -> None:
+def test_an_older_reader_reports_a_newer_record() -> None:
     _, body, _ = seal(EMPTY, RunStarted(format=FORMAT + 1, run=RUN, task=TASK), NOW)
     with pytest.raises(RecordUnreadable) as newer:
         EntryReader().read(body)
@@ -98,12 +98,12 @@ def test_there_is_a_record_of_every_format() -> None:
         b'{"event":{"format":"1"}}',
     ],
 )
-def test_what_is_no_entry_is_refused_clearly(body: bytes) -> None:
+def test_bytes_that_are_not_an_entry_are_refused(body: bytes) -> None:
     with pytest.raises(RecordUnreadable):
         EntryReader().read(body)
 
 
-def test_an_unknown_field_is_not_passed_over(store: SqliteStore) -> None:
+def test_an_unknown_field_is_refused(store: SqliteStore) -> None:
     repairing(store)
     for body in store.read(RUN):
         plain = msgspec.json.decode(body)
@@ -113,6 +113,6 @@ def test_an_unknown_field_is_not_passed_over(store: SqliteStore) -> None:
             reader.read(msgspec.json.encode(plain | {"smuggled": 1}))
 
 
-def test_times_are_kept_in_universal_time(store: SqliteStore) -> None:
+def test_times_are_recorded_in_utc(store: SqliteStore) -> None:
     repairing(store)
     assert all(b"2026-01-02T03:" in body for body in take(store, RUN).bodies)

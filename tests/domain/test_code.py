@@ -61,7 +61,7 @@ class TestUnits:
         "source",
         ["def f(:\n", "x = 1\x00", "(" * 3000, "def f():\r    pass\r", "\ud800", "type X = int\n"],
     )
-    def test_what_does_not_parse_is_one_part_that_registers_nothing(self, source: str) -> None:
+    def test_code_that_does_not_parse_is_one_part_without_units(self, source: str) -> None:
         bundle = read_bundle(source)
         assert not bundle.parses
         assert len(bundle.parts) == 1

@@ -1,4 +1,4 @@
-"""SigMatch, as the paper defines it."""
+"""Signature matching, which the paper calls SigMatch."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def contract(name: str, *params: str) -> Contract:
         "def g(): pass\ndef f(a, b): pass",
     ],
 )
-def test_the_declared_signature_is_there(source: str) -> None:
+def test_code_with_the_declared_signature_matches(source: str) -> None:
     assert sig_match(contract("f", "a", "b"), source)
 
 
@@ -42,12 +42,12 @@ def test_the_declared_signature_is_there(source: str) -> None:
         ("def f(this, a, b): pass", "parameters are (this, a, b)"),
     ],
 )
-def test_anything_else_is_a_mismatch_that_says_why(source: str, why: str) -> None:
+def test_any_other_code_is_a_mismatch_with_a_reason(source: str, why: str) -> None:
     (fault,) = signature_faults(contract("f", "a", "b"), source)
     assert why in fault
 
 
-def test_a_contract_that_declares_self_means_the_same() -> None:
+def test_a_contract_may_declare_or_omit_self() -> None:
     assert sig_match(contract("f", "self", "a"), "def f(self, a): pass")
     assert sig_match(contract("f", "a"), "def f(self, a): pass")
 

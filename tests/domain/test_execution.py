@@ -75,6 +75,6 @@ def test_an_outcome_is_read_back_whole() -> None:
     assert msgspec.json.decode(encode(outcome), type=ExecutionOutcome) == outcome
 
 
-def test_what_was_not_measured_is_unknown() -> None:
+def test_an_unmeasured_amount_is_unknown() -> None:
     outcome = ExecutionOutcome(ending=Ending.OK, sandbox="test")
     assert (outcome.exit_code, outcome.signal, outcome.planned, outcome.functions) == (None,) * 4

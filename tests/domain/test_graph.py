@@ -1,4 +1,4 @@
-"""GraphValid, the order check beside it, and what follows from a graph's shape."""
+"""Graph validity (the paper's GraphValid), the order check, and the shape of a graph."""
 
 import msgspec
 import pytest
@@ -25,7 +25,7 @@ replace = msgspec.structs.replace
 
 
 def changed(**nodes: Node) -> TaskGraph:
-    """The small graph with some nodes replaced."""
+    """Return the small graph with some nodes replaced."""
     return replace(GRAPH, nodes=tuple(nodes.get(n.id, n) for n in GRAPH.nodes))
 
 
@@ -49,10 +49,10 @@ class TestGraphValid:
             (replace(GRAPH, order=(S1_1, S2, S1)), "exactly the leaves"),
         ],
     )
-    def test_each_of_its_conditions(self, graph: TaskGraph, fault: str) -> None:
+    def test_each_violated_condition_is_a_fault(self, graph: TaskGraph, fault: str) -> None:
         assert any(fault in found for found in graph_faults(graph))
 
-    def test_it_does_not_ask_for_acyclic_dependencies(self) -> None:
+    def test_graph_validity_does_not_require_acyclic_dependencies(self) -> None:
         circular = changed(S1_1=node("S1_1", S1, S2), S2=node("S2", ROOT, S1_1))
         assert graph_faults(circular) == ()
         assert any("cycle" in fault for fault in order_faults(circular))
@@ -76,10 +76,10 @@ class TestOrder:
 
 
 class TestShape:
-    def test_who_stands_above_the_leaves_deepest_first(self) -> None:
+    def test_inner_nodes_are_listed_deepest_first(self) -> None:
         assert GRAPH.inner == (S1, ROOT)
 
-    def test_who_promises_what(self) -> None:
+    def test_promises_map_function_names_to_their_nodes(self) -> None:
         names = {n.contract.name for n in GRAPH.nodes if n.contract}
         assert set(GRAPH.promises) == names
         for name, promiser in GRAPH.promises.items():
@@ -87,14 +87,14 @@ class TestShape:
             assert contract is not None
             assert contract.name == name
 
-    def test_one_leaf_is_all_there_is_only_under_a_root_that_promises_nothing(self) -> None:
+    def test_a_leaf_is_the_sole_node_only_under_a_root_without_a_contract(self) -> None:
         start, leaf = replace(ROOT_NODE, contract=None), node("S1")
         assert TaskGraph(nodes=(start, leaf), order=(S1,)).sole == S1
         assert replace(GRAPH, nodes=(start, *GRAPH.nodes[1:])).sole is None
         promising = replace(start, contract=leaf.contract)
         assert TaskGraph(nodes=(promising, leaf), order=(S1,)).sole is None
 
-    def test_regions(self) -> None:
+    def test_each_kind_of_target_has_its_region(self) -> None:
         assert region_of(AtNode(node=S1), GRAPH) == {S1}
         assert region_of(AtBranch(root=S1), GRAPH) == {S1, S1_1}
         assert region_of(AtBranch(root=ROOT), GRAPH) == GRAPH.ids
@@ -106,14 +106,14 @@ class TestShape:
         assert GRAPH.branch_root(S1) == S1
         assert GRAPH.branch_root(ROOT) == ROOT
 
-    def test_one_node_means_the_root_and_a_leaf(self) -> None:
+    def test_a_one_node_plan_has_a_root_and_a_leaf(self) -> None:
         one = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=(S1,)), node("S1")), order=(S1,))
         assert graph_faults(one) == order_faults(one) == ()
         assert one.leaves == (S1,)
 
 
 class TestDeltas:
-    def test_a_delta_is_what_it_takes_from_one_graph_to_another(self) -> None:
+    def test_applying_a_delta_yields_the_other_graph(self) -> None:
         new = NodeId("S3")
         delta = GraphDelta(
             added=(node(new),),
@@ -124,13 +124,13 @@ class TestDeltas:
         assert diff(GRAPH, after) == delta
         assert apply(GRAPH, diff(GRAPH, after) or GraphDelta()) == after
 
-    def test_no_change_is_no_delta(self) -> None:
+    def test_equal_graphs_have_no_delta(self) -> None:
         assert diff(GRAPH, GRAPH) is None
 
 
 class TestIds:
     @given(st.lists(st.integers(0, 50), max_size=30))
-    def test_ids_are_never_given_twice(self, parents: list[int]) -> None:
+    def test_ids_are_never_allocated_twice(self, parents: list[int]) -> None:
         given_ids = [ROOT]
         for pick in parents:
             parent = given_ids[pick % len(given_ids)]
@@ -143,5 +143,5 @@ class TestIds:
     @pytest.mark.parametrize(
         "text", ["", "S", "S01", "S0_1", "S1_", "S1_0", "s1", "S1 ", "S\uff11", "T1"]
     )
-    def test_nothing_else_reads_as_one(self, text: str) -> None:
+    def test_any_other_text_is_not_an_id(self, text: str) -> None:
         assert not is_node_id(text)

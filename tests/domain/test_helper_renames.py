@@ -59,7 +59,7 @@ def test_a_plain_name_is_changed_everywhere(source: str) -> None:
         "def f():\n    global h\n    h = 1\n",
     ],
 )
-def test_what_has_more_than_one_meaning_is_left_alone(source: str) -> None:
+def test_a_name_with_more_than_one_meaning_is_left_alone(source: str) -> None:
     after = renamed(source, {"h": "h__S1"})
     assert after is None or run(after) == run(source)
     if after is None:

@@ -76,7 +76,7 @@ def test_imports_of_a_compound_statement_leave_out_inner_scopes() -> None:
 
 
 @pytest.mark.parametrize("source", ["def f(:", "x = 1\x00", "(" * 3000, "\ud800", "type X = int"])
-def test_what_does_not_parse_raises_one_of_the_named_errors(source: str) -> None:
+def test_code_that_does_not_parse_raises_one_of_the_named_errors(source: str) -> None:
     with pytest.raises(PARSE_ERRORS):
         parse(source)
     assert parsed(source) is None
@@ -106,7 +106,7 @@ def test_a_literal_is_evaluated() -> None:
 
 
 @pytest.mark.parametrize("text", ["f(1)", "x", "{[]: 1}", "", "1 +", "__import__('os')"])
-def test_what_is_no_literal_is_refused(text: str) -> None:
+def test_an_expression_that_is_not_a_literal_is_refused(text: str) -> None:
     with pytest.raises(LITERAL_ERRORS):
         literal_value(text)
 

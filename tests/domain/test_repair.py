@@ -46,13 +46,13 @@ def test_full_means_every_given_check_passes() -> None:
     assert not rank({A: Verdict.PASSED, C: Verdict.PASSED}, pinned).full
 
 
-def test_where_none_were_given_the_derived_ones_decide() -> None:
+def test_derived_checks_decide_if_none_were_given() -> None:
     pinned = {A: Trust.DERIVED, B: Trust.GENERATED}
     assert rank({A: Verdict.PASSED, B: Verdict.FAILED}, pinned).full
     assert not rank({B: Verdict.PASSED}, pinned).full
 
 
-def test_what_was_not_checked_has_not_passed() -> None:
+def test_a_check_that_did_not_run_has_not_passed() -> None:
     assert not rank({}, {}).full
     assert not rank({A: Verdict.PASSED}, {A: Trust.GENERATED}).full
     assert as_tuple(rank({}, {A: Trust.GIVEN, B: Trust.DERIVED})) == (False, 0, 0, 0, 0)

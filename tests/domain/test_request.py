@@ -1,4 +1,4 @@
-"""Prices: what a call can cost, whoever of two answers it."""
+"""Prices: the maximum cost of a call, also when either of two models may answer it."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ counts = st.integers(0, 10**6)
 
 
 @given(prices, prices, counts, counts)
-def test_a_price_for_either_of_two_is_exceeded_by_neither(
+def test_the_combined_price_of_two_models_bounds_the_cost_of_both(
     one: Price, other: Price, prompt: int, completion: int
 ) -> None:
     either = one.or_that(other).most(prompt, completion)
@@ -20,5 +20,5 @@ def test_a_price_for_either_of_two_is_exceeded_by_neither(
 
 
 @given(prices)
-def test_a_price_for_one_and_the_same_changes_nothing(price: Price) -> None:
+def test_combining_a_price_with_itself_changes_nothing(price: Price) -> None:
     assert price.or_that(price).of(3, 4, 2) == price.of(3, 4, 2)

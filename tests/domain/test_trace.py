@@ -115,7 +115,7 @@ def test_rolled_back_nodes_are_retired_and_retired_ones_come_back(store: SqliteS
     assert trace.nodes[S1].dependencies == (S1_1,)
 
 
-def test_a_diagnosis_names_the_weightiest_failure_and_its_transaction(store: SqliteStore) -> None:
+def test_a_diagnosis_names_the_most_trusted_failure_and_its_transaction(store: SqliteStore) -> None:
     recorder = failing(store)
     check_program(recorder, "a-derived", Verdict.CRASH, Trust.DERIVED)
     locate(recorder, None)

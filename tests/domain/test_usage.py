@@ -13,7 +13,7 @@ def test_a_total_adds_every_field() -> None:
     assert both == Usage(calls=2, prompt_tokens=11, completion_tokens=5, usd=0.5, unpriced=1)
 
 
-def test_addition_forgets_no_field() -> None:
+def test_addition_covers_every_field() -> None:
     one_of_each = Usage(**dict.fromkeys(Usage.__struct_fields__, 1))
     assert one_of_each + one_of_each == Usage(**dict.fromkeys(Usage.__struct_fields__, 2))
 

@@ -1,4 +1,4 @@
-"""Values come out of the sandbox as they were, and nothing runs to read them."""
+"""Values from the sandbox are decoded unchanged, and decoding executes no code."""
 
 import contextlib
 import importlib.util
@@ -19,7 +19,7 @@ import auditcoder.sandboxed
 from auditcoder.domain.value_decoder import Opaque, read
 
 
-def _inside() -> ModuleType:
+def _load_encoder() -> ModuleType:
     """Load the encoder as the sandbox does: by itself."""
     path = Path(auditcoder.sandboxed.__file__).parent / "value_encoder.py"
     spec = importlib.util.spec_from_file_location("encoding_inside", path)
@@ -30,7 +30,7 @@ def _inside() -> ModuleType:
     return module
 
 
-encode = _inside().encode
+encode = _load_encoder().encode
 
 ATOMS = (
     st.none()
@@ -59,29 +59,29 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(VALUES)
-def test_what_went_in_comes_out(value: object) -> None:
+def test_an_encoded_value_is_decoded_unchanged(value: object) -> None:
     found = read(encode(value))
     assert found == value
     assert type(found) is type(value)
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, 10**400, -(2**60), 2**53, -0.0])
-def test_numbers_that_json_has_no_word_for(number: float) -> None:
+def test_numbers_that_json_lacks_are_decoded_unchanged(number: float) -> None:
     assert repr(read(encode(number))) == repr(number)
 
 
-def test_not_a_number_stays_one() -> None:
+def test_nan_is_decoded_as_nan() -> None:
     assert math.isnan(read(encode(math.nan)))
 
 
-def test_halves_of_characters_survive() -> None:
+def test_unpaired_surrogates_are_decoded_unchanged() -> None:
     assert read(encode("a\ud800b")) == "a\ud800b"
 
 
 Point = namedtuple("Point", "x y")
 
 
-class _Loud(int):
+class _Misleading(int):
     def __repr__(self) -> str:
         return "something else"
 
@@ -97,7 +97,7 @@ class _Loud(int):
         (Point(1, 2), (1, 2)),
         (OrderedDict(a=1), {"a": 1}),
         (Counter("aab"), {"a": 2, "b": 1}),
-        (_Loud(7), 7),
+        (_Misleading(7), 7),
         (True, True),
         (bytearray(b"x"), b"x"),
         (range(1, 9, 2), range(1, 9, 2)),
@@ -105,7 +105,7 @@ class _Loud(int):
         (Fraction(1, 3), Fraction(1, 3)),
     ],
 )
-def test_subclasses_count_as_what_they_derive_from(value: object, plain: object) -> None:
+def test_a_subclass_is_decoded_as_its_base_type(value: object, plain: object) -> None:
     assert read(encode(value)) == plain
     assert type(read(encode(value))) is type(plain)
 
@@ -120,7 +120,7 @@ class _AlwaysEqual:
         return "42"
 
 
-def test_an_object_that_claims_to_equal_everything_equals_nothing() -> None:
+def test_an_object_that_claims_to_equal_everything_is_opaque() -> None:
     found = read(encode(_AlwaysEqual()))
     assert isinstance(found, Opaque)
     assert found.repr == "42"
@@ -137,7 +137,7 @@ class _Endless(list[int]):
             yield 1
 
 
-def test_what_misbehaves_is_described() -> None:
+def test_values_that_misbehave_are_described_safely() -> None:
     assert isinstance(read(encode(_Hostile())), Opaque)
     assert read(encode(_Endless([1, 2]))) == [1, 2]
     loop: list[Any] = []
@@ -153,7 +153,7 @@ def test_what_misbehaves_is_described() -> None:
      '{"fraction": []}', '{"fraction": [1, 0]}', '{"complex": []}', '{"complex": "ab"}',
      '{"range": ["a"]}', '{"decimal": 5}'],
 )  # fmt: skip
-def test_what_describes_no_value_is_refused(text: str) -> None:
+def test_text_that_encodes_no_value_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         read(text)
 
@@ -163,6 +163,6 @@ def test_what_describes_no_value_is_refused(text: str) -> None:
         st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
     )
 )
-def test_no_text_does_worse_than_being_refused(plain: object) -> None:
+def test_any_json_is_decoded_or_refused_with_a_value_error(plain: object) -> None:
     with contextlib.suppress(ValueError):
         read(json.dumps(plain))

@@ -69,7 +69,7 @@ def test_a_plain_name_can_name_a_run(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "-flag", ".hidden", "a/b", "a b", "a\n", "é", "x" * 129, "$(x)", "\x1b[2J"]
 )
-def test_a_name_that_a_shell_or_path_acts_on_cannot(text: str) -> None:
+def test_a_name_with_shell_or_path_characters_cannot_name_a_run(text: str) -> None:
     assert not is_run_id(text)
 
 

@@ -52,14 +52,14 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     return command_runner(capsys, monkeypatch)
 
 
-def test_it_verifies(record: Path, bundle: BundleFile, run_id: RunId) -> None:
+def test_an_earlier_record_verifies(record: Path, bundle: BundleFile, run_id: RunId) -> None:
     report = verify_run(bundle, run_id)
     assert report.holds, report.findings
     head = bundle.head(run_id)
     assert (head.entries, head.digest) == RECORDS[record.stem]
 
 
-def test_it_replays_with_every_check_run_again(
+def test_an_earlier_record_replays_with_every_check_run_again(
     bundle: BundleFile, run_id: RunId, sandbox: Sandbox
 ) -> None:
     repeated = replay(bundle, run_id, sandbox)
@@ -68,20 +68,22 @@ def test_it_replays_with_every_check_run_again(
     assert repeated.differences == ()
 
 
-def test_it_replays_on_its_recorded_evidence(bundle: BundleFile, run_id: RunId) -> None:
+def test_an_earlier_record_replays_on_its_recorded_evidence(
+    bundle: BundleFile, run_id: RunId
+) -> None:
     repeated = replay(bundle, run_id, None)
     assert repeated.head == bundle.head(run_id)
     assert repeated.finished
 
 
-def test_its_export_is_the_same_file(
+def test_the_export_of_an_earlier_record_is_the_same_file(
     record: Path, bundle: BundleFile, run_id: RunId, tmp_path: Path
 ) -> None:
     write_bundle(bundle, run_id, tmp_path / "again.acb")
     assert (tmp_path / "again.acb").read_bytes() == record.read_bytes()
 
 
-def test_every_command_that_reads_a_record_reads_it(
+def test_every_reading_command_accepts_an_earlier_record(
     record: Path, run_id: RunId, command: RunCommand, tmp_path: Path
 ) -> None:
     assert command("verify", record).code == 0

@@ -1,4 +1,4 @@
-"""Whatever a model answers, a run ends, its record verifies, and its replay gives the same."""
+"""Whatever a model replies, a run ends, its record verifies, and its replay is identical."""
 
 import gc
 import sys
@@ -44,12 +44,12 @@ from tests.support.scripted_answers import (
 )
 
 RUN = RunId("a-run")
-IMPATIENT = RetryPolicy(attempts=1)
+NO_RETRIES = RetryPolicy(attempts=1)
 
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    opened = open_sandbox(read_settings(), lambda _said: None)
+    opened = open_sandbox(read_settings(), lambda _notice: None)
     yield opened
     opened.close()
 
@@ -82,13 +82,13 @@ def checked_run(
     store = SqliteStore(":memory:")
     solution = None
     with suppress(Down):
-        solution = start(RunResources(store, model, sandbox, IMPATIENT), task, how, RUN)
+        solution = start(RunResources(store, model, sandbox, NO_RETRIES), task, how, RUN)
     report = verify_run(store, RUN)
     assert report.holds, report.findings
     if solution is not None:
         measure(store, solution)
         if replayed:
-            again(store, sandbox)
+            assert_replays_identically(store, sandbox)
     store.close()
     return solution
 
@@ -108,7 +108,7 @@ def measure(store: SqliteStore, solution: Solution) -> None:
     trace_metrics.token_use(trace)
 
 
-def again(store: SqliteStore, sandbox: Sandbox) -> None:
+def assert_replays_identically(store: SqliteStore, sandbox: Sandbox) -> None:
     """Assert that both kinds of replay give the same events and results."""
     head = store.head(RUN)
     believed = replay(store, RUN, None)
@@ -141,9 +141,9 @@ def test_every_run_ends_verifies_and_replays(examples: int, sandbox: Sandbox) ->
     check()
 
 
-# Failures that were found this way, each as small as it could be made.
+# Failures that the test above found, each reduced to a minimal case.
 
-QUIETLY = Options(max_repairs=0)
+NO_REPAIRS = Options(max_repairs=0)
 _DEEP = "+".join(["1"] * 600)
 _PARTS = '''\
 def a(x: int) -> int:
@@ -157,9 +157,9 @@ def b(x: int) -> int:
 '''
 
 
-def solve_with(sandbox: Sandbox, task: Task, how: Options = QUIETLY, **words: str) -> Solution:
-    """Solve with a model that answers with these texts at its first turn of each step."""
-    script = {step: [fenced(text), fenced(text)] for step, text in words.items()}
+def solve_with(sandbox: Sandbox, task: Task, how: Options = NO_REPAIRS, **texts: str) -> Solution:
+    """Solve with a model that gives these texts as its first replies in each step."""
+    script = {step: [fenced(text), fenced(text)] for step, text in texts.items()}
     solution = checked_run(sandbox, task, how, Improviser(script))
     assert solution is not None
     return solution
@@ -174,12 +174,16 @@ def test_code_that_the_laws_refuse_is_refused_again_in_a_replay(sandbox: Sandbox
     )
 
 
-def test_a_part_that_is_named_like_an_import_of_the_main_block(sandbox: Sandbox) -> None:
+def test_a_node_named_like_an_import_of_the_main_block_does_not_stop_a_run(
+    sandbox: Sandbox,
+) -> None:
     sketch = "def sys(x): ...\n\n\ndef solve(data: str) -> str:\n    return sys(1)\n"
     solve_with(sandbox, PROGRAM, sketch=sketch)
 
 
-def test_an_inner_part_whose_import_clashes_with_the_roots(sandbox: Sandbox) -> None:
+def test_an_inner_node_whose_import_clashes_with_the_root_does_not_stop_a_run(
+    sandbox: Sandbox,
+) -> None:
     root = "def squares(numbers: list[int]) -> int:\n    return helper(a(1))\n"
     solve_with(
         sandbox,
@@ -190,17 +194,17 @@ def test_an_inner_part_whose_import_clashes_with_the_roots(sandbox: Sandbox) -> 
     )
 
 
-def test_a_statement_too_deep_to_be_written_out(sandbox: Sandbox) -> None:
+def test_a_statement_too_deep_to_unparse_does_not_stop_a_run(sandbox: Sandbox) -> None:
     solve_with(sandbox, SIGNED, joint=f"print({_DEEP})\n\n\ndef square(number):\n    return 1\n")
 
 
-def test_an_annotation_too_deep_to_be_written_out(sandbox: Sandbox) -> None:
+def test_an_annotation_too_deep_to_unparse_does_not_stop_a_run(sandbox: Sandbox) -> None:
     deep = "+".join(["int"] * 600)
     root = "def squares(numbers):\n    return a(1)\n"
     solve_with(sandbox, SIGNED, sketch=f"def a(x: {deep}): ...\n\n\n{root}")
 
 
-def test_an_expression_too_deep_to_be_compared(sandbox: Sandbox) -> None:
+def test_an_expression_too_deep_to_compare_does_not_stop_a_run(sandbox: Sandbox) -> None:
     deep = f"def square(number):\n    return number * number + 0 * ({_DEEP})\n"
     wrong = "def sum_squares(numbers):\n    return -1\n"
     both = "def sum_squares(numbers):\n    return 14\n\n\ndef square(number):\n    return 1\n"
@@ -209,7 +213,7 @@ def test_an_expression_too_deep_to_be_compared(sandbox: Sandbox) -> None:
     assert checked_run(sandbox, SIGNED, how, Improviser(script)) is not None
 
 
-def test_a_type_of_keys_that_no_table_can_hold(sandbox: Sandbox) -> None:
+def test_a_dictionary_type_with_unhashable_keys_does_not_stop_a_run(sandbox: Sandbox) -> None:
     stub = (
         "def a(x: dict[list[int], int]) -> int:\n"
         '    """Do it.\n\n    ensures: result == len(x)\n    """\n'
@@ -218,7 +222,7 @@ def test_a_type_of_keys_that_no_table_can_hold(sandbox: Sandbox) -> None:
     solve_with(sandbox, SIGNED, sketch=f"{stub}\n\n{root}", joint="def a(x):\n    return 0\n")
 
 
-def test_a_promise_with_a_comment_is_kept_or_broken_like_any_other(sandbox: Sandbox) -> None:
+def test_a_promise_with_a_comment_is_evaluated(sandbox: Sandbox) -> None:
     stub = (
         "def a(x: int) -> int:\n"
         '    """Do it.\n\n    ensures: result > 100  # it is large\n    """\n'
@@ -231,18 +235,18 @@ def test_a_promise_with_a_comment_is_kept_or_broken_like_any_other(sandbox: Sand
     assert promises == [Verdict.FAILED]
 
 
-def test_half_a_character_in_a_docstring(sandbox: Sandbox) -> None:
+def test_an_unpaired_surrogate_in_a_docstring_does_not_stop_a_run(sandbox: Sandbox) -> None:
     root = "def squares(numbers: list[int]) -> int:\n    return a(1)\n"
     solve_with(sandbox, SIGNED, sketch=f'def a(x):\n    """\\ud800"""\n\n\n{root}')
 
 
-def test_half_a_character_in_an_example_of_the_program(sandbox: Sandbox) -> None:
+def test_an_unpaired_surrogate_in_an_example_does_not_stop_a_run(sandbox: Sandbox) -> None:
     example = r'example: solve("\\ud800") == "0"'
     sketch = f'def solve(data: str) -> str:\n    """Answer.\n\n    {example}\n    """\n'
     solve_with(sandbox, PROGRAM, sketch=sketch)
 
 
-def test_a_result_with_more_digits_than_can_be_written(sandbox: Sandbox) -> None:
+def test_an_integer_result_too_long_to_print_does_not_stop_a_run(sandbox: Sandbox) -> None:
     for value in ("10 ** 5000", "[10 ** 5000]", "-(10 ** 5000)"):
         solve_with(
             sandbox,
@@ -252,31 +256,31 @@ def test_a_result_with_more_digits_than_can_be_written(sandbox: Sandbox) -> None
         )
 
 
-def test_a_budget_ends_a_run_of_several_requests_at_once_where_it_ended_it_before(
+def test_a_run_that_a_budget_ends_during_parallel_requests_replays(
     sandbox: Sandbox,
 ) -> None:
-    class Together(Improviser):
-        """Answers the first requests of several threads only when all have arrived."""
+    class SimultaneousModel(Improviser):
+        """A model that replies to the requests of three threads only when all have arrived."""
 
         _all = threading.Barrier(3)
 
         def complete(self, request: Request) -> Reply:
             if step_of(request) == "node":
                 with suppress(threading.BrokenBarrierError):
-                    self._all.wait(0.5)  # the last ones may be fewer than three
+                    self._all.wait(0.5)  # the last group may be smaller
             return super().complete(request)
 
     how = Options(build=Build.NODE, budget_tokens=12_000, max_repairs=0)
-    checked_run(sandbox, PROGRAM, how, Together({}, Traits(price=FREE, parallel=3)))
+    checked_run(sandbox, PROGRAM, how, SimultaneousModel({}, Traits(price=FREE, parallel=3)))
 
 
-def test_code_is_read_in_several_threads_at_once() -> None:
-    """Python 3.11.7 counts the depth of all threads together; a collector lets them alternate."""
+def test_code_can_be_parsed_in_several_threads_at_once() -> None:
+    """Python 3.11.7 shares one depth counter; garbage collection makes the threads alternate."""
     source = "\n".join(
         f"def f{n}(a):\n    return [x for x in range(a) if x + {n}]" for n in range(60)
     )
 
-    def often() -> None:
+    def parse_repeatedly() -> None:
         for _ in range(25):
             parse(source)
 
@@ -288,7 +292,7 @@ def test_code_is_read_in_several_threads_at_once() -> None:
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
-            for done in [pool.submit(often) for _ in range(4)]:
+            for done in [pool.submit(parse_repeatedly) for _ in range(4)]:
                 done.result()
     finally:
         sys.setswitchinterval(interval)
@@ -296,6 +300,6 @@ def test_code_is_read_in_several_threads_at_once() -> None:
 
 
 def test_a_reply_of_many_lines_is_split() -> None:
-    """This once took time that grew with the square of the lines, and did not end."""
+    """The splitter once took quadratic time in the number of lines and did not finish."""
     constants = "".join(f"x{n} = {n}\n" for n in range(5000))
     split(f"{constants}\n\ndef a():\n    return 1\n", {NodeId("S1"): Contract(name="a")}, {})

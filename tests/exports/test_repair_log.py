@@ -1,4 +1,4 @@
-"""Appendix E's log: one case a diagnosis, and denominators that add up."""
+"""The repair log of appendix E: one case per diagnosis, and denominators that add up."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from tests.support.record_builders import (
 
 @pytest.fixture
 def eventful(store: SqliteStore) -> Recorder:
-    """Accepted, rejected, a fallback, and an abstention that nothing followed."""
+    """Record an accepted and a rejected repair, a fallback, and an abstention at the end."""
     recorder = improved(store)
     recorder.decide("it helps")
     check_program(recorder, "given-1", Verdict.TIMEOUT)
@@ -62,7 +62,7 @@ def test_every_diagnosis_is_a_case(eventful: Recorder, store: SqliteStore) -> No
     assert "repair_region" not in log["cases"][3]
 
 
-def test_the_denominators(eventful: Recorder, store: SqliteStore) -> None:
+def test_the_denominators_count_cases_and_decisions(eventful: Recorder, store: SqliteStore) -> None:
     found = repair_log(fold(store.read(RUN), store.blob), store.blob)["denominators"]
     assert found == {
         "repair_cases": 4,
@@ -82,7 +82,7 @@ def test_the_denominators(eventful: Recorder, store: SqliteStore) -> None:
     }
 
 
-def test_a_rollback_changes_nothing_that_is_kept(eventful: Recorder, store: SqliteStore) -> None:
+def test_a_rolled_back_repair_reports_no_change(eventful: Recorder, store: SqliteStore) -> None:
     log = repair_log(fold(store.read(RUN), store.blob), store.blob)
     accepted, rejected, fallback, _ = log["cases"]
     assert accepted["CCR_LOC"] > 0
@@ -92,12 +92,12 @@ def test_a_rollback_changes_nothing_that_is_kept(eventful: Recorder, store: Sqli
     assert fallback["CCR_LOC"] is fallback["RRS_nodes"] is None, "outside the guarantee"
 
 
-def test_without_a_judge_success_is_unknown(eventful: Recorder, store: SqliteStore) -> None:
+def test_success_is_unknown_without_a_judgement(eventful: Recorder, store: SqliteStore) -> None:
     case = repair_log(fold(store.read(RUN), store.blob), store.blob)["cases"][0]
     assert case["repair_success"] is case["regression_rate"] is None
 
 
-def test_with_a_judge_it_is_known(eventful: Recorder, store: SqliteStore) -> None:
+def test_success_is_known_with_a_judgement(eventful: Recorder, store: SqliteStore) -> None:
     log = repair_log(fold(store.read(RUN), store.blob), store.blob, judged(store))
     assert log["judged_by"] == "hidden"
     case = log["cases"][0]

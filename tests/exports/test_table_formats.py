@@ -1,4 +1,4 @@
-"""Tables, as each reader wants them."""
+"""Tables as text, Markdown, CSV and JSON."""
 
 import csv
 import json
@@ -19,13 +19,13 @@ TABLE = Table(
 )
 
 
-def test_what_nobody_knows_is_not_nought() -> None:
+def test_an_unknown_value_is_not_shown_as_zero() -> None:
     assert shown(None) == "n/a"
     assert shown(0) == "0"
     assert shown(0.0) == "0.000"
 
 
-def test_text_has_columns() -> None:
+def test_text_is_aligned_in_columns() -> None:
     assert as_text([TABLE]) == (
         "Resolved@1, toys\n"
         "method  resolved     rate      p\n"
@@ -35,7 +35,7 @@ def test_text_has_columns() -> None:
     )
 
 
-def test_markdown_is_a_table_whatever_is_in_it() -> None:
+def test_markdown_escapes_pipes_in_cells() -> None:
     lines = as_markdown([TABLE]).splitlines()
     assert lines[2:5] == [
         "| method | resolved | rate | p |",
@@ -45,12 +45,12 @@ def test_markdown_is_a_table_whatever_is_in_it() -> None:
     assert lines[5].startswith("| a\\|b |")
 
 
-def test_csv_has_plain_numbers_and_empty_unknowns() -> None:
+def test_csv_has_plain_numbers_and_empty_cells_for_unknown_values() -> None:
     rows = list(csv.reader(as_csv([TABLE]).splitlines()))
     assert rows[0] == ["table", *TABLE.columns]
     assert rows[1] == ["results-toys", "direct", "1234", "0.5", ""]
 
 
-def test_json_has_the_runs_behind_every_line() -> None:
+def test_json_lists_the_runs_behind_each_row() -> None:
     (table,) = json.loads(as_json([TABLE]))["tables"]
     assert table["rows"][0] == {"cells": ["direct", 1234, 0.5, None], "runs": ["a", "b"]}

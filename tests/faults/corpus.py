@@ -1,7 +1,7 @@
 """Hostile programs. Each prints ESCAPED only if its attack succeeded.
 
-For the full sandbox. Where a wall is missing some would do harm (kill everybody, set the clock,
-write to /etc): never run them as root in a kind without Landlock or mounts, and seccomp.
+They are for the full sandbox. With fewer isolation layers some would do harm (kill all processes,
+set the clock, write to /etc): never run them as root without Landlock or mounts, and seccomp.
 """
 
 from auditcoder.domain.execution import CallFunction, Ending, RunFiles, RunTests
@@ -13,7 +13,7 @@ assert answer() == 42
 print("ESCAPED")
 """
 )
-"""A wrong answer must not come past the assertion."""
+"""A wrong answer must not pass the assertion."""
 
 CASES = RunTests(
     code="""
@@ -33,7 +33,7 @@ class Judge(unittest.TestCase):
 ANSWER = CallFunction(calls=("answer()",))
 
 
-# ---- processes: more of them
+# Starting processes.
 
 hostile(
     "fork bomb",
@@ -251,7 +251,7 @@ breed()
 )
 
 
-# ---- memory
+# Memory.
 
 hostile("memory, one list", "x = [0] * (1 << 33)\nprint('ESCAPED')\n", Ending.MEMORY)
 
@@ -478,7 +478,7 @@ print("ESCAPED")
 )
 
 
-# ---- time
+# Time.
 
 hostile("endless loop", "while True:\n    pass\n", Ending.TIMEOUT)
 
@@ -647,7 +647,7 @@ print("ESCAPED")
 )
 
 
-# ---- output
+# Output.
 
 hostile("flood on stdout", "while True:\n    print('x' * 10_000)\n", Ending.OUTPUT_LIMIT)
 
@@ -715,7 +715,7 @@ os._exit(0)
 )
 
 
-# ---- descriptors
+# File descriptors.
 
 hostile(
     "descriptors, all of them",
@@ -779,7 +779,7 @@ raise SystemExit(3)
 )
 
 
-# ---- disk
+# Disk space.
 
 hostile(
     "disk, filled with one file",
@@ -856,7 +856,7 @@ print("ESCAPED")
 )
 
 
-# ---- depth
+# Recursion and nesting.
 
 hostile("recursion without end", "def f(n):\n    return f(n + 1)\n\nf(0)\n")
 
@@ -971,7 +971,7 @@ print("ESCAPED", ctypes.string_at(0))
 )
 
 
-# ---- other processes
+# Other processes.
 
 hostile(
     "killing the parent",
@@ -1113,7 +1113,7 @@ print("ESCAPED")
 )
 
 
-# ---- secrets
+# Secrets.
 
 for _path in (
     "/etc/passwd",
@@ -1253,7 +1253,7 @@ print("ESCAPED")
 )
 
 
-# ---- writing outside
+# Writing outside the working folder.
 
 for _path in (
     "/owned",
@@ -1362,7 +1362,7 @@ os.execve(file, ["program"], {})
 )
 
 
-# ---- the walls themselves
+# The isolation layers themselves.
 
 for _name, _call in {
     "chroot": 'libc.chroot(b".")',
@@ -1486,7 +1486,7 @@ raise OSError(ctypes.get_errno(), "kill")
 )
 
 
-# ---- the network, and other ways to talk
+# The network and other channels.
 
 for _family, _type, _protocol in (
     ("AF_INET", "SOCK_STREAM", 0),
@@ -1580,7 +1580,7 @@ print("ESCAPED")
 )
 
 
-# ---- left behind for the next run: each escapes when it is run a second time
+# State left for the next run: each escapes when it runs a second time.
 
 for _name, _calls in {
     "shared memory": (
@@ -1664,7 +1664,7 @@ raise SystemExit(3)
 )
 
 
-# ---- the judge: leaving early, in good order
+# The judge: early exits with a clean exit code.
 
 for _where, _source, _action in (
     ("a call", "import os\n\ndef answer():\n    os._exit(0)\n", ANSWER),
@@ -1794,7 +1794,7 @@ def answer():
 )
 
 
-# ---- the judge: the machinery of tests
+# The judge: the test framework.
 
 hostile(
     "assertions replaced",
@@ -2158,7 +2158,7 @@ def answer():
 )
 
 
-# ---- the judge: what is reported
+# The judge: reports.
 
 hostile(
     "report forged without a seal",
@@ -2419,7 +2419,7 @@ print = None
 )
 
 
-# ---- the judge: values
+# The judge: values.
 
 for _name, _source in {
     "equal to everything": """
@@ -2564,7 +2564,7 @@ def answer():
 )
 
 
-# ---- what is brought out
+# Output files.
 
 hostile(
     "artefact, a link out",
@@ -2662,7 +2662,7 @@ for name in os.listdir(".."):
 )
 
 
-# ---- found by the next one
+# Further attacks on assertions and reports.
 
 hostile(
     "assertions that are never looked up",

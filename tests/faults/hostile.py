@@ -1,4 +1,4 @@
-"""Programs that mean harm. Each prints ESCAPED if it gets what it wants."""
+"""Declaration of hostile programs. Each prints ESCAPED if its attack succeeds."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Hostile(NamedTuple):
     name: str
     source: str
     endings: tuple[Ending, ...] = (Ending.EXCEPTION,)
-    """Any of these; one, where the machine has no say in it."""
+    """The accepted endings; several only where the outcome depends on the machine."""
     action: Action = RunProgram()
     bounds: Bounds = QUICK
 

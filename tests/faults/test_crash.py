@@ -26,9 +26,9 @@ from auditcoder.lifecycle.recorder import Recorder
 from tests.support.campaigns import STORE_KILLS, sized
 from tests.support.record_builders import GRAPH, S2, TASK, code, ticking
 
-KILLS_A_RUN = 25
+KILLS_PER_RUN = 25
 HUNG = 120.0
-"""Seconds after which something hangs; nothing that is expected takes so long."""
+"""Seconds after which a process or server counts as hung."""
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.faults.test_crash"])
@@ -45,11 +45,11 @@ def open_postgres(place: str) -> TraceStore:
 def write(
     open_store: Callable[[str], TraceStore], place: str, run: RunId, acknowledge: Connection
 ) -> None:
-    """Write for ever, and acknowledge each event once `record` has returned."""
+    """Write until killed, and acknowledge each event once `record` has returned."""
     pipe = acknowledge.fileno()
     store = open_store(place)
     while True:
-        # The server may still be finishing what a killed writer sent; then resume once more.
+        # The server may still be finishing a killed writer's transaction; then resume again.
         with contextlib.suppress(StoreConflict):
             try:
                 recorder = Recorder.resume(store, run, ticking())
@@ -67,7 +67,7 @@ def write(
 def kill_a_writer(
     open_store: Callable[[str], TraceStore], place: str, run: RunId, after: int
 ) -> int:
-    """Start a writer, kill it once it has acknowledged `after` events; return how many it did.
+    """Start a writer, kill it after `after` acknowledged events; return the final number.
 
     The writer goes on until the signal arrives, so that it dies at any point of its next writes.
     """
@@ -92,13 +92,13 @@ def kill_a_writer(
 
 
 def kill_many(open_store: Callable[[str], TraceStore], place: str, kills: int) -> None:
-    chance = random.Random(20260102)
+    rng = random.Random(20260102)
     store = open_store(place)
     for number in range(kills):
-        run = RunId(f"run-{number // KILLS_A_RUN}")
+        run = RunId(f"run-{number // KILLS_PER_RUN}")
         before = store.head(run)
-        # From before anything is opened to deep in the middle of writing.
-        acknowledged = kill_a_writer(open_store, place, run, chance.choice([0, 1, 2, 3, 5, 12]))
+        # Kill at any point from before the store is opened to the middle of writing.
+        acknowledged = kill_a_writer(open_store, place, run, rng.choice([0, 1, 2, 3, 5, 12]))
         after = store.head(run)
         assert after.entries >= before.entries + acknowledged
         if after.entries:
@@ -108,20 +108,20 @@ def kill_many(open_store: Callable[[str], TraceStore], place: str, kills: int) -
 
 
 @sized("kills", STORE_KILLS)
-def test_sqlite_loses_nothing_acknowledged_when_its_writer_is_killed(
+def test_sqlite_loses_no_acknowledged_event_when_its_writer_is_killed(
     kills: int, tmp_path: Path
 ) -> None:
     kill_many(open_sqlite, str(tmp_path / "runs.db"), kills)
 
 
 @sized("kills", STORE_KILLS)
-def test_postgres_loses_nothing_acknowledged_when_its_writer_is_killed(
+def test_postgres_loses_no_acknowledged_event_when_its_writer_is_killed(
     kills: int, postgres_url: str
 ) -> None:
     kill_many(open_postgres, postgres_url, kills)
 
 
-def test_postgres_loses_nothing_acknowledged_when_the_server_crashes(postgres_url: str) -> None:
+def test_postgres_loses_no_acknowledged_event_when_the_server_crashes(postgres_url: str) -> None:
     """All of the server's processes are killed at once; it recovers from its own log."""
     store = PostgresStore(postgres_url)
     run = RunId("a-run")
@@ -131,7 +131,7 @@ def test_postgres_loses_nothing_acknowledged_when_the_server_crashes(postgres_ur
         witness = psycopg.connect(postgres_url, autocommit=True)
         for n in range(20):
             recorder.write_code(S2, code("S2", f"return {recorder.head.entries} + {n}"))
-        # One backend killed outright makes the server drop everybody and run crash recovery.
+        # A killed backend makes the server drop all connections and run crash recovery.
         os.kill(store._db.info.backend_pid, signal.SIGKILL)
         with pytest.raises(StoreUnavailable):
             recorder.write_code(S2, code("S2", "return 'lost'"))
@@ -139,17 +139,17 @@ def test_postgres_loses_nothing_acknowledged_when_the_server_crashes(postgres_ur
         # it has recovered.
         assert select.select([witness.pgconn.socket], [], [], HUNG)[0], "it noticed nothing"
         witness.close()
-        assert patiently(lambda: verify_run(store, run)).holds
-        assert patiently(lambda: store.head(run)) == recorder.head
-        recorder = patiently(lambda: Recorder.resume(store, run, ticking()))
+        assert retry_until_available(lambda: verify_run(store, run)).holds
+        assert retry_until_available(lambda: store.head(run)) == recorder.head
+        recorder = retry_until_available(lambda: Recorder.resume(store, run, ticking()))
     store.close()
 
 
 Result = TypeVar("Result")
 
 
-def patiently(work: Callable[[], Result]) -> Result:
-    """Do `work` once the server is back for good."""
+def retry_until_available(work: Callable[[], Result]) -> Result:
+    """Repeat `work` until the server is available again."""
     hung_at = time.monotonic() + HUNG
     while time.monotonic() < hung_at:
         with contextlib.suppress(StoreUnavailable):

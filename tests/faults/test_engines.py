@@ -1,4 +1,4 @@
-"""Jobs on many workers, one of which is killed: nothing is lost, nothing is done twice."""
+"""Jobs on several workers, one of which is killed: none is lost, and none is done twice."""
 
 import os
 import signal
@@ -34,18 +34,18 @@ ENTRIES = {
 TODO = jobs("aerocomm", ("direct", "cot"), (*ENTRIES, "qpsk"), "server:modest")
 
 
-def answering(handler: Handler) -> None:
-    """Answer slowly enough for somebody to be killed meanwhile."""
+def answer_slowly(handler: Handler) -> None:
+    """Answer slowly enough for a worker to be killed meanwhile."""
     time.sleep(0.3)
-    asked = handler.body["messages"][-1]["content"]
-    known = [name for name, entry in ENTRIES.items() if entry in asked]
+    prompt = handler.body["messages"][-1]["content"]
+    known = [name for name, entry in ENTRIES.items() if entry in prompt]
     code = (ORACLES / f"{known[0]}.py").read_text() if known else "x = 1\n"
     handler.say(completion(f"```python\n{code}\n```"))
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    with serving(*[answering] * 200) as running:
+    with serving(*[answer_slowly] * 200) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
         yield running
 
@@ -93,7 +93,7 @@ def experiment(path: Path) -> Experiment:
     return Experiment(suite="aerocomm", store=str(path), model="server:modest")
 
 
-def done_by(engine: DaskEngine | LocalEngine, path: Path) -> list[JobResult]:
+def run_jobs(engine: DaskEngine | LocalEngine, path: Path) -> list[JobResult]:
     worker = Worker(experiment(path))
     try:
         return list(engine.each(worker, TODO))
@@ -102,29 +102,29 @@ def done_by(engine: DaskEngine | LocalEngine, path: Path) -> list[JobResult]:
         worker.close()
 
 
-def outcome(done: list[JobResult]) -> list[tuple[str, bool, int]]:
+def outcomes(done: list[JobResult]) -> list[tuple[str, bool, int]]:
     return sorted((d.job.run, d.resolved, d.tokens) for d in done)
 
 
 @pytest.mark.campaign
-def test_a_killed_worker_loses_nothing_and_doubles_nothing(
+def test_a_killed_worker_loses_no_job_and_repeats_none(
     cluster: tuple[str, list[subprocess.Popen[bytes]]], server: FaultServer, tmp_path: Path
 ) -> None:
     address, workers = cluster
     here, there = tmp_path / "here.db", tmp_path / "there.db"
-    expected = done_by(LocalEngine(2), here)
+    expected = run_jobs(LocalEngine(2), here)
 
-    def strike() -> None:
+    def kill_a_worker() -> None:
         while not there.exists() or len(_runs(there)) < 2:
             time.sleep(0.05)
         workers[0].send_signal(signal.SIGKILL)
 
-    killer = threading.Thread(target=strike)
+    killer = threading.Thread(target=kill_a_worker)
     killer.start()
-    found = done_by(DaskEngine(address), there)
+    found = run_jobs(DaskEngine(address), there)
     killer.join()
     assert workers[0].wait() == -signal.SIGKILL
-    assert outcome(found) == outcome(expected)
+    assert outcomes(found) == outcomes(expected)
     with closing(SqliteStore(here)) as one, closing(SqliteStore(there)) as other:
         assert sorted(one.runs()) == sorted(other.runs()) == sorted(job.run for job in TODO)
         for job in TODO:

@@ -1,5 +1,5 @@
-"""Hostile programs: each ends as expected, nothing survives, the host is unchanged, the next
-run is clean, and what they say of themselves can be read without harm."""
+"""Hostile programs end as expected, leave no process and no change on the host, leave the next
+run clean, and produce output that is safe to read."""
 
 import os
 import resource
@@ -22,23 +22,23 @@ from tests.faults import corpus
 from tests.faults.hostile import CORPUS, Hostile
 from tests.support.campaigns import HOSTILE_PROGRAMS, spread
 
-assert corpus  # which fills CORPUS
+assert corpus  # importing it fills CORPUS
 HUNG = 120.0
-"""Seconds after which a process hangs."""
+"""Seconds after which a process counts as hung."""
 SECRET = b"the host's own secret"
 
 
 class Host(NamedTuple):
-    """What on this machine must not change, or be seen."""
+    """The parts of this machine that must stay unchanged and unseen."""
 
     sandbox: LocalSandbox
     folder: Path
     victim: "subprocess.Popen[bytes]"
     others: frozenset[int]
-    """Processes that other tests left to this one's worker."""
+    """Processes that earlier tests left in this worker."""
 
     def state(self) -> tuple[str, ...]:
-        """Describe it."""
+        """Describe the files of the folder."""
         files = sorted(self.folder.rglob("*"))
         return tuple(
             f"{path.name} {path.stat().st_mode:o} {digest(path.read_bytes())}" for path in files
@@ -55,7 +55,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         LocalSandbox() as sandbox,
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"]) as victim,
     ):
-        # Programs that would kill everybody are not for a machine without walls.
+        # Some programs would kill every process that a weaker sandbox does not hide.
         assert strength_of(sandbox.kind) is Strength.FULL
         yield Host(sandbox, folder, victim, others)
         victim.kill()
@@ -72,8 +72,8 @@ def _processes(host: Host) -> int:
     return len(set(_descendants(os.getpid())) - host.others)
 
 
-def _readable(outcome: ExecutionOutcome) -> None:
-    """Whatever was said can be written down, and every value read, soon and within bounds."""
+def _check_readable(outcome: ExecutionOutcome) -> None:
+    """Check that the outcome can be encoded, and its values decoded within limits."""
     assert msgspec.json.decode(msgspec.json.encode(outcome), type=ExecutionOutcome) == outcome
     values = [call.value for call in outcome.calls if isinstance(call, Returned)]
     if not values:
@@ -94,7 +94,7 @@ def _readable(outcome: ExecutionOutcome) -> None:
 
 
 def _escaped(outcome: ExecutionOutcome) -> bool:
-    """Whether it said so; a traceback that quotes the line did not."""
+    """Whether the program printed ESCAPED; a traceback that quotes the line does not count."""
     errors = b"\n".join(
         line for line in outcome.stderr.splitlines() if b"print(" not in line.lower()
     )
@@ -102,7 +102,7 @@ def _escaped(outcome: ExecutionOutcome) -> bool:
 
 
 def _programs() -> list[ParameterSet]:
-    """Return the corpus; all but a few programs from all over it are a campaign."""
+    """Return the corpus, with all but a few spread-out programs marked as a campaign."""
     few = spread(len(CORPUS), HOSTILE_PROGRAMS.small)
     return [
         pytest.param(program, id=program.name, marks=() if n in few else pytest.mark.campaign)
@@ -111,7 +111,7 @@ def _programs() -> list[ParameterSet]:
 
 
 @pytest.mark.parametrize("program", _programs())
-def test_a_hostile_program_gets_nothing(program: Hostile, host: Host) -> None:
+def test_a_hostile_program_does_not_escape_the_sandbox(program: Hostile, host: Host) -> None:
     before = host.state()
     outcome = host.sandbox.run(
         Execution(source=program.source, action=program.action, bounds=program.bounds)
@@ -121,20 +121,20 @@ def test_a_hostile_program_gets_nothing(program: Hostile, host: Host) -> None:
     assert host.state() == before
     assert host.victim.poll() is None
     assert SECRET not in outcome.stdout + outcome.stderr
-    _readable(outcome)
+    _check_readable(outcome)
     after = host.sandbox.run(
         Execution(source="import os; print(os.listdir(), 6 * 7)", action=RunProgram())
     )
     assert (after.ending, after.stdout) == (Ending.OK, b"[] 42\n")
 
 
-def test_there_are_enough_of_them_and_each_is_another() -> None:
+def test_the_corpus_has_at_least_80_distinct_programs() -> None:
     names = [program.name for program in CORPUS]
     assert len(set(names)) == len(names) >= 80
 
 
-def test_nothing_survives_them(host: Host) -> None:
-    """The worker, its shell, and one supervisor and one candidate that stand by: no more."""
+def test_no_process_of_a_hostile_program_survives(host: Host) -> None:
+    """Only the worker, its shell, and a spare supervisor and candidate remain."""
     host.sandbox.run(Execution(source="pass", action=RunProgram()))
     hung_at = time.monotonic() + HUNG
     while _processes(host) > 6 + 1 and time.monotonic() < hung_at:  # and the victim

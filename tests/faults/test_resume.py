@@ -46,48 +46,48 @@ from tests.support.campaigns import CUTS, RUN_INTERRUPTS, RUN_KILLS, sized, spre
 
 RUN = RunId("a-run")
 HUNG = 300.0
-"""Seconds after which a process hangs; nothing that is expected takes so long."""
-IMPATIENT = RetryPolicy(attempts=1)
+"""Seconds after which a process counts as hung."""
+NO_RETRIES = RetryPolicy(attempts=1)
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.faults.test_resume"])
 
 
 class Scenario(NamedTuple):
-    """A task that always goes the same way."""
+    """A task whose run is always the same."""
 
     task: Task
     options: Options
     parallel: int
     wrong: Mapping[str, str]
-    """What is wrongly written at first, by function."""
+    """The wrong first code, by function."""
     stubborn: bool = False
     """Whether a function written again is still wrong, so that its branch is planned again."""
 
 
-def _patient(task: Task) -> Task:
+def _with_long_limits(task: Task) -> Task:
     return msgspec.structs.replace(task, limits=Limits(seconds=60.0))
 
 
 SCENARIOS = {
     "repaired": Scenario(
-        _patient(scripted_answers.PROGRAM), Options(), 1, {"square": "return number + 'x'"}
+        _with_long_limits(scripted_answers.PROGRAM), Options(), 1, {"square": "return number + 'x'"}
     ),
     "branch": Scenario(
-        _patient(scripted_answers.SIGNED),
+        _with_long_limits(scripted_answers.SIGNED),
         Options(build=Build.NODE, fallback=True, differential=True),
         2,
         {"square": "return number + 'x'"},
         stubborn=True,
     ),
     "parallel": Scenario(
-        _patient(scripted_answers.PROGRAM),
+        _with_long_limits(scripted_answers.PROGRAM),
         Options(build=Build.NODE),
         4,
         {"sum_squares": "return -1"},
     ),
     "class": Scenario(
-        _patient(scripted_answers.CLASS),
+        _with_long_limits(scripted_answers.CLASS),
         Options(build=Build.NODE),
         3,
         {"total": "return self.nothing"},
@@ -112,7 +112,7 @@ class Strike:
         self._lock = threading.Lock()
 
     def at(self, moment: Moment) -> None:
-        """Count a moment, and send the signal if it is the one."""
+        """Count a moment, and send the signal if it is the chosen one."""
         with self._lock:
             self._left -= moment is self._moment
             if self._left or moment is not self._moment:
@@ -124,7 +124,7 @@ class Strike:
 
 
 class RecordedModel:
-    """Answers by the request alone, and logs its requests to a file that survives a kill."""
+    """Answers depend on the request alone; requests are logged to a file that survives a kill."""
 
     name = "scribe"
 
@@ -133,12 +133,12 @@ class RecordedModel:
     ) -> None:
         self.traits = Traits(price=FREE, parallel=scenario.parallel)
         self.asked: list[Digest] = []
-        self._life = scenario
+        self._scenario = scenario
         self._strike = strike
         self._log = None if log is None else os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def complete(self, request: Request) -> Reply:
-        """Note the request, and answer it."""
+        """Log the request and answer it."""
         self.asked.append(request.digest)
         if self._log is not None:
             os.write(self._log, f"{request.digest}\n".encode())
@@ -146,13 +146,13 @@ class RecordedModel:
         if self._strike is not None:
             self._strike.at(Moment.ASKED)
         seconds = int(request.digest[:6], 16) / 1e6
-        return scripted_answers.answer(request, self._said(request), seconds)
+        return scripted_answers.answer(request, self._answer_text(request), seconds)
 
-    def _said(self, request: Request) -> str:
+    def _answer_text(self, request: Request) -> str:
         step = scripted_answers.step_of(request)
         if step not in scripted_answers.CODES:
             return scripted_answers.right(request)
-        wrong = self._life.wrong if step != "again" or self._life.stubborn else {}
+        wrong = self._scenario.wrong if step != "again" or self._scenario.stubborn else {}
         if "inner_part" in scripted_answers.asked(request):
             wrong = {}
         code = "\n\n".join(
@@ -169,13 +169,13 @@ class RecordedModel:
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    opened = open_sandbox(read_settings(), lambda _said: None)
+    opened = open_sandbox(read_settings(), lambda _notice: None)
     yield opened
     opened.close()
 
 
 class Ended(NamedTuple):
-    """What a run came to, without what time and interruptions put into it."""
+    """The result of a run, without times and traces of interruptions."""
 
     outcome: str
     program: str | None
@@ -221,7 +221,7 @@ def answers(store: TraceReader) -> Counter[str]:
     return Counter(str(e.request) for e in recorded if e.finish != "failed")
 
 
-def undisturbed(scenario: Scenario, sandbox: Sandbox) -> tuple[Ended, list[Event]]:
+def run_uninterrupted(scenario: Scenario, sandbox: Sandbox) -> tuple[Ended, list[Event]]:
     store = SqliteStore(":memory:")
     solution = start(
         RunResources(store, RecordedModel(scenario), sandbox), scenario.task, scenario.options, RUN
@@ -230,8 +230,8 @@ def undisturbed(scenario: Scenario, sandbox: Sandbox) -> tuple[Ended, list[Event
     return ended(store, solution), events(store)
 
 
-def hold(store: TraceStore, sandbox: Sandbox) -> None:
-    """Hold a finished run to what a record promises."""
+def check_record(store: TraceStore, sandbox: Sandbox) -> None:
+    """Check that the record of a finished run verifies and replays."""
     report = verify_run(store, RUN)
     assert report.holds, report.findings
     head = store.head(RUN)
@@ -240,7 +240,7 @@ def hold(store: TraceStore, sandbox: Sandbox) -> None:
     assert (seen.head, seen.differences) == (head, ())
 
 
-# A process of its own, killed.
+# Interruptions of a separate process, by a signal.
 
 
 def work(
@@ -250,13 +250,13 @@ def work(
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     scenario = SCENARIOS[name]
-    struck = Strike(*strike) if strike else Strike(Moment.OPENED, 0, signal.SIGKILL)
+    striker = Strike(*strike) if strike else Strike(Moment.OPENED, 0, signal.SIGKILL)
     try:
-        struck.at(Moment.OPENED)
+        striker.at(Moment.OPENED)
         sandbox = open_sandbox(read_settings(), lambda _notice: None)
         store = SqliteStore(place)
-        model = RecordedModel(scenario, Path(log), struck)
-        tools = RunResources(StrikingStore(store, struck), model, sandbox)
+        model = RecordedModel(scenario, Path(log), striker)
+        tools = RunResources(StrikingStore(store, striker), model, sandbox)
         if store.head(RUN).entries:
             resume(tools, RUN)
         else:
@@ -292,9 +292,9 @@ def logged(log: Path) -> list[str]:
 
 
 def kill_many(name: str, place: Path, kills: int, sandbox: Sandbox, number: signal.Signals) -> None:
-    """Kill processes at random moments of their runs until there were so many kills."""
-    scenario, chance = SCENARIOS[name], random.Random(f"{name}{number}")
-    wanted, whole = undisturbed(scenario, sandbox)
+    """Kill processes at random moments of their runs, `kills` times in total."""
+    scenario, rng = SCENARIOS[name], random.Random(f"{name}{number}")
+    wanted, whole = run_uninterrupted(scenario, sandbox)
     limits = {
         Moment.OPENED: 1,
         Moment.ASKED: wanted.answers.total(),
@@ -305,23 +305,23 @@ def kill_many(name: str, place: Path, kills: int, sandbox: Sandbox, number: sign
     while killed < kills:
         rounds += 1
         store_path, log = place / f"{name}-{rounds}.db", place / f"{name}-{rounds}.log"
-        for _ in range(chance.randint(1, 5)):
+        for _ in range(rng.randint(1, 5)):
             before = Counter(logged(log))
             on_record = answers(SqliteStore(store_path)) if store_path.exists() else Counter()
             # The first process of all is killed after it has written; the others at any moment.
-            moment = chance.choice(list(Moment)) if killed else Moment.WRITTEN
-            count = chance.randint(1, limits[moment])
+            moment = rng.choice(list(Moment)) if killed else Moment.WRITTEN
+            count = rng.randint(1, limits[moment])
             code = exit_code_of(name, store_path, log, (moment, count, number))
             error = Path(f"{log}.error")
             assert not error.exists(), error.read_text()
             assert code in {0, -number, 130}
-            asked = Counter(logged(log)) - before
-            assert not asked + on_record - wanted.answers, "a recorded request was sent again"
+            requested = Counter(logged(log)) - before
+            assert not requested + on_record - wanted.answers, "a recorded request was sent again"
             if code == 0:
                 break  # it had less left to do than the chosen number
             killed += 1
             store = SqliteStore(store_path)
-            lost = (asked - (answers(store) - on_record)).total()
+            lost = (requested - (answers(store) - on_record)).total()
             assert lost <= scenario.parallel
             if store.head(RUN).entries:
                 report = verify_run(store, RUN)
@@ -330,7 +330,7 @@ def kill_many(name: str, place: Path, kills: int, sandbox: Sandbox, number: sign
         assert exit_code_of(name, store_path, log) == 0
         store = SqliteStore(store_path)
         assert ended(store, runs.solution(store, RUN)) == wanted
-        hold(store, sandbox)
+        check_record(store, sandbox)
         store.close()
 
 
@@ -350,7 +350,7 @@ def test_an_interrupted_run_resumes_to_the_same_result(
     kill_many(name, tmp_path, kills, sandbox, signal.SIGINT)
 
 
-# In this process, cut off at every single event, and at every single request.
+# Interruptions within this process, at every event and at every request.
 
 
 class DelegatingStore:
@@ -407,7 +407,7 @@ class StrikingStore(DelegatingStore):
         self._strike.at(Moment.WRITTEN)
 
 
-class Failing(DelegatingStore):
+class FailingStore(DelegatingStore):
     """A store that fails once, at one append."""
 
     def __init__(self, store: TraceStore, at: int, error: BaseException) -> None:
@@ -423,7 +423,7 @@ class Failing(DelegatingStore):
 def resume_and_compare(
     store: TraceStore, scenario: Scenario, sandbox: Sandbox, wanted: Ended
 ) -> None:
-    """Replay a run as far as it came, resume it, and hold it to what it would have been."""
+    """Replay an interrupted run, resume it, and compare it with an uninterrupted one."""
     known, head = answers(store), store.head(RUN)
     seen = replay(store, RUN, None)
     assert (seen.head, seen.finished) == (head, False)
@@ -431,7 +431,7 @@ def resume_and_compare(
     solution = resume(RunResources(store, model, sandbox), RUN)
     assert ended(store, solution) == wanted
     assert not Counter(map(str, model.asked)) + known - wanted.answers
-    hold(store, sandbox)
+    check_record(store, sandbox)
 
 
 @sized("cuts", CUTS)
@@ -443,11 +443,11 @@ def test_a_run_whose_store_failed_at_any_event_resumes(
     name: str, cuts: int, error: StoreError, sandbox: Sandbox
 ) -> None:
     scenario = SCENARIOS[name]
-    wanted, whole = undisturbed(scenario, sandbox)
+    wanted, whole = run_uninterrupted(scenario, sandbox)
     first = 2 if isinstance(error, StoreFull) else 5
     for at in spread(len(whole) + 1, cuts, first):
         store = SqliteStore(":memory:")
-        tools = RunResources(Failing(store, at, error), RecordedModel(scenario), sandbox)
+        tools = RunResources(FailingStore(store, at, error), RecordedModel(scenario), sandbox)
         with pytest.raises(type(error)):
             start(tools, scenario.task, scenario.options, RUN)
         assert verify_run(store, RUN).holds
@@ -457,19 +457,22 @@ def test_a_run_whose_store_failed_at_any_event_resumes(
 
 @sized("cuts", CUTS)
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_run_cut_off_twice_resumes_twice(name: str, cuts: int, sandbox: Sandbox) -> None:
+def test_a_run_interrupted_twice_resumes_twice(name: str, cuts: int, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
     full = StoreFull("store.full", "full")
-    wanted, whole = undisturbed(scenario, sandbox)
+    wanted, whole = run_uninterrupted(scenario, sandbox)
     for at in spread(len(whole), max(1, cuts // 2), 2):
         for later in spread(len(whole) - at, max(1, cuts // 4), 1):
             store = SqliteStore(":memory:")
-            broken = RunResources(Failing(store, at, full), RecordedModel(scenario), sandbox)
+            broken = RunResources(FailingStore(store, at, full), RecordedModel(scenario), sandbox)
             with pytest.raises(StoreFull):
                 start(broken, scenario.task, scenario.options, RUN)
             with pytest.raises(StoreFull):
                 resume(
-                    RunResources(Failing(store, later, full), RecordedModel(scenario), sandbox), RUN
+                    RunResources(
+                        FailingStore(store, later, full), RecordedModel(scenario), sandbox
+                    ),
+                    RUN,
                 )
             resume_and_compare(store, scenario, sandbox, wanted)
             resumed = [e for e in events(store) if isinstance(e, RunResumed)]
@@ -477,8 +480,8 @@ def test_a_run_cut_off_twice_resumes_twice(name: str, cuts: int, sandbox: Sandbo
             store.close()
 
 
-class Down(RecordedModel):
-    """Does not answer from some request on."""
+class UnavailableModel(RecordedModel):
+    """A model that is unavailable after a number of requests."""
 
     def __init__(self, scenario: Scenario, after: int) -> None:
         super().__init__(scenario)
@@ -494,15 +497,15 @@ class Down(RecordedModel):
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_run_whose_model_was_unavailable_resumes(name: str, cuts: int, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
-    wanted, _ = undisturbed(scenario, sandbox)
+    wanted, _ = run_uninterrupted(scenario, sandbox)
     for after in spread(wanted.answers.total(), cuts):
         store = SqliteStore(":memory:")
-        tools = RunResources(store, Down(scenario, after), sandbox, IMPATIENT)
+        tools = RunResources(store, UnavailableModel(scenario, after), sandbox, NO_RETRIES)
         with pytest.raises(ModelUnavailable):
             start(tools, scenario.task, scenario.options, RUN)
         for _ in range(2):
             with pytest.raises(ModelUnavailable):
-                resume(RunResources(store, Down(scenario, 0), sandbox, IMPATIENT), RUN)
+                resume(RunResources(store, UnavailableModel(scenario, 0), sandbox, NO_RETRIES), RUN)
         assert verify_run(store, RUN).holds
         resume_and_compare(store, scenario, sandbox, wanted)
         store.close()
@@ -512,9 +515,9 @@ def test_a_run_whose_model_was_unavailable_resumes(name: str, cuts: int, sandbox
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_run_interrupted_at_any_event_resumes(name: str, cuts: int, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
-    wanted, whole = undisturbed(scenario, sandbox)
+    wanted, whole = run_uninterrupted(scenario, sandbox)
 
-    def interrupting(at: int) -> Watch:
+    def interrupt_at(at: int) -> Watch:
         def watch(seq: int, _event: Event) -> None:
             if seq == at:
                 raise KeyboardInterrupt
@@ -525,12 +528,12 @@ def test_a_run_interrupted_at_any_event_resumes(name: str, cuts: int, sandbox: S
         store = SqliteStore(":memory:")
         tools = RunResources(store, RecordedModel(scenario), sandbox)
         with pytest.raises(KeyboardInterrupt):
-            start(tools, scenario.task, scenario.options, RUN, interrupting(at))
-        # Again while what is on record is gone through, and where it goes on.
+            start(tools, scenario.task, scenario.options, RUN, interrupt_at(at))
+        # Interrupt the resumption, too: during the replay of the record, and where it continues.
         for early in {at // 2, at}:
             before = store.head(RUN)
             with pytest.raises(KeyboardInterrupt):
-                resume(tools, RUN, interrupting(early))
+                resume(tools, RUN, interrupt_at(early))
             assert store.head(RUN) == before
         assert verify_run(store, RUN).holds
         resume_and_compare(store, scenario, sandbox, wanted)
@@ -539,35 +542,35 @@ def test_a_run_interrupted_at_any_event_resumes(name: str, cuts: int, sandbox: S
 
 def test_only_one_of_two_resumptions_writes_a_run(sandbox: Sandbox) -> None:
     scenario = SCENARIOS["repaired"]
-    wanted, _ = undisturbed(scenario, sandbox)
+    wanted, _ = run_uninterrupted(scenario, sandbox)
     store = SqliteStore(":memory:")
     with pytest.raises(ModelUnavailable):
         start(
-            RunResources(store, Down(scenario, 1), sandbox, IMPATIENT),
+            RunResources(store, UnavailableModel(scenario, 1), sandbox, NO_RETRIES),
             scenario.task,
             scenario.options,
             RUN,
         )
 
-    class Overtaken(RecordedModel):
+    class OvertakenModel(RecordedModel):
         def complete(self, request: Request) -> Reply:
             resume(RunResources(store, RecordedModel(scenario), sandbox), RUN)
             return super().complete(request)
 
     with pytest.raises(StoreConflict):
-        resume(RunResources(store, Overtaken(scenario), sandbox), RUN)
+        resume(RunResources(store, OvertakenModel(scenario), sandbox), RUN)
     assert ended(store, runs.solution(store, RUN)) == wanted
-    hold(store, sandbox)
+    check_record(store, sandbox)
 
 
-def test_an_interrupt_during_the_replay_of_a_resumption_is_reported_as_one(
+def test_an_interrupt_during_the_replay_of_a_resumption_is_not_swallowed(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The moment is short: between looking for a recorded answer and having it."""
+    """The interrupt arrives while a recorded reply is looked up."""
     scenario = SCENARIOS["repaired"]
-    wanted, whole = undisturbed(scenario, sandbox)
+    wanted, whole = run_uninterrupted(scenario, sandbox)
     store = SqliteStore(":memory:")
-    broken = Failing(store, len(whole), StoreFull("store.full", "full"))
+    broken = FailingStore(store, len(whole), StoreFull("store.full", "full"))
     with pytest.raises(StoreFull):
         start(
             RunResources(broken, RecordedModel(scenario), sandbox),
@@ -577,11 +580,11 @@ def test_an_interrupt_during_the_replay_of_a_resumption_is_reported_as_one(
         )
     head = store.head(RUN)
 
-    def interrupted(_replayer: replayer.Replayer, _request: Digest) -> None:
+    def raise_interrupt(_replayer: replayer.Replayer, _request: Digest) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(replayer.Replayer, "recall_reply", interrupted)
+        patched.setattr(replayer.Replayer, "recall_reply", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
             resume(RunResources(store, RecordedModel(scenario), sandbox), RUN)
     assert store.head(RUN) == head
@@ -591,11 +594,11 @@ def test_an_interrupt_during_the_replay_of_a_resumption_is_reported_as_one(
 def test_failed_calls_count_against_the_budget_of_later_resumptions(
     sandbox: Sandbox,
 ) -> None:
-    """Each may have cost as much as it could: whoever resumes again and again pays for it."""
+    """A failed call may have cost its maximum, so that every resumption adds to the sum."""
     scenario = SCENARIOS["repaired"]
     options = msgspec.structs.replace(scenario.options, budget_tokens=20_000)
     store = SqliteStore(":memory:")
-    tools = RunResources(store, Down(scenario, 0), sandbox, IMPATIENT)
+    tools = RunResources(store, UnavailableModel(scenario, 0), sandbox, NO_RETRIES)
     with pytest.raises(ModelUnavailable):
         start(tools, scenario.task, options, RUN)
     for _ in range(10):
@@ -604,7 +607,7 @@ def test_failed_calls_count_against_the_budget_of_later_resumptions(
             break
     else:
         raise AssertionError("ten calls of more than 4,000 tokens fit into 20,000")
-    hold(store, sandbox)
+    check_record(store, sandbox)
 
 
 def test_a_budget_in_dollars_needs_a_known_price(sandbox: Sandbox) -> None:
@@ -636,16 +639,16 @@ def test_a_resumption_with_other_prompts_is_refused_and_writes_nothing(
     name: str, cuts: int, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = SCENARIOS[name]
-    _, whole = undisturbed(scenario, sandbox)
+    _, whole = run_uninterrupted(scenario, sandbox)
     first = next(n for n, e in enumerate(whole) if isinstance(e, ReplyRecorded))
 
-    def altered(role: str) -> Prompt:
+    def altered_prompt(role: str) -> Prompt:
         prompt = load(role)
         return prompt._replace(system=f"{prompt.system} Hurry.")
 
     for at in spread(len(whole) + 1, max(1, cuts // 2), first + 2):
         store = SqliteStore(":memory:")
-        broken = Failing(store, at, StoreFull("store.full", "full"))
+        broken = FailingStore(store, at, StoreFull("store.full", "full"))
         with pytest.raises(StoreFull):
             start(
                 RunResources(broken, RecordedModel(scenario), sandbox),
@@ -655,7 +658,7 @@ def test_a_resumption_with_other_prompts_is_refused_and_writes_nothing(
             )
         head, model = store.head(RUN), RecordedModel(scenario)
         with monkeypatch.context() as patched:
-            patched.setattr(run_context, "load", altered)
+            patched.setattr(run_context, "load", altered_prompt)
             with pytest.raises(ReplayDiverged) as refused:
                 resume(RunResources(store, model, sandbox), RUN)
         assert refused.value.code in {"replay.diverged", "replay.miss"}
@@ -667,11 +670,11 @@ def test_a_resumption_with_other_settings_is_refused_and_writes_nothing(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = SCENARIOS["repaired"]
-    _, whole = undisturbed(scenario, sandbox)
+    _, whole = run_uninterrupted(scenario, sandbox)
     others = (Options(seed=1), Options(temperature=0.5), Options(build=Build.NODE))
     for options in others:
         store = SqliteStore(":memory:")
-        broken = Failing(store, len(whole), StoreFull("store.full", "full"))
+        broken = FailingStore(store, len(whole), StoreFull("store.full", "full"))
         with pytest.raises(StoreFull):
             start(
                 RunResources(broken, RecordedModel(scenario), sandbox),

@@ -26,7 +26,7 @@ def test_the_samples_of_the_reference_page_run(tmp_path: Path) -> None:
     assert found.failed == 0
 
 
-def test_a_path_and_a_finished_task_are_tasks_too(tmp_path: Path) -> None:
+def test_solve_accepts_a_path_or_a_task_object(tmp_path: Path) -> None:
     from auditcoder.interfaces.task_sources import read_task_source
 
     path = tmp_path / "task.md"
@@ -38,7 +38,7 @@ def test_a_path_and_a_finished_task_are_tasks_too(tmp_path: Path) -> None:
     assert first.program == second.program
 
 
-def test_events_can_be_watched(tmp_path: Path) -> None:
+def test_solve_passes_events_to_the_watcher(tmp_path: Path) -> None:
     seen: list[object] = []
     auditcoder.solve(
         DOUBLE,
@@ -49,7 +49,7 @@ def test_events_can_be_watched(tmp_path: Path) -> None:
     assert any(isinstance(event, ReplyRecorded) for event in seen)
 
 
-def test_the_public_names() -> None:
+def test_the_public_names_are_fixed() -> None:
     assert sorted(auditcoder.__all__) == [
         "Options",
         "Solution",
@@ -61,7 +61,7 @@ def test_the_public_names() -> None:
         auditcoder.nothing  # noqa: B018
 
 
-def test_a_bad_task_raises(tmp_path: Path) -> None:
+def test_an_invalid_task_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(TaskInvalid):
         auditcoder.solve("  ", store=tmp_path / "runs.db")
 

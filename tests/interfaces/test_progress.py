@@ -14,7 +14,7 @@ class _Terminal(io.StringIO):
         return True
 
 
-def at(done: int) -> Progress:
+def progress_at(done: int) -> Progress:
     return Progress(done=done, total=1_000_000_000, source="hub [bold]")
 
 
@@ -23,9 +23,9 @@ def test_a_terminal_shows_a_bar_with_amount_and_source(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("COLUMNS", "120")
     with show_download(lambda _: None) as report:
-        report(at(0))
-        report(at(500_000_000))
-        report(at(1_000_000_000))
+        report(progress_at(0))
+        report(progress_at(500_000_000))
+        report(progress_at(1_000_000_000))
     drawn = terminal.getvalue()
     assert "100%" in drawn
     assert "1.0/1.0 GB" in drawn
@@ -42,7 +42,7 @@ def test_a_log_gets_a_line_every_ten_seconds_and_the_last(
     with show_download(lines.append) as report:
         for second in range(26):
             clock = float(second)
-            report(at(second * 40_000_000))
+            report(progress_at(second * 40_000_000))
     assert len(lines) == 4  # at 0, 10 and 20 seconds, and the end
     assert "40.0 MB/s" in lines[1]
     assert lines[-1].startswith("100 %")

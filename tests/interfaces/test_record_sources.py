@@ -18,10 +18,10 @@ from tests.support.record_builders import RUN, TASK, failing, ticking
 
 def test_an_unknown_run_is_reported(run: RunCommand, example: Path) -> None:
     for name in ("nothing-like-it", "x" * 5000, "ünïcode", "\x1b[2J"):
-        said = run("show", name, "--store", example)
-        assert said.code == Exit.NOT_FOUND
-        assert "[run.unknown]" in said.err
-        assert "\x1b" not in said.err
+        result = run("show", name, "--store", example)
+        assert result.code == Exit.NOT_FOUND
+        assert "[run.unknown]" in result.err
+        assert "\x1b" not in result.err
 
 
 def test_an_ambiguous_run_is_reported_with_its_candidates(run: RunCommand, tmp_path: Path) -> None:
@@ -31,9 +31,9 @@ def test_an_ambiguous_run_is_reported_with_its_candidates(run: RunCommand, tmp_p
     for name in ("run-1", "run-2"):
         Recorder.start(store, RunId(name), TASK, ticking())
     store.close()
-    said = run("show", "run", "--store", tmp_path / "s.db")
-    assert said.code == Exit.NOT_FOUND
-    assert "run-1, run-2" in said.err
+    result = run("show", "run", "--store", tmp_path / "s.db")
+    assert result.code == Exit.NOT_FOUND
+    assert "run-1, run-2" in result.err
     assert run("show", "run-1", "--store", tmp_path / "s.db").code == Exit.OK
 
 
@@ -46,7 +46,7 @@ def test_an_ambiguous_run_is_reported_with_its_candidates(run: RunCommand, tmp_p
         ":memory:",
     ],
 )
-def test_an_address_that_is_no_store_is_not_printed(
+def test_an_invalid_store_address_is_not_printed(
     run: RunCommand, tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,9 +57,9 @@ def test_an_address_that_is_no_store_is_not_printed(
             failing(opened)
             write_bundle(opened, RUN, tmp_path / "x.acb")
             opened.close()
-        said = run(*command, "--store", store)
-        assert said.code == Exit.STORE
-        assert "hunter2" not in said.err
+        result = run(*command, "--store", store)
+        assert result.code == Exit.STORE
+        assert "hunter2" not in result.err
         assert {p.name for p in tmp_path.iterdir()} <= {"x.acb"}
 
 
@@ -73,10 +73,10 @@ def test_an_address_that_is_no_store_is_not_printed(
     ],
 )
 def test_no_password_is_ever_printed(run: RunCommand, url: str) -> None:
-    said = run("runs", "--store", url)
-    assert said.code == Exit.STORE
-    assert "hunter2" not in said.err
-    assert "ter2" not in said.err
+    result = run("runs", "--store", url)
+    assert result.code == Exit.STORE
+    assert "hunter2" not in result.err
+    assert "ter2" not in result.err
 
 
 def test_a_locked_store_can_still_be_read(run: RunCommand, tmp_path: Path, example: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_damaged_store_is_reported(run: RunCommand, tmp_path: Path, example: P
         "UPDATE events SET seq = -33 WHERE seq = 3",
     ],
 )
-def test_a_store_with_foreign_values_is_reported(
+def test_a_store_with_invalid_values_is_reported(
     run: RunCommand, tmp_path: Path, example: Path, statement: str
 ) -> None:
     path = tmp_path / "runs.db"
@@ -124,11 +124,11 @@ def test_a_store_with_foreign_values_is_reported(
     db.execute(statement)
     db.close()
     for command in (["runs"], ["verify", "helpful-currents"], ["show", "helpful-currents"]):
-        said = run(*command, "--store", path)
-        assert said.code in set(Exit) - {Exit.INTERNAL}
+        result = run(*command, "--store", path)
+        assert result.code in set(Exit) - {Exit.INTERNAL}
 
 
-def test_no_home_is_reported() -> None:
+def test_a_missing_home_folder_is_reported() -> None:
     program = (
         "import os, sys\n"
         "os.path.expanduser = lambda path: path\n"

@@ -36,12 +36,12 @@ def _config(tmp_path: Path, text: str) -> dict[str, str]:
     return {"AUDITCODER_CONFIG": str(path)}
 
 
-def test_nothing_set_is_the_embedded_model(tmp_path: Path) -> None:
+def test_the_default_is_the_embedded_model(tmp_path: Path) -> None:
     assert read_settings({"HOME": str(tmp_path)}) == Settings()
     assert Settings().model == "embedded"
 
 
-def test_a_file_sets_what_it_says(tmp_path: Path) -> None:
+def test_settings_are_read_from_a_file(tmp_path: Path) -> None:
     settings = read_settings(_config(tmp_path, CONFIG))
     shop = settings.providers["shop"]
     assert (settings.model, settings.packages) == ("shop:big", ("numpy",))
@@ -50,7 +50,7 @@ def test_a_file_sets_what_it_says(tmp_path: Path) -> None:
     assert shop.price.of(1_000_000, 1_000_000) == 2.0
 
 
-def test_the_environment_comes_over_the_file(tmp_path: Path) -> None:
+def test_environment_variables_override_the_file(tmp_path: Path) -> None:
     environment = _config(tmp_path, CONFIG) | {
         "AUDITCODER_MODEL": "embedded",
         "AUDITCODER_BASE_URL": "http://127.0.0.1:1/v1",
@@ -77,31 +77,33 @@ def test_the_environment_comes_over_the_file(tmp_path: Path) -> None:
         ("[providers.a]\nprice = { prompt = -1, completion = 0 }", ">= 0"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, why: str) -> None:
+def test_an_invalid_file_is_reported_with_its_name_and_the_reason(
+    tmp_path: Path, text: str, why: str
+) -> None:
     with pytest.raises(SettingsInvalid, match=why) as invalid:
         read_settings(_config(tmp_path, text))
     assert invalid.value.code == "config.invalid"
     assert "config.toml" in str(invalid.value)
 
 
-def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid, match="no such file"):
         read_settings({"AUDITCODER_CONFIG": str(tmp_path / "none.toml")})
 
 
-def test_a_variable_that_is_empty_says_nothing(tmp_path: Path) -> None:
+def test_an_empty_variable_is_ignored(tmp_path: Path) -> None:
     assert read_settings({"HOME": str(tmp_path), "AUDITCODER_CONFIG": ""}) == Settings()
     assert read_settings({}) == Settings()
 
 
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path):
         with pytest.raises(SettingsInvalid, match="not a regular file"):
             read_settings({"AUDITCODER_CONFIG": str(odd)})
 
 
-def test_a_key_does_not_show_itself(tmp_path: Path) -> None:
+def test_a_key_is_not_shown_by_its_representation(tmp_path: Path) -> None:
     settings = read_settings(_config(tmp_path, "[providers.a]\nkey = 'sk-1234'"))
     assert settings.providers["a"].key == "sk-1234"
     assert "sk-1234" not in repr(settings)
@@ -113,7 +115,7 @@ def test_the_users_file_is_in_the_configuration_folder(monkeypatch: pytest.Monke
     assert config_path({"AUDITCODER_CONFIG": "/c.toml"}) == Path("/c.toml")
 
 
-def test_a_key_that_others_can_read_is_noticed(tmp_path: Path) -> None:
+def test_a_key_that_others_can_read_is_reported(tmp_path: Path) -> None:
     settings = read_settings(_config(tmp_path, "[providers.a]\nkey = 'sk-1234'"))
     path = tmp_path / "config.toml"
     path.chmod(0o644)
@@ -157,7 +159,7 @@ def test_the_nearest_project_file_is_used_alone(tmp_path: Path) -> None:
     assert read_settings({}, below).options == {"max_repairs": 1}
 
 
-def test_a_pyproject_without_a_section_is_passed_over(tmp_path: Path) -> None:
+def test_a_pyproject_without_a_section_is_skipped(tmp_path: Path) -> None:
     _project(tmp_path, "auditcoder.toml", "max_repairs = 7\n")
     below = tmp_path / "a"
     below.mkdir()
@@ -230,13 +232,13 @@ def test_a_folder_in_place_of_a_project_file_is_named(tmp_path: Path, name: str)
     assert "not a regular file" in message
 
 
-def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
+def test_a_section_that_is_not_a_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool]\nauditcoder = 3\n")
     assert "'tool.auditcoder' must be a table" in _error(tmp_path)
 
 
 @pytest.mark.parametrize("name", PROJECT_FILES)
-def test_a_project_cannot_say_where_keys_are_sent(tmp_path: Path, name: str) -> None:
+def test_a_project_file_cannot_set_where_keys_are_sent(tmp_path: Path, name: str) -> None:
     table = "tool.auditcoder.providers.a" if name == "pyproject.toml" else "providers.a"
     (tmp_path / name).write_text(f"[{table}]\nbase_url = 'http://elsewhere'\n")
     assert "'providers' is not allowed" in _error(tmp_path)

@@ -1,4 +1,4 @@
-"""A task is read from where the user points, and from nowhere else."""
+"""A task is read only from the text, file or folder that the user names."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def _files_task(folder: Path, matter: str) -> Path:
     return folder / "task.md"
 
 
-def test_a_task_is_a_file_standard_input_or_the_text(
+def test_a_task_is_read_from_a_file_standard_input_or_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "my task.md"
@@ -51,7 +51,7 @@ def test_a_task_is_a_file_standard_input_or_the_text(
     assert read_task_source("word " * 5000).title.startswith("word")
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_an_unreadable_task_is_reported_with_its_code(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for odd in (
         "none.md",
@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert _code("a\0.md") == "task.unreadable"
 
 
-def test_a_files_task_names_folders_beside_it(tmp_path: Path) -> None:
+def test_a_files_task_reads_the_folders_that_it_names(tmp_path: Path) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "out").mkdir()
     (tmp_path / "in" / "b.csv").write_bytes(b"x\r\n")
@@ -89,7 +89,7 @@ def test_a_files_task_names_folders_beside_it(tmp_path: Path) -> None:
     assert (overruled.form, overruled.examples) == (ProgramForm(), ())
 
 
-def test_a_files_task_stays_in_its_folder(tmp_path: Path) -> None:
+def test_a_files_task_cannot_read_outside_its_folder(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "in").mkdir(parents=True)
     (tmp_path / "secret").mkdir()
@@ -137,14 +137,14 @@ def test_tests_are_read_from_code_and_tables(tmp_path: Path) -> None:
         ("a.csv", "1,2"),
     ],
 )
-def test_tests_that_are_none_are_refused(tmp_path: Path, name: str, text: str) -> None:
+def test_invalid_tests_are_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(TaskInvalid, match=name) as invalid:
         read_tests(tmp_path / name, FUNCTION)
     assert invalid.value.code == "task.example"
 
 
-def test_a_folder_of_pairs_is_in_the_order_of_its_numbers(tmp_path: Path) -> None:
+def test_a_folder_of_pairs_is_read_in_numerical_order(tmp_path: Path) -> None:
     for number in (10, 2, 1):
         (tmp_path / f"{number}.in").write_text(f"{number}\n")
         (tmp_path / f"{number}.{'ans' if number == 2 else 'out'}").write_text("x\n")
@@ -157,7 +157,7 @@ def test_a_folder_of_pairs_is_in_the_order_of_its_numbers(tmp_path: Path) -> Non
         read_tests(tmp_path, ProgramForm())
 
 
-def test_a_folder_of_cases_has_inputs_and_what_is_expected(tmp_path: Path) -> None:
+def test_a_folder_of_cases_has_inputs_and_expected_files(tmp_path: Path) -> None:
     for case in ("one", "two"):
         (tmp_path / case / "inputs").mkdir(parents=True)
         (tmp_path / case / "inputs" / "a").write_text(case)
@@ -169,7 +169,7 @@ def test_a_folder_of_cases_has_inputs_and_what_is_expected(tmp_path: Path) -> No
     )
 
 
-def test_tests_come_with_the_task(tmp_path: Path) -> None:
+def test_tests_are_added_to_the_examples_of_the_task(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"arguments": "1", "result": "2"}')
     task = read_task_source("Write `f(n)`.\nf(1) == 3\nf(2) == 3", tests=tmp_path / "t.jsonl")
     assert task.examples == (CALL, CallExample(arguments="2", result="3"))

@@ -50,8 +50,8 @@ def test_a_call_without_measured_usage_counts_at_its_maximum() -> None:
 
 def test_an_earlier_call_is_charged_without_a_reservation() -> None:
     ledger = BudgetLedger(Budget(tokens=100), None)
-    said = Message(speaker=Speaker.USER, text="Hi")
-    request = Request(messages=(said,), max_tokens=5, temperature=0.0)
+    message = Message(speaker=Speaker.USER, text="Hi")
+    request = Request(messages=(message,), max_tokens=5, temperature=0.0)
     ledger.charge(request, used(90))
     with pytest.raises(BudgetExceeded):
         ledger.reserve(6, 5)

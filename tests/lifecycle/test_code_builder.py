@@ -33,10 +33,10 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-class TestRepliesThatCannotBeUsed:
+class TestUnusableReplies:
     GOOD: ScriptedReplies = {"sketch": SKETCH, "joint": python(READS + ADDS)}
 
-    def test_make_one_node_of_a_plan_that_never_came(self, sandbox: Sandbox) -> None:
+    def test_an_unusable_plan_is_replaced_by_one_node(self, sandbox: Sandbox) -> None:
         solve = python("def solve(data):\n    return str(sum(map(int, data.split())))")
         finished = run(sandbox, TASK, {"sketch": "First, we think.", "joint": solve})
         assert finished.outcome is RunOutcome.PASSED
@@ -59,7 +59,7 @@ class TestRepliesThatCannotBeUsed:
             (stub("f(x: int) -> int", "Do.") * 2, "names f twice"),
         ],
     )
-    def test_are_asked_for_again_with_what_is_wrong_with_a_plan(
+    def test_a_refused_plan_is_requested_again_with_the_reason(
         self, sandbox: Sandbox, sketch: str, why: str
     ) -> None:
         faulty = python(sketch + "def solve(data: str) -> str:\n    ...\n")
@@ -68,33 +68,35 @@ class TestRepliesThatCannotBeUsed:
         assert why in finished.rejected[0]
         assert why in finished.request("sketch")
 
-    def test_refuse_a_root_that_calls_what_nobody_promised(self, sandbox: Sandbox) -> None:
+    def test_a_root_that_calls_an_unplanned_function_is_refused(self, sandbox: Sandbox) -> None:
         unknown = python(READ + "def solve(data: str) -> str:\n    return magic(data)\n")
         finished = run(sandbox, TASK, {**self.GOOD, "sketch": [unknown, SKETCH]})
         assert finished.rejected == ["the root calls magic, which has no stub"]
 
-    def test_leave_a_node_that_says_it_was_never_written(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_a_function_missing_from_the_reply_is_replaced_by_a_noted_stub(
+        self, sandbox: Sandbox
+    ) -> None:
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS),
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         first = finished.written("S2")[0]
         assert (first.agent, first.note) == ("degraded", "there is no function add_up in it")
         assert finished.prompts.count("joint") == 2
         assert "NotImplementedError" in localised(finished).explanation
 
-    def test_never_lose_a_run(self, sandbox: Sandbox) -> None:
+    def test_a_run_with_only_truncated_replies_still_ends(self, sandbox: Sandbox) -> None:
         cut = Reply(text="def", finish=FinishReason.LENGTH, usage=Usage(calls=1))
         roles = ("sketch", "joint", "replan_node", "repair_node", "replan_branch")
         finished = run(sandbox, TASK, dict.fromkeys(roles, cut))
         assert finished.outcome is RunOutcome.ABSTAINED
         assert [t.reason for t in finished.history] == ["nothing was changed"] * 2
 
-    def test_leave_out_what_nobody_owns_and_say_so(self, sandbox: Sandbox) -> None:
+    def test_statements_without_an_owner_are_left_out_and_noted(self, sandbox: Sandbox) -> None:
         calls = "print(add_up([1]))\nif True:\n    add_up([])\n"
         finished = run(sandbox, TASK, {**self.GOOD, "joint": python(READS + ADDS + calls)})
         assert finished.outcome is RunOutcome.PASSED
@@ -103,40 +105,40 @@ class TestRepliesThatCannotBeUsed:
         )
         assert "print(add_up([1]))" not in finished.program
 
-    def test_are_completed_by_imports_that_were_forgotten(self, sandbox: Sandbox) -> None:
+    def test_missing_imports_are_added_and_noted(self, sandbox: Sandbox) -> None:
         adds = "def add_up(numbers):\n    return reduce(operator.add, numbers, 0)\n"
         finished = run(sandbox, TASK, {**self.GOOD, "joint": python(READS + adds)})
         assert finished.outcome is RunOutcome.PASSED
         note = "added: from functools import reduce, import operator"
         assert finished.written("S2")[0].note == note
 
-    def test_that_the_laws_refuse_are_refused_again_in_a_replay(self, sandbox: Sandbox) -> None:
+    def test_code_that_the_laws_refuse_is_refused_again_in_a_replay(self, sandbox: Sandbox) -> None:
         reads = "add_up = sum\n" + READS.replace("data.split()", "data.split() if add_up")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(reads + ADDS),
             "replan_node": finding(),
             "repair_node": python(READS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert [e.agent for e in finished.written("S1")] == ["degraded", "agent_string"]
 
-    def test_may_name_a_part_as_a_helper_was_named(self, sandbox: Sandbox) -> None:
+    def test_a_new_node_may_have_the_name_of_an_earlier_helper(self, sandbox: Sandbox) -> None:
         helped = "def part(x):\n    return x + 1\n\n" + ADDS.replace(
             "sum(numbers)", "part(sum(numbers))"
         )
         part = stub("part(xs: list[int]) -> int", "Add a part.")
         new = "def part(xs):\n    return sum(xs)\ndef add_up(numbers):\n    return part(numbers)\n"
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": [python(READS + helped), python(new)],
             "replan_node": finding("decomposition"),
             "replan_branch": python(part + "def add_up(numbers: list[int]) -> int:\n    ..."),
         }
-        assert run(sandbox, TASK, said, Options(max_repairs=1)).outcome is RunOutcome.PASSED
+        assert run(sandbox, TASK, replies, Options(max_repairs=1)).outcome is RunOutcome.PASSED
 
-    def test_share_helpers_by_who_uses_them(self, sandbox: Sandbox) -> None:
+    def test_a_shared_helper_is_copied_to_each_node_that_uses_it(self, sandbox: Sandbox) -> None:
         helped = "def helper(x):\n    return x\n"
         adds = ADDS.replace("sum(numbers)", "helper(sum(numbers))")
         reads = READS.replace("int(word)", "helper(int(word))")
@@ -146,13 +148,15 @@ class TestRepliesThatCannotBeUsed:
         assert "helper" in finished.code("S2")
         assert "helper__S2" in finished.program
 
-    def test_give_up_a_part_that_clashes_with_another(self, sandbox: Sandbox) -> None:
+    def test_a_node_whose_names_clash_with_another_is_replaced_by_a_stub(
+        self, sandbox: Sandbox
+    ) -> None:
         importing = (
             "from math import gcd\n" + READ + ADD + SOLVE.replace("str(", "str(gcd(0, 0) + ")
         )
         clashing = "def gcd(x):\n    return x\n" + ADDS.replace("sum(numbers)", "gcd(sum(numbers))")
-        said: ScriptedReplies = {"sketch": python(importing), "joint": python(READS + clashing)}
-        finished = run(sandbox, TASK, said, Options(max_repairs=0))
+        replies: ScriptedReplies = {"sketch": python(importing), "joint": python(READS + clashing)}
+        finished = run(sandbox, TASK, replies, Options(max_repairs=0))
         assert finished.outcome is RunOutcome.FAILED
         last = finished.written("S2")[-1]
         assert (last.agent, last.note) == (
@@ -160,7 +164,7 @@ class TestRepliesThatCannotBeUsed:
             "it clashes with another part of the program",
         )
 
-    def test_give_up_an_inner_part_that_clashes_too(self, sandbox: Sandbox) -> None:
+    def test_an_inner_node_whose_names_clash_does_not_stop_the_run(self, sandbox: Sandbox) -> None:
         add = stub("add_up(numbers: list[int]) -> int", "Add.", "uses: one")
         importing = "from math import gcd\n" + READ + add + stub("one(x: int) -> int", "One.")
         solve = SOLVE.replace("str(", "str(gcd(0, 0) + ")
@@ -172,13 +176,13 @@ def add_up(numbers):
 def one(x):
     return x
 """
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(importing + solve),
             "joint": python(READS + clashing),
         }
-        assert run(sandbox, TASK, said, Options(max_repairs=0)).outcome is RunOutcome.FAILED
+        assert run(sandbox, TASK, replies, Options(max_repairs=0)).outcome is RunOutcome.FAILED
 
-    def test_may_have_types_that_no_value_has(self, sandbox: Sandbox) -> None:
+    def test_a_parameter_type_without_values_does_not_stop_the_run(self, sandbox: Sandbox) -> None:
         add = stub("add_up(numbers: set[list[int]]) -> int", "Add them up.")
         finished = run(sandbox, TASK, {**self.GOOD, "sketch": python(READ + add + SOLVE)})
         assert finished.outcome is RunOutcome.PASSED
@@ -191,11 +195,11 @@ class TestBuildingNodeByNode:
     def node(request: Request) -> str:
         asked = request.messages[-1].text
         if "Write `read_numbers" in asked:
-            time.sleep(0.1)  # so that the last comes first
+            time.sleep(0.1)  # so that the replies arrive in reverse order
             return python(READS)
         return python(ADDS)
 
-    def test_asks_each_kinds_specialist(self, sandbox: Sandbox) -> None:
+    def test_each_kind_of_node_is_requested_from_its_specialist(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": SKETCH, "node": self.node}, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == ["sketch", "node", "node"]
@@ -205,10 +209,12 @@ class TestBuildingNodeByNode:
             ("S2", "agent_math"),
         ]
 
-    def test_gives_the_same_program_however_many_are_asked_at_once(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"sketch": SKETCH, "node": self.node}
-        alone = run(sandbox, TASK, said, self.OPTIONS, parallel=1)
-        together = run(sandbox, TASK, said, self.OPTIONS, parallel=4)
+    def test_the_program_does_not_depend_on_the_number_of_parallel_requests(
+        self, sandbox: Sandbox
+    ) -> None:
+        replies: ScriptedReplies = {"sketch": SKETCH, "node": self.node}
+        alone = run(sandbox, TASK, replies, self.OPTIONS, parallel=1)
+        together = run(sandbox, TASK, replies, self.OPTIONS, parallel=4)
         assert alone.program == together.program
         assert alone.graph == together.graph
         order = [r.messages[-1].text for name, r in alone.asked if name == "node"]
@@ -216,17 +222,17 @@ class TestBuildingNodeByNode:
             r.messages[-1].text for name, r in together.asked if name == "node"
         )
 
-    def test_stands_in_for_the_one_that_never_came(self, sandbox: Sandbox) -> None:
+    def test_a_node_without_a_usable_reply_is_replaced_by_a_stub(self, sandbox: Sandbox) -> None:
         def node(request: Request) -> str:
             return "No." if "Write `add_up" in request.messages[1].text else python(READS)
 
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "node": node,
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS, parallel=4)
+        finished = run(sandbox, TASK, replies, self.OPTIONS, parallel=4)
         assert finished.outcome is RunOutcome.PASSED
         assert [e.agent for e in finished.written("S2")] == ["degraded", "agent_math"]
 
@@ -234,8 +240,10 @@ class TestBuildingNodeByNode:
 UP = "class Tally:\n    def up(self):\n        self.count += 1\n        return self.count\n"
 
 
-class TestAClass:
-    def test_is_planned_by_its_skeleton_without_a_call(self, sandbox: Sandbox) -> None:
+class TestClassTask:
+    def test_a_class_is_planned_from_its_skeleton_without_a_model_call(
+        self, sandbox: Sandbox
+    ) -> None:
         finished = run(sandbox, CLASS, {"methods": python(UP)})
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == ["methods"]
@@ -243,23 +251,23 @@ class TestAClass:
         assert [n.contract.name for n in finished.graph.nodes if n.contract] == ["__init__", "up"]
         assert [e.agent for e in finished.written("S1")] == ["skeleton"]
 
-    def test_is_repaired_method_by_method(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_a_class_is_repaired_method_by_method(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "methods": python(UP.replace("+= 1", "+= 1 // 0")),
             "replan_node": finding(),
             "repair_node": python(UP),
         }
-        finished = run(sandbox, CLASS, said)
+        finished = run(sandbox, CLASS, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert targets(finished) == [AtNode(node=S2)]
         assert finished.history[0].region == ("S2",)
 
-    def test_may_be_asked_for_method_by_method(self, sandbox: Sandbox) -> None:
+    def test_methods_may_be_requested_one_by_one(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, CLASS, {"method": python(UP)}, Options(build=Build.NODE))
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == ["method"]
 
-    def test_keeps_helpers_before_its_statement(self, sandbox: Sandbox) -> None:
+    def test_helpers_of_methods_are_placed_before_the_class(self, sandbox: Sandbox) -> None:
         helped = "def more(x):\n    return x + 1\n\n" + UP.replace(
             "self.count += 1", "self.count = more(self.count)"
         )
@@ -267,13 +275,13 @@ class TestAClass:
         assert finished.outcome is RunOutcome.PASSED
         assert "def more" in finished.code("S0")
 
-    def test_keeps_helpers_that_a_repair_brings(self, sandbox: Sandbox) -> None:
+    def test_helpers_that_a_repair_adds_are_kept(self, sandbox: Sandbox) -> None:
         helped = "def more(x):\n    return x + 1\n\n" + UP.replace(
             "self.count += 1", "self.count = more(self.count)"
         )
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "methods": python(UP.replace("+= 1", "+= 1 // 0")),
             "replan_node": finding(),
             "repair_node": python(helped),
         }
-        assert run(sandbox, CLASS, said).outcome is RunOutcome.PASSED
+        assert run(sandbox, CLASS, replies).outcome is RunOutcome.PASSED

@@ -42,7 +42,7 @@ def test_an_unknown_run_is_not_found(store: SqliteStore) -> None:
         verify_run(store, RunId("no-such-run"))
 
 
-def test_the_head_that_someone_kept_must_match(store: SqliteStore) -> None:
+def test_an_expected_head_must_match(store: SqliteStore) -> None:
     failing(store)
     head = store.head(RUN).digest
     assert verify_run(store, RUN, head).holds

@@ -39,22 +39,22 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-class TestTheFallback:
+class TestFallback:
     WRONG: ScriptedReplies = {"sketch": SKETCH, "joint": [python(READS + OFF)]}
     OPTIONS = Options(review=False, fallback=True)
 
-    def test_is_not_taken_unless_it_is_asked_for(self, sandbox: Sandbox) -> None:
+    def test_no_fallback_runs_unless_the_option_is_set(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {**self.WRONG, "redo": ANEW}, SILENT)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert finished.history == ()
 
-    def test_plans_and_writes_the_whole_again(self, sandbox: Sandbox) -> None:
-        said = {
+    def test_the_fallback_plans_and_writes_the_whole_program_again(self, sandbox: Sandbox) -> None:
+        replies = {
             **self.WRONG,
             "redo": ANEW,
             "joint": [python(READS + OFF), python(TAKES)],
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
         (done,) = finished.history
         assert done.kind is TransactionKind.FALLBACK
@@ -63,38 +63,40 @@ class TestTheFallback:
         assert (finished.graph.order, done.frozen) == (("S3",), ())
         assert set(finished.solution.trace.retired) == {"S1", "S2"}
 
-    def test_is_rejected_and_restored_if_it_is_no_better(self, sandbox: Sandbox) -> None:
-        said = {
+    def test_a_fallback_without_improvement_is_rejected_and_rolled_back(
+        self, sandbox: Sandbox
+    ) -> None:
+        replies = {
             **self.WRONG,
             "redo": ANEW,
             "joint": [python(READS + OFF), python("def take(data):\n    return 9")],
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert decisions(finished) == [Decision.REJECTED]
         assert finished.graph == finished.committed.graph
         assert finished.all(RolledBack)[0].restored == finished.solution.trace.working.digest()
 
-    def test_is_taken_once(self, sandbox: Sandbox) -> None:
-        said = {**self.WRONG, "redo": "No."}
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+    def test_the_fallback_runs_at_most_once(self, sandbox: Sandbox) -> None:
+        replies = {**self.WRONG, "redo": "No."}
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert len(finished.history) == 1
         assert finished.history[0].reason.startswith("no new plan could be used")
 
-    def test_may_follow_a_fault_that_is_everybodys(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_the_fallback_may_follow_a_global_fault(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": [python(READS + OFF), python(TAKES)],
             "replan_node": finding("global"),
             "redo": ANEW,
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
         assert finished.history[0].kind is TransactionKind.FALLBACK
 
-    def test_may_plan_one_node(self, sandbox: Sandbox) -> None:
-        said = {
+    def test_the_fallback_may_plan_one_node(self, sandbox: Sandbox) -> None:
+        replies = {
             **self.WRONG,
             "redo": python("def solve(data):\n    ..."),
             "joint": [
@@ -102,14 +104,14 @@ class TestTheFallback:
                 python("def solve(data):\n    return str(sum(map(int, data.split())))"),
             ],
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
         assert finished.graph.by_id[S0].contract is None
 
-    def test_may_plan_one_node_for_a_function(self, sandbox: Sandbox) -> None:
+    def test_the_fallback_may_plan_one_node_for_a_function_task(self, sandbox: Sandbox) -> None:
         double, more = stub("double(x: int) -> int", "Double."), stub("more(x: int) -> int", "Add.")
         root = "def twice_and_one(x: int) -> int:\n    return more(double(x))\n"
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(double + more + root),
             "joint": [
                 python("def double(x):\n    return 2 * x\ndef more(x):\n    return x + 2"),
@@ -117,7 +119,7 @@ class TestTheFallback:
             ],
             "redo": python("def twice_and_one(x: int) -> int:\n    ..."),
         }
-        assert run(sandbox, FUNCTION, said, self.OPTIONS).outcome is RunOutcome.PASSED
+        assert run(sandbox, FUNCTION, replies, self.OPTIONS).outcome is RunOutcome.PASSED
 
     TWO = Task(
         title="Tally",
@@ -132,15 +134,15 @@ class TestTheFallback:
         "class Tally:\n    def up(self):\n        return {}\n    def down(self):\n        return 1"
     )
 
-    def told_of_a_class(self, sandbox: Sandbox) -> FinishedRun:
-        said: ScriptedReplies = {"methods": [python(self.METHODS.format(n)) for n in (7, 1)]}
-        return run(sandbox, self.TWO, said, self.OPTIONS)
+    def run_class_task(self, sandbox: Sandbox) -> FinishedRun:
+        replies: ScriptedReplies = {"methods": [python(self.METHODS.format(n)) for n in (7, 1)]}
+        return run(sandbox, self.TWO, replies, self.OPTIONS)
 
-    def test_writes_all_methods_of_a_class_again(self, sandbox: Sandbox) -> None:
-        finished = self.told_of_a_class(sandbox)
+    def test_the_fallback_writes_all_methods_of_a_class_again(self, sandbox: Sandbox) -> None:
+        finished = self.run_class_task(sandbox)
         assert finished.outcome is RunOutcome.PASSED
         assert finished.history[0].kind is TransactionKind.FALLBACK
 
-    def test_tells_what_went_wrong_in_a_class(self, sandbox: Sandbox) -> None:
-        (_, first), (_, second) = self.told_of_a_class(sandbox).asked
+    def test_the_second_request_for_a_class_differs_from_the_first(self, sandbox: Sandbox) -> None:
+        (_, first), (_, second) = self.run_class_task(sandbox).asked
         assert first.digest != second.digest

@@ -64,24 +64,24 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-class TestARunThatPasses:
-    def test_asks_for_a_sketch_and_for_its_code_and_no_more(self, sandbox: Sandbox) -> None:
+class TestPassingRun:
+    def test_a_passing_run_requests_only_a_sketch_and_its_code(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": SKETCH, "joint": python(READS + ADDS)})
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == ["sketch", "joint"]
         assert [n.id for n in finished.graph.nodes] == ["S0", "S1", "S2"]
 
-    def test_says_why_it_has_that_many_nodes(self, sandbox: Sandbox) -> None:
+    def test_a_run_records_the_reason_for_its_number_of_nodes(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": SKETCH, "joint": python(READS + ADDS)})
         assert finished.committed.granularity == "2 nodes: each can be tested alone"
         assert finished.committed.planner == "sketch"
 
-    def test_commits_its_ids_before_any_code(self, sandbox: Sandbox) -> None:
+    def test_ids_are_committed_before_any_code(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": SKETCH, "joint": python(READS + ADDS)})
         kinds = [type(e) for e in finished.raw.events()]
         assert kinds.index(GraphCommitted) < kinds.index(CodeWritten) < kinds.index(Assembled)
 
-    def test_may_be_one_node(self, sandbox: Sandbox) -> None:
+    def test_a_run_may_have_one_node(self, sandbox: Sandbox) -> None:
         one = python('"""Sum it.\n\nparts: none, one line does it\n"""\ndef solve(data):\n    ...')
         solve = python("def solve(data):\n    return str(sum(map(int, data.split())))")
         finished = run(sandbox, TASK, {"sketch": one, "joint": solve})
@@ -89,39 +89,39 @@ class TestARunThatPasses:
         assert finished.graph.order == ("S1",)
         assert "it says: none, one line does it" in finished.committed.granularity
 
-    def test_leaves_out_functions_that_nothing_calls(self, sandbox: Sandbox) -> None:
+    def test_functions_that_nothing_calls_are_left_out_of_the_graph(self, sandbox: Sandbox) -> None:
         idle = stub("idle(x: int) -> int", "Do nothing.")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(READ + idle + ADD + SOLVE),
             "joint": python(READS + ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.graph.order == ("S1", "S2")
         assert finished.committed.granularity.endswith("left out because nothing calls them: idle")
 
 
-class TestABudget:
+class TestBudget:
     OPTIONS = Options(budget_tokens=50_000, review=False)
 
-    def test_that_is_out_in_planning_leaves_no_program(self, sandbox: Sandbox) -> None:
+    def test_a_budget_spent_in_planning_leaves_no_program(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": costly("What?", 50_000)}, self.OPTIONS)
         assert finished.outcome is RunOutcome.STOPPED
         assert finished.solution.program is None
         assert finished.reason.startswith("the budget is 50000 tokens")
 
-    def test_that_is_out_in_building_leaves_the_plan(self, sandbox: Sandbox) -> None:
+    def test_a_budget_spent_before_building_keeps_the_plan(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": costly(SKETCH, 50_000)}, self.OPTIONS)
         assert finished.outcome is RunOutcome.STOPPED
         assert finished.solution.program is None
         assert finished.graph.order == ("S1", "S2")
 
-    def test_that_is_out_in_a_repair_restores_what_stood(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_a_budget_spent_in_a_repair_rolls_the_repair_back(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": python(READS + OFF),
             "replan_node": costly(finding(hints=["count"]), 50_000),
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.STOPPED
         (done,) = finished.history
         assert done.decision is Decision.REJECTED
@@ -131,20 +131,20 @@ class TestABudget:
         assert finished.graph.by_id[S2].hints == ()
         assert finished.all(RolledBack)[0].restored == finished.solution.trace.working.digest()
 
-    def test_that_is_out_in_a_branch_repair_restores_the_graph(self, sandbox: Sandbox) -> None:
-        said = {**BRANCH, "replan_branch": costly(BRANCH_REPLANNED, 50_000)}
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+    def test_a_budget_spent_in_a_branch_repair_restores_the_graph(self, sandbox: Sandbox) -> None:
+        replies = {**BRANCH, "replan_branch": costly(BRANCH_REPLANNED, 50_000)}
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.STOPPED
         assert finished.graph == finished.committed.graph
 
-    def test_that_is_out_between_repairs_keeps_the_program(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"sketch": KNOWN, "joint": costly(python(READS + OFF), 50_000)}
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+    def test_a_budget_spent_before_a_repair_keeps_the_program(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {"sketch": KNOWN, "joint": costly(python(READS + OFF), 50_000)}
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.STOPPED
         assert "sum(numbers) + 1" in finished.program
 
     @pytest.mark.parametrize("tokens", [5_000, 6_000, 9_000])
-    def test_that_is_out_while_several_could_be_asked_replays(
+    def test_a_run_with_a_budget_requests_nodes_in_sequence_and_replays(
         self, sandbox: Sandbox, tokens: int
     ) -> None:
         asked_by: set[int] = set()
@@ -161,7 +161,9 @@ class TestABudget:
 
 
 class TestGeneratedChecks:
-    def test_are_dropped_where_a_given_example_contradicts_them(self, sandbox: Sandbox) -> None:
+    def test_generated_checks_that_a_given_example_contradicts_are_dropped(
+        self, sandbox: Sandbox
+    ) -> None:
         solve = stub("solve(data: str) -> str", "Solve.", "example: solve('1 2 3') == '7'")
         body = solve.replace("...", "return str(add_up(read_numbers(data)))")
         finished = run(
@@ -172,7 +174,7 @@ class TestGeneratedChecks:
         assert dropped.reason == "example-1 gives the same input another answer"
         assert finished.checks("generated") == []
 
-    def test_count_but_do_not_decide(self, sandbox: Sandbox) -> None:
+    def test_a_failed_generated_check_does_not_fail_the_run(self, sandbox: Sandbox) -> None:
         solve = stub("solve(data: str) -> str", "Solve.", "example: solve('4') == '5'")
         body = solve.replace("...", "return str(add_up(read_numbers(data)))")
         finished = run(
@@ -182,19 +184,21 @@ class TestGeneratedChecks:
         (wrong,) = finished.checks("generated")
         assert wrong.verdict is Verdict.FAILED
 
-    def test_that_a_passing_example_breaks_are_dropped(self, sandbox: Sandbox) -> None:
+    def test_a_promise_that_a_passing_example_breaks_is_dropped(self, sandbox: Sandbox) -> None:
         task = program(("", "0\n"), ("1 2", "3\n"))
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": promising("ensures: result > 0"),
             "joint": python(READS + "def add_up(numbers):\n    return 7 if numbers else 0"),
         }
-        finished = run(sandbox, task, said, SILENT)
+        finished = run(sandbox, task, replies, SILENT)
         (dropped,) = finished.all(CheckDropped)
         assert dropped.check.startswith("S2.ensures")
         assert dropped.reason.startswith("it does not hold in example-1")
-        assert finished.outcome is RunOutcome.ABSTAINED  # the promise no longer blames anyone
+        assert finished.outcome is RunOutcome.ABSTAINED  # the promise no longer blames a node
 
-    def test_of_single_calls_are_dropped_alike(self, sandbox: Sandbox) -> None:
+    def test_a_node_example_that_a_passing_example_contradicts_is_dropped(
+        self, sandbox: Sandbox
+    ) -> None:
         finished = run(
             sandbox,
             TASK,
@@ -203,16 +207,16 @@ class TestGeneratedChecks:
         (dropped,) = finished.all(CheckDropped)
         assert dropped.check.startswith("S2.example")
 
-    def test_are_watched_however_the_function_is_called(self, sandbox: Sandbox) -> None:
+    def test_promises_are_evaluated_for_keyword_arguments_too(self, sandbox: Sandbox) -> None:
         add = stub("add_up(numbers: list[int]) -> int", "Add them up.", "ensures: result > 0")
         solve = SOLVE.replace("add_up(", "add_up(numbers=")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(READ + add + solve),
             "joint": python(READS + ADDS),
         }
-        assert len(run(sandbox, TASK, said).all(CheckDropped)) == 1
+        assert len(run(sandbox, TASK, replies).all(CheckDropped)) == 1
 
-    def test_hold_for_any_name_of_a_parameter(self, sandbox: Sandbox) -> None:
+    def test_promises_may_use_any_parameter_name(self, sandbox: Sandbox) -> None:
         facts = ("requires: len(copy) >= 0", "ensures: result == sum(copy)")
         add = stub("add_up(copy: list[int]) -> int", "Add them up.", *facts)
         adds = ADDS.replace("numbers", "copy")
@@ -237,15 +241,15 @@ class TestDifferentialChecks:
     def references(self, request: Request) -> str:
         return self.OTHER if "`read_numbers(" in request.messages[-1].text else self.REFERENCE
 
-    def test_reject_a_node_that_disagrees_with_its_reference(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_a_node_that_disagrees_with_its_reference_is_rejected(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + OFF),
             "brute_force": self.references,
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
         assert targets(finished) == [AtNode(node=S2)]
         wrong, right = finished.checks("S2.differential")
@@ -254,18 +258,20 @@ class TestDifferentialChecks:
         assert right.message == "they agree on 20 inputs"
         assert finished.checks("S1.differential")[0].verdict is Verdict.PASSED
 
-    def test_say_nothing_without_a_usable_reference(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_there_is_no_differential_check_without_a_usable_reference(
+        self, sandbox: Sandbox
+    ) -> None:
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + ADDS),
             "brute_force": "Hm.",
         }
-        finished = run(sandbox, TASK, said, self.OPTIONS)
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
         assert [e for e in finished.checks("S") if e.kind is CheckKind.DIFFERENTIAL] == []
 
 
-class TestAFunction:
+class TestFunctionTask:
     HELPED = Task(
         title="Of a polynomial",
         statement='''\
@@ -284,67 +290,78 @@ def f(x: int) -> int:
     ONE = stub("one(x: int) -> int", "Be one.")
     ONES = "def one(x):\n    return 1\n"
 
-    def test_is_made_of_parts_that_others_call(self, sandbox: Sandbox) -> None:
+    def test_a_function_task_is_built_from_nodes_without_a_main_block(
+        self, sandbox: Sandbox
+    ) -> None:
         double, more = stub("double(x: int) -> int", "Double."), stub("more(x: int) -> int", "Add.")
         root = "def twice_and_one(x: int) -> int:\n    return more(double(x))\n"
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(double + more + root),
             "joint": python("def double(x):\n    return 2 * x\ndef more(x):\n    return x + 1"),
         }
-        finished = run(sandbox, FUNCTION, said)
+        finished = run(sandbox, FUNCTION, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert "__main__" not in finished.program
 
-    def test_keeps_the_helpers_that_came_with_it(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_given_helpers_stay_in_the_program(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": python("def f(x: int) -> int:\n    ..."),
             "joint": python("def f(x):\n    return max(poly(x) + 1, math.isqrt(x))"),
         }
-        finished = run(sandbox, self.HELPED, said)
+        finished = run(sandbox, self.HELPED, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert "def poly" in finished.code("S0")
         assert "This is given and stays as it is" in finished.request("sketch")
 
-    def test_may_call_them_from_its_root(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"sketch": python(self.ONE + self.ROOT), "joint": python(self.ONES)}
-        finished = run(sandbox, self.HELPED, said, Options(max_repairs=0))
+    def test_the_root_may_call_given_helpers(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
+            "sketch": python(self.ONE + self.ROOT),
+            "joint": python(self.ONES),
+        }
+        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=0))
         assert finished.rejected == []
         assert finished.outcome is RunOutcome.PASSED
 
-    def test_may_have_them_named_in_its_sketch(self, sandbox: Sandbox) -> None:
+    def test_a_sketch_with_stubs_of_given_helpers_does_not_stop_the_run(
+        self, sandbox: Sandbox
+    ) -> None:
         poly = stub("poly(x: int) -> int", "Square it.")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(poly + self.ONE + self.ROOT),
             "joint": python("def poly(x):\n    return x * x\n" + self.ONES),
         }
-        finished = run(sandbox, self.HELPED, said, Options(max_repairs=0))
+        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=0))
         assert finished.outcome in {RunOutcome.PASSED, RunOutcome.FAILED}
 
-    def test_may_have_them_named_in_a_new_plan_of_a_branch(self, sandbox: Sandbox) -> None:
+    def test_a_branch_replan_with_stubs_of_given_helpers_does_not_stop_the_run(
+        self, sandbox: Sandbox
+    ) -> None:
         one = stub("one(x: int) -> int", "Be one.", "example: one(3) == 1")
         poly = stub("poly(x: int) -> int", "Square it.")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(one + self.ROOT),
             "joint": python("def one(x):\n    return 2\ndef poly(x):\n    return x * x\n"),
             "replan_node": finding("decomposition"),
             "replan_branch": python(poly + "def one(x: int) -> int:\n    return poly(1)\n"),
             "repair_node": python(self.ONES),
         }
-        finished = run(sandbox, self.HELPED, said, Options(max_repairs=1))
+        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=1))
         assert finished.outcome in {RunOutcome.PASSED, RunOutcome.FAILED}
 
-    def test_may_be_without_a_signature(self, sandbox: Sandbox) -> None:
+    def test_a_function_without_a_signature_takes_it_from_the_sketch(
+        self, sandbox: Sandbox
+    ) -> None:
         task = Task(
             title="Twice",
             statement="Write twice.",
             form=FunctionForm(entry="twice"),
             examples=(CallExample(arguments="2", result="4"),),
         )
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(stub("twice(x: int) -> int", "Double it.")),
             "joint": python("def twice(x):\n    return 2 * x"),
         }
-        finished = run(sandbox, task, said)
+        finished = run(sandbox, task, replies)
         assert finished.outcome is RunOutcome.PASSED
         contract = finished.graph.by_id[S1].contract
         assert contract is not None
@@ -365,15 +382,15 @@ class TestFiles:
         + "        b.write(raised(a.read()))\n"
     )
 
-    def test_are_read_and_left(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_a_files_task_reads_inputs_and_writes_artefacts(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": self.SKETCH,
             "joint": python("def raised(text):\n    return text.upper()"),
         }
-        assert run(sandbox, self.TASK, said).outcome is RunOutcome.PASSED
+        assert run(sandbox, self.TASK, replies).outcome is RunOutcome.PASSED
 
-    def test_that_are_wrong_are_mended(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_a_wrong_artefact_is_repaired(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": python("def solve() -> None:\n    ..."),
             "joint": python("def solve():\n    open('out.txt', 'w').write('ab')"),
             "replan_node": finding(),
@@ -381,21 +398,21 @@ class TestFiles:
                 "def solve():\n    open('out.txt', 'w').write(open('in.txt').read().upper())"
             ),
         }
-        finished = run(sandbox, self.TASK, said)
+        finished = run(sandbox, self.TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert "only responsibility" in localised(finished).explanation
 
 
-class TestTheStagedPlanner:
-    def test_plans_what_is_then_built_and_repaired_alike(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, staged(), Options(planner=Planner.STAGED))
+class TestStagedPlanner:
+    def test_a_staged_plan_is_built_and_repaired_like_a_sketch(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, TASK, staged_replies(), Options(planner=Planner.STAGED))
         assert finished.outcome is RunOutcome.PASSED
         assert finished.committed.planner == "staged"
         assert finished.prompts.count("joint") == 1
         assert targets(finished) == [AtNode(node=S2)]
 
 
-def staged() -> ScriptedReplies:
+def staged_replies() -> ScriptedReplies:
     parts = {
         "strategy": "Read, then add.",
         "why": "each can be tested alone",
@@ -410,15 +427,17 @@ def staged() -> ScriptedReplies:
             interface("add", "add_up", "numbers", examples=["add_up([1, 2]) == 3"]),
         ]
     }
-    said: dict[str, str] = {role.value: json.dumps(answer) for role, answer in GOOD.items()}
-    said |= {"task_decomposer": json.dumps(parts), "interface_designer": json.dumps(interfaces)}
-    said |= {"test_case_analyzer": json.dumps({"samples": [], "edge_cases": [], "invariants": []})}
-    said |= {
+    replies: dict[str, str] = {role.value: json.dumps(answer) for role, answer in GOOD.items()}
+    replies |= {"task_decomposer": json.dumps(parts), "interface_designer": json.dumps(interfaces)}
+    replies |= {
+        "test_case_analyzer": json.dumps({"samples": [], "edge_cases": [], "invariants": []})
+    }
+    replies |= {
         "joint": python(READS + OFF + SOLVE),
         "replan_node": finding(),
         "repair_node": python(ADDS),
     }
-    return said
+    return replies
 
 
 _BODIES = {
@@ -491,17 +510,17 @@ def _verdicts(chance: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_no_replies_lose_a_run(sandbox: Sandbox, seed: int) -> None:
+def test_no_random_replies_stop_a_run(sandbox: Sandbox, seed: int) -> None:
     chance = random.Random(seed)
 
-    def saying(make: Callable[[random.Random], str]) -> Callable[[Request], str]:
+    def random_reply(make: Callable[[random.Random], str]) -> Callable[[Request], str]:
         return lambda _: make(chance) if chance.random() < 0.92 else chance.choice(["No.", "```"])
 
-    said: ScriptedReplies = {
-        **dict.fromkeys(("sketch", "redo", "replan_branch"), saying(_stubs)),
-        **dict.fromkeys(("joint", "node", "repair_node"), saying(_code)),
-        "replan_node": saying(_finding),
-        "verdict": saying(_verdicts),
+    replies: ScriptedReplies = {
+        **dict.fromkeys(("sketch", "redo", "replan_branch"), random_reply(_stubs)),
+        **dict.fromkeys(("joint", "node", "repair_node"), random_reply(_code)),
+        "replan_node": random_reply(_finding),
+        "verdict": random_reply(_verdicts),
     }
     options = Options(
         build=chance.choice(list(Build)),
@@ -509,5 +528,5 @@ def test_no_replies_lose_a_run(sandbox: Sandbox, seed: int) -> None:
         review=chance.random() < 0.6,
         max_repairs=chance.choice([1, 3, 5]),
     )
-    finished = run(sandbox, chance.choice([TASK, FUNCTION]), said, options)
+    finished = run(sandbox, chance.choice([TASK, FUNCTION]), replies, options)
     assert finished.outcome is not RunOutcome.STOPPED

@@ -1,4 +1,4 @@
-"""Asking: every answer is on record and paid for, a bad one is asked for once more."""
+"""The model client: each reply is recorded and billed, a rejected one is requested once more."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -52,13 +52,13 @@ def question(shape: object, text: str = "Plan it.") -> ModelQuestion[object]:
     )
 
 
-def asked(text: str) -> Request:
+def request_for(text: str) -> Request:
     message = Message(speaker=Speaker.USER, text=text)
     return Request(messages=(message,), max_tokens=50, temperature=0.0)
 
 
-class Desk:
-    """A scripted model, a record, and someone who asks."""
+class ClientSetup:
+    """A model client with a scripted model, a record and recorded waits."""
 
     def __init__(
         self,
@@ -71,22 +71,22 @@ class Desk:
         self.store = SqliteStore(":memory:")
         self.slept: list[float] = []
         waiting = Backoff(sleep=self.slept.append, chance=lambda: 0.5)
-        purse = BudgetLedger(budget or Budget(), price)
-        self.client = ModelClient(self.model, started(self.store), purse, retry_policy, waiting)
+        ledger = BudgetLedger(budget or Budget(), price)
+        self.client = ModelClient(self.model, started(self.store), ledger, retry_policy, waiting)
 
     def replies(self) -> list[ReplyRecorded]:
         assert verify_run(self.store, RUN).holds
         return [e for e in take(self.store, RUN).events() if isinstance(e, ReplyRecorded)]
 
 
-class TestARejectedReply:
-    def test_is_recorded_billed_and_asked_for_again_with_the_error_quoted(self) -> None:
-        desk = Desk("no json here", '{"steps": ["a"]}')
-        assert desk.client.ask(question(JsonValue(Plan))).value == Plan(["a"])
-        first, second = desk.replies()
+class TestRejectedReply:
+    def test_a_rejected_reply_is_recorded_billed_and_requested_again_with_the_error(self) -> None:
+        setup = ClientSetup("no json here", '{"steps": ["a"]}')
+        assert setup.client.ask(question(JsonValue(Plan))).value == Plan(["a"])
+        first, second = setup.replies()
         assert first.rejected.startswith("it is not JSON")
         assert second.rejected == ""
-        again = desk.model.asked[1].messages
+        again = setup.model.asked[1].messages
         assert [message.speaker for message in again] == [
             Speaker.USER,
             Speaker.ASSISTANT,
@@ -96,18 +96,18 @@ class TestARejectedReply:
         assert first.rejected in again[2].text
         assert total(e.usage for e in (first, second)).calls == 2
 
-    def test_is_asked_for_once_more_and_not_again(self) -> None:
-        desk = Desk("bad", "worse", '{"steps": []}')
+    def test_a_rejected_reply_is_requested_again_only_once(self) -> None:
+        setup = ClientSetup("bad", "worse", '{"steps": []}')
         with pytest.raises(ReplyUnusable) as unusable:
-            desk.client.ask(question(JsonValue(Plan)))
+            setup.client.ask(question(JsonValue(Plan)))
         assert unusable.value.code == "reply.unusable"
-        assert len(desk.model.asked) == 2
-        assert all(event.rejected for event in desk.replies())
+        assert len(setup.model.asked) == 2
+        assert all(event.rejected for event in setup.replies())
 
-    def test_is_quoted_only_in_part_if_it_is_long(self) -> None:
-        desk = Desk("x" * 100_000, '{"steps": []}')
-        desk.client.ask(question(JsonValue(Plan)))
-        assert len(desk.model.asked[1].messages[1].text) < 3000
+    def test_a_long_rejected_reply_is_quoted_in_part(self) -> None:
+        setup = ClientSetup("x" * 100_000, '{"steps": []}')
+        setup.client.ask(question(JsonValue(Plan)))
+        assert len(setup.model.asked[1].messages[1].text) < 3000
 
     @pytest.mark.parametrize(
         ("finish", "why"),
@@ -117,183 +117,183 @@ class TestARejectedReply:
             (FinishReason.REFUSED, "refused"),
         ],
     )
-    def test_an_answer_that_did_not_end_well_is_rejected(
+    def test_a_reply_that_did_not_finish_normally_is_rejected(
         self, finish: FinishReason, why: str
     ) -> None:
         cut = Reply(text='{"steps": []}', finish=finish, usage=Usage(calls=1))
-        desk = Desk(cut, '{"steps": []}')
-        desk.client.ask(question(JsonValue(Plan)))
-        assert why in desk.replies()[0].rejected
+        setup = ClientSetup(cut, '{"steps": []}')
+        setup.client.ask(question(JsonValue(Plan)))
+        assert why in setup.replies()[0].rejected
 
 
-def down(retry_after: float | None = None, *, billed: bool = False) -> ModelUnavailable:
+def unavailable(retry_after: float | None = None, *, billed: bool = False) -> ModelUnavailable:
     return ModelUnavailable("model.server", "down", retry_after=retry_after, billed=billed)
 
 
-class TestPatience:
-    def test_waits_double_and_vary_and_are_on_record(self) -> None:
-        desk = Desk(down(), down(), down(), "fine")
-        assert desk.client.ask(question(FreeText())).value == "fine"
-        assert desk.slept == [0.75, 1.5, 3.0]
-        (event,) = desk.replies()
-        assert [attempt.waited for attempt in event.attempts] == desk.slept
+class TestRetries:
+    def test_waits_double_with_jitter_and_are_recorded(self) -> None:
+        setup = ClientSetup(unavailable(), unavailable(), unavailable(), "fine")
+        assert setup.client.ask(question(FreeText())).value == "fine"
+        assert setup.slept == [0.75, 1.5, 3.0]
+        (event,) = setup.replies()
+        assert [attempt.waited for attempt in event.attempts] == setup.slept
 
-    def test_the_servers_own_wish_comes_first(self) -> None:
-        desk = Desk(down(7.0), down(-3.0), "fine")
-        desk.client.ask(question(FreeText()))
-        assert desk.slept == [7.0, 0.0]
+    def test_the_wait_that_the_server_asks_for_is_used(self) -> None:
+        setup = ClientSetup(unavailable(7.0), unavailable(-3.0), "fine")
+        setup.client.ask(question(FreeText()))
+        assert setup.slept == [7.0, 0.0]
 
-    def test_a_wish_for_too_long_a_wait_ends_it(self) -> None:
-        desk = Desk(down(3600.0), "fine")
+    def test_a_requested_wait_that_is_too_long_ends_the_retries(self) -> None:
+        setup = ClientSetup(unavailable(3600.0), "fine")
         with pytest.raises(ModelUnavailable):
-            desk.client.ask(question(FreeText()))
-        assert desk.slept == []
+            setup.client.ask(question(FreeText()))
+        assert setup.slept == []
 
-    def test_attempts_are_bounded_and_all_are_told_and_billed(self) -> None:
-        desk = Desk(*[down(billed=True)] * 9, retry_policy=RetryPolicy(attempts=3))
+    def test_attempts_are_bounded_recorded_and_billed(self) -> None:
+        setup = ClientSetup(*[unavailable(billed=True)] * 9, retry_policy=RetryPolicy(attempts=3))
         with pytest.raises(ModelUnavailable):
-            desk.client.ask(question(FreeText()))
-        (event,) = desk.replies()
+            setup.client.ask(question(FreeText()))
+        (event,) = setup.replies()
         assert [attempt.billed for attempt in event.attempts] == [True] * 3
         assert (event.usage.calls, event.usage.unmeasured) == (3, 3)
         assert event.finish == "failed"
 
-    def test_what_will_not_pass_is_not_tried_again(self) -> None:
-        desk = Desk(ModelMisconfigured("model.key", "no key"), "fine")
+    def test_a_permanent_error_is_not_retried(self) -> None:
+        setup = ClientSetup(ModelMisconfigured("model.key", "no key"), "fine")
         with pytest.raises(ModelMisconfigured):
-            desk.client.ask(question(FreeText()))
-        assert len(desk.model.asked) == 1
+            setup.client.ask(question(FreeText()))
+        assert len(setup.model.asked) == 1
 
-    def test_attempts_that_were_billed_are_kept_whatever_ends_them(self) -> None:
-        desk = Desk(down(billed=True), ModelMisconfigured("model.key", "no key"))
+    def test_billed_attempts_are_recorded_whatever_error_ends_the_retries(self) -> None:
+        setup = ClientSetup(unavailable(billed=True), ModelMisconfigured("model.key", "no key"))
         with pytest.raises(ModelMisconfigured):
-            desk.client.ask(question(FreeText()))
-        (event,) = desk.replies()
+            setup.client.ask(question(FreeText()))
+        (event,) = setup.replies()
         assert event.usage.unmeasured == 1
         assert event.rejected == "model.key: no key"
 
-    def test_a_budget_bounds_attempts_that_were_billed(self) -> None:
-        desk = Desk(*[down(billed=True)] * 5, budget=Budget(tokens=200))
+    def test_a_budget_bounds_billed_attempts(self) -> None:
+        setup = ClientSetup(*[unavailable(billed=True)] * 5, budget=Budget(tokens=200))
         with pytest.raises(BudgetExceeded):
-            desk.client.ask(question(FreeText(), "short"))
-        assert len(desk.model.asked) == 2
-        (event,) = desk.replies()
+            setup.client.ask(question(FreeText(), "short"))
+        assert len(setup.model.asked) == 2
+        (event,) = setup.replies()
         assert event.usage.unmeasured == 2
         assert event.rejected.startswith("budget.tokens")
 
     @pytest.mark.parametrize(
         ("error", "code"), [(KeyboardInterrupt(), "interrupted"), (OSError("x"), "internal")]
     )
-    def test_a_call_that_was_broken_off_is_on_record_and_billed(
+    def test_an_interrupted_call_is_recorded_and_billed(
         self, error: BaseException, code: str
     ) -> None:
-        def broken(_: Request) -> str:
+        def fail(_: Request) -> str:
             raise error
 
-        desk = Desk(broken, budget=Budget(tokens=150))
+        setup = ClientSetup(fail, budget=Budget(tokens=150))
         with pytest.raises(type(error)):
-            desk.client.ask(question(FreeText(), "short"))
-        (event,) = desk.replies()
+            setup.client.ask(question(FreeText(), "short"))
+        (event,) = setup.replies()
         assert (event.attempts[0].problem, event.usage.unmeasured) == (code, 1)
         with pytest.raises(BudgetExceeded):
-            desk.client.ask(question(FreeText(), "short"))
+            setup.client.ask(question(FreeText(), "short"))
 
 
-def test_halves_of_characters_are_marked_once_and_for_all() -> None:
-    desk = Desk("a\ud800b", '{"steps": ["c\udfffd"]}')
-    value = desk.client.ask(question(JsonValue(Plan), "what of \udc00?")).value
+def test_unpaired_surrogates_are_replaced_in_requests_and_replies() -> None:
+    setup = ClientSetup("a\ud800b", '{"steps": ["c\udfffd"]}')
+    value = setup.client.ask(question(JsonValue(Plan), "what of \udc00?")).value
     assert value == Plan(["c?d"])
-    assert "a?b" in desk.model.asked[1].messages[1].text
-    assert len(desk.replies()) == 2
+    assert "a?b" in setup.model.asked[1].messages[1].text
+    assert len(setup.replies()) == 2
 
 
 def test_the_request_does_not_depend_on_the_model() -> None:
     first, second = (
-        Desk('{"steps": []}'),
-        Desk('{"steps": []}', price=Price(prompt=1, completion=1)),
+        ClientSetup('{"steps": []}'),
+        ClientSetup('{"steps": []}', price=Price(prompt=1, completion=1)),
     )
-    for desk in (first, second):
-        desk.client.ask(question(JsonValue(Plan)))
+    for setup in (first, second):
+        setup.client.ask(question(JsonValue(Plan)))
     assert first.model.asked == second.model.asked
 
 
 class TestBudget:
-    def test_stops_before_the_call_that_would_exceed_it(self) -> None:
-        desk = Desk("one two", "three", budget=Budget(tokens=150))
+    def test_a_call_that_could_exceed_the_budget_is_not_made(self) -> None:
+        setup = ClientSetup("one two", "three", budget=Budget(tokens=150))
         ask = question(FreeText(), "short")
-        desk.client.ask(ask)
-        most = desk.model.asked[0].at_most_tokens() + 50
+        setup.client.ask(ask)
+        most = setup.model.asked[0].at_most_tokens() + 50
         assert most <= 150 - 3
-        desk.client.ask(ask)
+        setup.client.ask(ask)
         with pytest.raises(BudgetExceeded) as over:
-            Desk(budget=Budget(tokens=most - 1)).client.ask(ask)
+            ClientSetup(budget=Budget(tokens=most - 1)).client.ask(ask)
         assert over.value.code == "budget.tokens"
 
-    def test_money_is_kept_to(self) -> None:
-        price = Price(prompt=1e6, completion=2e6)  # a dollar a token in, two out
-        desk = Desk("one two", budget=Budget(usd=500.0), price=price)
-        desk.client.ask(question(FreeText(), "short"))
+    def test_a_budget_in_dollars_is_enforced(self) -> None:
+        price = Price(prompt=1e6, completion=2e6)  # dollars per token: 1 prompt, 2 reply
+        setup = ClientSetup("one two", budget=Budget(usd=500.0), price=price)
+        setup.client.ask(question(FreeText(), "short"))
         with pytest.raises(BudgetExceeded) as over:
-            Desk("x", budget=Budget(usd=50.0), price=price).client.ask(
+            ClientSetup("x", budget=Budget(usd=50.0), price=price).client.ask(
                 question(FreeText(), "short")
             )
         assert over.value.code == "budget.usd"
 
-    def test_what_nobody_measured_counts_at_its_most(self) -> None:
-        purse = BudgetLedger(Budget(tokens=1000), None)
-        most = purse.reserve(300, 100)
-        purse.settle(most, Usage(calls=1, unmeasured=1))
+    def test_an_unmeasured_call_counts_at_its_maximum(self) -> None:
+        ledger = BudgetLedger(Budget(tokens=1000), None)
+        most = ledger.reserve(300, 100)
+        ledger.settle(most, Usage(calls=1, unmeasured=1))
         with pytest.raises(BudgetExceeded, match="400 are spent"):
-            purse.reserve(601, 0)
+            ledger.reserve(601, 0)
 
-    def test_a_failed_call_is_settled(self) -> None:
+    def test_a_failed_call_releases_its_reservation(self) -> None:
         refused = ModelMisconfigured("model.key", "no key")
-        desk = Desk(refused, "fine", budget=Budget(tokens=150))
+        setup = ClientSetup(refused, "fine", budget=Budget(tokens=150))
         with pytest.raises(ModelMisconfigured):
-            desk.client.ask(question(FreeText(), "short"))
-        assert desk.client.ask(question(FreeText(), "short")).value == "fine"
+            setup.client.ask(question(FreeText(), "short"))
+        assert setup.client.ask(question(FreeText(), "short")).value == "fine"
 
-    def test_what_was_spent_before_counts(self) -> None:
-        purse = BudgetLedger(Budget(tokens=1000), None)
-        purse.charge(asked("short"), Usage(calls=1, prompt_tokens=900))
+    def test_the_usage_of_an_earlier_call_counts(self) -> None:
+        ledger = BudgetLedger(Budget(tokens=1000), None)
+        ledger.charge(request_for("short"), Usage(calls=1, prompt_tokens=900))
         with pytest.raises(BudgetExceeded):
-            purse.reserve(101, 0)
+            ledger.reserve(101, 0)
 
-    def test_what_nobody_measured_before_counts_at_its_most_in_money_too(self) -> None:
+    def test_an_earlier_unmeasured_call_counts_at_its_maximum_cost(self) -> None:
         price = Price(prompt=1.0, completion=2.0)
         lost = Usage(calls=1, unmeasured=1, unpriced=1)
-        request = asked("short")
+        request = request_for("short")
         most = price.most(request.at_most_tokens(), request.max_tokens)
-        purse = BudgetLedger(Budget(usd=1.5 * most), price)
-        purse.charge(request, lost)
+        ledger = BudgetLedger(Budget(usd=1.5 * most), price)
+        ledger.charge(request, lost)
         with pytest.raises(BudgetExceeded, match="usd"):
-            purse.reserve(request.at_most_tokens(), request.max_tokens)
+            ledger.reserve(request.at_most_tokens(), request.max_tokens)
 
     @given(
         st.integers(0, 2000),
         st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300), st.integers(0, 600))),
     )
-    def test_no_order_of_calls_exceeds_it(
+    def test_no_sequence_of_calls_exceeds_the_budget(
         self, budget: int, calls: list[tuple[int, int, int]]
     ) -> None:
-        purse, spent = BudgetLedger(Budget(tokens=budget), None), 0
+        ledger, spent = BudgetLedger(Budget(tokens=budget), None), 0
         for prompt, completion, used in calls:
             try:
-                most = purse.reserve(prompt, completion)
+                most = ledger.reserve(prompt, completion)
             except BudgetExceeded:
                 continue
-            really = min(used, prompt + completion)
-            purse.settle(most, Usage(calls=1, prompt_tokens=really))
-            spent += really
+            actual = min(used, prompt + completion)
+            ledger.settle(most, Usage(calls=1, prompt_tokens=actual))
+            spent += actual
         assert spent <= budget
 
     def test_threads_cannot_spend_the_same_tokens_twice(self) -> None:
-        purse, barrier = BudgetLedger(Budget(tokens=1000), None), threading.Barrier(8)
+        ledger, barrier = BudgetLedger(Budget(tokens=1000), None), threading.Barrier(8)
 
         def spend(_: int) -> int:
             barrier.wait()
             try:
-                purse.reserve(200, 100)
+                ledger.reserve(200, 100)
             except BudgetExceeded:
                 return 0
             return 1
@@ -302,7 +302,7 @@ class TestBudget:
             assert sum(pool.map(spend, range(8))) == 3
 
 
-def test_a_request_is_named_by_what_it_is() -> None:
+def test_the_digest_of_a_request_depends_on_its_content() -> None:
     message = Message(speaker=Speaker.USER, text="hi")
     request = Request(messages=(message,), max_tokens=5, temperature=0.0)
     again = msgspec.json.decode(msgspec.json.encode(request), type=Request)

@@ -1,4 +1,4 @@
-"""The writer of a record. The laws it asks are specified in tests/domain/laws."""
+"""The recorder of a run. The laws that it applies are specified in tests/domain/laws."""
 
 from datetime import UTC, datetime
 
@@ -73,7 +73,7 @@ class TestAppending:
 
 
 class TestContent:
-    def test_it_can_be_read_before_and_after_it_is_stored(self, store: SqliteStore) -> None:
+    def test_content_can_be_read_before_and_after_it_is_stored(self, store: SqliteStore) -> None:
         recorder = built(store)
         name = recorder.put("staged")
         assert recorder.text(name) == "staged"
@@ -100,7 +100,7 @@ def test_code_is_stored_with_line_feeds(store: SqliteStore) -> None:
 
 
 class TestHistory:
-    def test_it_keeps_versions_that_were_rolled_back(self, store: SqliteStore) -> None:
+    def test_the_history_keeps_versions_that_were_rolled_back(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 0"))
         recorder.assemble()
@@ -116,7 +116,7 @@ class TestHistory:
         for check, current in recorder.ledger.working.evidence.items():
             assert recorder.history.evidence(current.seq).check == check
 
-    def test_a_resumed_recorder_has_the_same(self, store: SqliteStore) -> None:
+    def test_a_resumed_recorder_has_the_same_history(self, store: SqliteStore) -> None:
         recorder = failing(store)
         resumed = Recorder.resume(store, RUN, ticking())
         assert resumed.history.versions(ROOT) == recorder.history.versions(ROOT)

@@ -1,4 +1,4 @@
-"""Diagnosing: what is done about an answer depends on what was seen to pass."""
+"""Repair choice: the planned repair depends on which substitution made every check pass."""
 
 from collections.abc import Iterator
 
@@ -52,10 +52,10 @@ def _sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.mark.parametrize(("opinion", "taken"), [(RIGHT, True), (USELESS, False)])
-def test_an_opinion_is_the_repair_only_if_it_is_what_healed(
+def test_a_second_opinion_becomes_the_repair_only_if_it_healed_the_failure(
     sandbox: Sandbox, opinion: str, taken: bool
 ) -> None:
-    """A slow reference that heals names the node, and is itself never written."""
+    """A slow reference that heals selects the node but never becomes its code."""
     tools = RunResources(SqliteStore(":memory:"), ScriptedModel([finding()]), sandbox)
     context = prepare_validated_run(tools, program("totals", TEXT))
     graph = context.recorder.ledger.graph

@@ -1,6 +1,6 @@
 """Specification of the replayer: every event is compared with the record, in any order of threads.
 
-The tests with threads use no time: a thread that waits for ever would make its test hang.
+The tests with threads do not sleep: a thread that waits for ever would make its test hang.
 """
 
 import threading
@@ -86,14 +86,14 @@ def opened(
 
 
 def past_graph(store: SqliteStore, resume_with: Manifest | None = None) -> Replayer:
-    """Return a replayer that stands behind the graph of the run."""
+    """Return a replayer that has replayed the graph of the run."""
     replayer = opened(store, resume_with)
     replayer.record(GraphCommitted(graph=GRAPH))
     return replayer
 
 
 def answering(replayer: Replayer) -> Callable[[str], str]:
-    """Return work that recalls the reply to a request and records it again."""
+    """Return a worker that recalls the reply to a request and records it again."""
 
     def work(text: str) -> str:
         recalled = replayer.recall_reply(request(text).digest)
@@ -128,7 +128,7 @@ class TestReplayLog:
         replies = [log.reply_to(asked) for _ in range(3)]
         assert [r and recorder.text(r.reply) for r in replies] == ["A", "second", None]
 
-    def test_a_call_that_brought_no_reply_answers_nothing(self, store: SqliteStore) -> None:
+    def test_a_failed_call_has_no_reply_to_recall(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.record(reply_to(recorder, "a", FinishReason.FAILED))
         assert log_of(store).reply_to(request("a").digest) is None
@@ -147,7 +147,9 @@ def test_only_resumptions_and_failed_calls_are_no_steps(store: SqliteStore) -> N
 
 
 class TestReplaying:
-    def test_gives_every_event_its_number_and_writes_nothing(self, store: SqliteStore) -> None:
+    def test_replay_gives_every_event_its_number_and_writes_nothing(
+        self, store: SqliteStore
+    ) -> None:
         recorder = started(store)
         recorder.write_code(S1_1, code(S1_1))
         check_node(recorder, S1_1, Verdict.PASSED)
@@ -165,11 +167,13 @@ class TestReplaying:
         assert replayer.history.versions(S1_1) == recorder.history.versions(S1_1)
         assert take(store, RUN) == before
 
-    def test_refuses_a_run_that_does_not_exist(self, store: SqliteStore) -> None:
+    def test_replay_refuses_a_run_that_does_not_exist(self, store: SqliteStore) -> None:
         with pytest.raises(NotFound, match="no run"):
             opened(store)
 
-    def test_raises_at_an_event_that_differs_from_the_record(self, store: SqliteStore) -> None:
+    def test_replay_raises_at_an_event_that_differs_from_the_record(
+        self, store: SqliteStore
+    ) -> None:
         started(store).write_code(S1_1, code(S1_1))
         replayer = past_graph(store, RESUMPTION)
         with pytest.raises(ReplayDiverged, match="at event 2: CodeWritten is recorded") as raised:
@@ -177,14 +181,14 @@ class TestReplaying:
         assert raised.value.code == "replay.diverged"
         assert len(take(store, RUN).bodies) == 3
 
-    def test_rejects_an_illegal_event_as_the_writer_did(self, store: SqliteStore) -> None:
+    def test_replay_refuses_an_illegal_event_as_the_recorder_did(self, store: SqliteStore) -> None:
         started(store).write_code(S1_1, code(S1_1))
         replayer = past_graph(store)
         with pytest.raises(RecordRefused, match="is refused"):
             replayer.record(GraphCommitted(graph=GRAPH))
         assert replayer.write_code(S1_1, code(S1_1)) == 2
 
-    def test_ends_at_the_end_of_the_record(self, store: SqliteStore) -> None:
+    def test_replay_ends_at_the_end_of_the_record(self, store: SqliteStore) -> None:
         started(store)
         replayer = past_graph(store)
         with pytest.raises(EndOfRecord):
@@ -195,7 +199,9 @@ class TestReplaying:
 
 
 class TestResuming:
-    def test_records_the_resumption_once_and_goes_on(self, store: SqliteStore) -> None:
+    def test_a_resumed_run_records_its_resumption_once_and_continues(
+        self, store: SqliteStore
+    ) -> None:
         started(store)
         replayer = past_graph(store, RESUMPTION)
         assert replayer.recall_reply(request("a").digest) is None
@@ -206,14 +212,14 @@ class TestResuming:
         assert raw.events()[2] == RunResumed(manifest=RESUMPTION)
         assert [type(e) for e in raw.events()].count(RunResumed) == 1
 
-    def test_steps_over_earlier_resumptions(self, store: SqliteStore) -> None:
+    def test_replay_skips_earlier_resumptions(self, store: SqliteStore) -> None:
         started(store)
         past_graph(store, RESUMPTION).write_code(S1_1, code(S1_1))
         replayer = past_graph(store)
         assert replayer.write_code(S1_1, code(S1_1)) == 3
         assert replayer.head == store.head(RUN)
 
-    def test_charges_every_failed_call_once_in_its_order(self, store: SqliteStore) -> None:
+    def test_replay_charges_every_failed_call_once_in_order(self, store: SqliteStore) -> None:
         recorder = started(store)
         for text, calls in (("a", 2), ("b", 3)):
             recorder.record(reply_to(recorder, text, FinishReason.FAILED, calls))
@@ -229,20 +235,20 @@ class TestResuming:
 
 
 class TestRecalling:
-    def test_returns_the_reply_as_it_was(self, store: SqliteStore) -> None:
+    def test_a_reply_is_recalled_as_it_was_recorded(self, store: SqliteStore) -> None:
         record_replies(store, "a")
         reply = past_graph(store).recall_reply(request("a").digest)
         assert reply is not None
         assert (reply.text, reply.model, reply.usage) == ("A", "scripted", Usage(calls=1))
         assert reply.finish is FinishReason.STOP
 
-    def test_raises_at_a_request_that_is_not_on_record(self, store: SqliteStore) -> None:
+    def test_recalling_a_request_that_is_not_on_record_raises(self, store: SqliteStore) -> None:
         record_replies(store, "a")
         with pytest.raises(ReplayDiverged) as raised:
             past_graph(store).recall_reply(request("b").digest)
         assert raised.value.code == "replay.miss"
 
-    def test_returns_evidence_only_of_the_same_check_on_the_same_code(
+    def test_evidence_is_recalled_only_for_the_same_check_on_the_same_code(
         self, store: SqliteStore
     ) -> None:
         recorder = started(store)
@@ -260,7 +266,7 @@ class TestRecalling:
         assert replayer.recall_evidence(evidence.check, evidence.against) is None
         assert replayer.recall_drop() is None
 
-    def test_returns_a_drop_only_when_it_comes_next(self, store: SqliteStore) -> None:
+    def test_a_dropped_check_is_recalled_only_when_it_comes_next(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S1_1, code(S1_1))
         check_node(recorder, S1_1, Verdict.FAILED)
@@ -275,7 +281,7 @@ class TestRecalling:
 
 class TestThreads:
     @pytest.mark.parametrize("order", ["abcd", "dcba", "cadb"])
-    def test_replay_replies_in_whatever_order_they_were_recorded(
+    def test_threads_replay_replies_in_any_recorded_order(
         self, store: SqliteStore, order: str
     ) -> None:
         recorder = record_replies(store, *order)
@@ -285,7 +291,7 @@ class TestThreads:
         assert replayer.head == recorder.head
         assert not replayer.replaying
 
-    def test_replay_more_items_than_threads(self, store: SqliteStore) -> None:
+    def test_threads_replay_more_items_than_threads(self, store: SqliteStore) -> None:
         # As two threads record it: the first is slow, the second does all the others meanwhile.
         recorder = record_replies(store, *"bcdea")
         replayer = past_graph(store)
@@ -293,7 +299,7 @@ class TestThreads:
         assert results == ["A", "B", "C", "D", "E"]
         assert replayer.head == recorder.head
 
-    def test_replay_workers_that_record_several_replies(self, store: SqliteStore) -> None:
+    def test_threads_replay_workers_that_record_several_replies(self, store: SqliteStore) -> None:
         recorder = record_replies(store, "b1", "a1", "b2", "a2")
         replayer = past_graph(store)
         answer = answering(replayer)
@@ -301,14 +307,14 @@ class TestThreads:
         assert results == ["A1A2", "B1B2"]
         assert replayer.head == recorder.head
 
-    def test_can_run_again_after_they_ended(self, store: SqliteStore) -> None:
+    def test_threads_can_run_again_after_they_ended(self, store: SqliteStore) -> None:
         recorder = record_replies(store, *"badc")
         replayer = past_graph(store)
         for items in ("ab", "cd"):
             replayer.run_in_threads(answering(replayer), items, 2)
         assert replayer.head == recorder.head
 
-    def test_diverge_at_once_when_every_thread_waits(self, store: SqliteStore) -> None:
+    def test_threads_diverge_at_once_when_all_of_them_wait(self, store: SqliteStore) -> None:
         record_replies(store, *"xabc")
         replayer = past_graph(store)
         with pytest.raises(ReplayDiverged) as raised:
@@ -316,27 +322,27 @@ class TestThreads:
         assert raised.value.code == "replay.diverged"
         assert len(take(store, RUN).bodies) == 6
 
-    def test_diverge_at_once_when_the_last_of_them_waits(self, store: SqliteStore) -> None:
+    def test_threads_diverge_at_once_when_the_last_of_them_waits(self, store: SqliteStore) -> None:
         record_replies(store, *"axb")
         replayer = past_graph(store)
         with pytest.raises(ReplayDiverged) as raised:
             replayer.run_in_threads(answering(replayer), "ab", 2)
         assert raised.value.code == "replay.diverged"
 
-    def test_diverge_at_a_request_that_no_thread_recorded(self, store: SqliteStore) -> None:
+    def test_threads_diverge_at_a_request_that_is_not_on_record(self, store: SqliteStore) -> None:
         record_replies(store, *"abx")
         replayer = past_graph(store)
         with pytest.raises(ReplayDiverged) as raised:
             replayer.run_in_threads(answering(replayer), "abc", 3)
         assert raised.value.code == "replay.miss"
 
-    def test_end_at_the_end_of_a_record_that_is_only_read(self, store: SqliteStore) -> None:
+    def test_threads_end_at_the_end_of_a_read_only_record(self, store: SqliteStore) -> None:
         record_replies(store, *"b")
         replayer = past_graph(store)
         with pytest.raises(EndOfRecord):
             replayer.run_in_threads(answering(replayer), "abc", 2)
 
-    def test_go_on_writing_once_the_record_is_used_up(self, store: SqliteStore) -> None:
+    def test_threads_continue_writing_after_the_end_of_the_record(self, store: SqliteStore) -> None:
         record_replies(store, *"cb")
         replayer = past_graph(store, RESUMPTION)
         results = replayer.run_in_threads(answering(replayer), "abcd", 3)
@@ -349,7 +355,7 @@ class TestThreads:
         assert sorted(replies[2:]) == sorted(asked[2:])
 
     @pytest.mark.parametrize("items", ["ab", "ba"])
-    def test_are_released_when_a_worker_fails(self, store: SqliteStore, items: str) -> None:
+    def test_threads_are_released_when_a_worker_fails(self, store: SqliteStore, items: str) -> None:
         record_replies(store, *"ba")
         recording = threading.Event()
         main = threading.current_thread()

@@ -1,4 +1,4 @@
-"""Drafts: what a model wrote is split by who owns it, and nothing is invented on the way."""
+"""Reply splitter: the code of a reply is divided by owner, and no line is invented."""
 
 import ast
 
@@ -20,44 +20,44 @@ G = Contract(name="g", params=(Param(name="x"),))
 OTHERS = {"h": S3}
 
 
-def drafted(text: str, scope: str = "") -> SplitReply:
+def split_text(text: str, scope: str = "") -> SplitReply:
     return split(text, {S1: F, S2: G}, OTHERS, scope)
 
 
-def piece(text: str, scope: str = "") -> str:
-    return drafted(text, scope).pieces[S1].source
+def source_of_s1(text: str, scope: str = "") -> str:
+    return split_text(text, scope).pieces[S1].source
 
 
 class TestSplitting:
-    def test_gives_each_node_its_function(self) -> None:
-        draft = drafted("def f(x):\n    return 1\ndef g(x):\n    return 2\n")
+    def test_each_node_gets_its_function(self) -> None:
+        draft = split_text("def f(x):\n    return 1\ndef g(x):\n    return 2\n")
         assert draft.pieces[S1].source == "def f(x):\n    return 1\n"
         assert draft.pieces[S2].source == "def g(x):\n    return 2\n"
         assert (draft.missing, draft.crossing) == ({}, {})
 
-    def test_gives_helpers_to_whoever_leads_to_them(self) -> None:
+    def test_a_node_gets_the_helpers_that_it_uses_directly_or_indirectly(self) -> None:
         text = "def a(): return b\nb = 1\ndef c(): pass\ndef f(x): return a()\ndef g(x): return x\n"
-        draft = drafted(text)
+        draft = split_text(text)
         assert draft.pieces[S1].source == "def a(): return b\n\nb = 1\n\ndef f(x): return a()\n"
         assert draft.pieces[S2].source == "def g(x): return x\n"
 
-    def test_gives_imports_to_whoever_uses_them(self) -> None:
+    def test_a_node_gets_the_imports_that_it_uses(self) -> None:
         text = (
             "import os, re as r\nfrom math import *\ndef f(x): return r.sub\ndef g(x): return 1\n"
         )
-        draft = drafted(text)
+        draft = split_text(text)
         assert draft.pieces[S1].source.startswith("import re as r\n\n")
         assert "import" not in draft.pieces[S2].source
         assert "left out, because nobody owns it: from math import *" in draft.pieces[S1].note
 
-    def test_keeps_decorators_and_comments_inside(self) -> None:
+    def test_decorators_and_inner_comments_are_kept(self) -> None:
         text = "@cache\ndef f(x):\n    # why\n    return 1\n"
-        assert "@cache\ndef f(x):\n    # why\n" in piece(text)
-        assert piece(text).startswith("from functools import cache\n")
+        assert "@cache\ndef f(x):\n    # why\n" in source_of_s1(text)
+        assert source_of_s1(text).startswith("from functools import cache\n")
 
-    def test_leaves_out_and_names_what_nobody_owns(self) -> None:
+    def test_statements_without_an_owner_are_left_out_and_named(self) -> None:
         text = "def f(x): return 1\nprint(f(2))\nfor i in []:\n    pass\n"
-        note = drafted(text).pieces[S1].note
+        note = split_text(text).pieces[S1].note
         assert note == "left out, because nobody owns it: print(f(2)); for i in []:"
 
     @pytest.mark.parametrize(
@@ -71,36 +71,42 @@ class TestSplitting:
             ("if 1:\n    def f(x): return 1", "there is no function f in it"),
         ],
     )
-    def test_says_what_is_missing(self, text: str, why: str) -> None:
-        assert why in drafted(text).missing[S1]
+    def test_a_missing_or_unusable_function_is_reported(self, text: str, why: str) -> None:
+        assert why in split_text(text).missing[S1]
 
-    def test_finds_what_is_somebody_elses(self) -> None:
-        draft = drafted("def f(x): return 1\n# integration: h is off\ndef h(x): return 2\n")
+    def test_code_of_another_node_is_reported_as_crossing(self) -> None:
+        draft = split_text("def f(x): return 1\n# integration: h is off\ndef h(x): return 2\n")
         assert draft.crossing[S3].source == "def h(x): return 2\n"
         assert draft.rationale == "h is off"
 
-    def test_does_not_mind_stubs_of_what_is_somebody_elses(self) -> None:
-        assert drafted("def f(x): return 1\ndef h(x): ...\n").crossing == {}
+    def test_a_stub_of_another_node_is_not_crossing(self) -> None:
+        assert split_text("def f(x): return 1\ndef h(x): ...\n").crossing == {}
 
-    def test_reads_code_that_is_indented_or_ends_its_lines_otherwise(self) -> None:
-        assert piece("\ufeff    def f(x):\r\n        return 1\r\n") == "def f(x):\n    return 1\n"
-        assert piece("def f(x):\n\treturn 1\n") == "def f(x):\n    return 1\n"
+    def test_indentation_and_line_endings_are_normalised(self) -> None:
+        assert (
+            source_of_s1("\ufeff    def f(x):\r\n        return 1\r\n")
+            == "def f(x):\n    return 1\n"
+        )
+        assert source_of_s1("def f(x):\n\treturn 1\n") == "def f(x):\n    return 1\n"
 
-    def test_that_is_no_python_is_unfit(self) -> None:
+    def test_text_that_is_not_python_is_a_format_mismatch(self) -> None:
         with pytest.raises(FormatMismatch, match="not Python"):
-            drafted("def f(x: return 1")
+            split_text("def f(x: return 1")
 
-    def test_leaves_strings_as_they_are(self) -> None:
-        assert "'a\tb'" in piece("def f(x):\n    return 'a\tb'\n")
+    def test_string_literals_are_left_unchanged(self) -> None:
+        assert "'a\tb'" in source_of_s1("def f(x):\n    return 'a\tb'\n")
 
 
-class TestAClass:
-    def test_gives_up_its_methods_wherever_they_stand(self) -> None:
+class TestClassReply:
+    def test_methods_are_found_inside_and_outside_the_class(self) -> None:
         inside = "class C:\n    def f(self, x):\n        return 1\n"
-        assert piece(inside, "C") == "def f(self, x):\n    return 1\n"
-        assert piece("def f(self, x):\n    return 1\n", "C") == "def f(self, x):\n    return 1\n"
+        assert source_of_s1(inside, "C") == "def f(self, x):\n    return 1\n"
+        assert (
+            source_of_s1("def f(self, x):\n    return 1\n", "C")
+            == "def f(self, x):\n    return 1\n"
+        )
 
-    def test_gives_new_members_to_the_first_that_mentions_them(self) -> None:
+    def test_a_new_member_belongs_to_the_first_method_that_mentions_it(self) -> None:
         text = """\
 class C:
     def help(self): return 1
@@ -108,28 +114,28 @@ class C:
     def f(self, x): return self.help()
     def g(self, x): return self.help() + self.LIMIT
 """
-        draft = drafted(text, "C")
+        draft = split_text(text, "C")
         assert "def help" in draft.pieces[S1].source
         assert "def help" not in draft.pieces[S2].source
         assert "LIMIT = 3" in draft.pieces[S2].source
 
-    def test_gives_members_that_new_members_need_too(self) -> None:
+    def test_members_that_a_new_member_needs_belong_to_the_same_method(self) -> None:
         text = """\
 class C:
     LIMIT = 3
     def help(self): return self.LIMIT
     def f(self, x): return self.help()
 """
-        assert "LIMIT = 3" in piece(text, "C")
+        assert "LIMIT = 3" in source_of_s1(text, "C")
 
-    def test_shares_what_stands_before_it(self) -> None:
+    def test_code_before_the_class_is_shared(self) -> None:
         text = "import re\ndef aid(x): return re.sub\nclass C:\n    def f(self, x): return aid(x)\n"
-        draft = drafted(text, "C")
+        draft = split_text(text, "C")
         assert draft.shared == "import re\n\ndef aid(x): return re.sub\n\n"
         assert "aid(x): " not in draft.pieces[S1].source
 
 
-class TestForgottenImports:
+class TestMissingImports:
     @pytest.mark.parametrize(
         ("source", "added"),
         [
@@ -143,10 +149,12 @@ class TestForgottenImports:
             ("def f(:", []),
         ],
     )
-    def test_are_those_of_the_standard_library(self, source: str, added: list[str]) -> None:
+    def test_missing_imports_of_the_standard_library_are_found(
+        self, source: str, added: list[str]
+    ) -> None:
         assert completing(source, set()) == added
 
-    def test_are_not_what_is_bound_elsewhere(self) -> None:
+    def test_a_name_bound_elsewhere_is_not_imported(self) -> None:
         assert completing("def f(): return gcd(1)", {"gcd"}) == []
 
 
@@ -158,26 +166,26 @@ class TestReading:
     def shape(self, present: str = "") -> SplitReplyFormat:
         return SplitReplyFormat({S1: F, S2: G}, OTHERS, "", {S3: present} if present else None)
 
-    def test_is_strict_at_first_and_then_takes_what_can_be_used(self) -> None:
+    def test_an_incomplete_reply_is_refused_once_and_then_used_in_part(self) -> None:
         shape = self.shape()
         with pytest.raises(FormatMismatch, match="no function g"):
             shape.read(reply("def f(x): return 1"))
         assert set(shape.read(reply("def f(x): return 1")).pieces) == {S1}
 
-    def test_never_takes_nothing(self) -> None:
+    def test_a_reply_without_any_requested_function_is_always_refused(self) -> None:
         shape = self.shape()
         for _ in range(2):
             with pytest.raises(FormatMismatch, match="no function f in it; there is no function g"):
                 shape.read(reply("def k(): pass"))
 
-    def test_refuses_other_nodes_code_once(self) -> None:
+    def test_code_of_another_node_is_refused_once(self) -> None:
         shape, text = self.shape(), "def f(x): return 1\ndef g(x): return 1\ndef h(x): return 2"
         with pytest.raises(FormatMismatch, match="h is there already and not yours to write"):
             shape.read(reply(text))
         draft = shape.read(reply(text))
         assert (draft.rationale, set(draft.crossing)) == ("", {S3})
 
-    def test_does_not_mind_what_is_there_already(self) -> None:
+    def test_unchanged_code_of_another_node_is_accepted(self) -> None:
         text = "def f(x): return 1\ndef g(x): return 1\ndef h(x): return 2  # as before"
         assert self.shape("def h(x):\n    return 2\n").read(reply(text)).crossing == {}
 
@@ -210,10 +218,10 @@ def test_no_line_is_invented_and_every_piece_keeps_its_signature(
     statements: list[str], apart: bool
 ) -> None:
     text = ("\n\n" if apart else "\n").join(statements) + "\n"
-    draft = drafted(text)
+    draft = split_text(text)
     known = set(text.split("\n"))
-    for node, made in (*draft.pieces.items(), *draft.crossing.items()):
-        for line in made.source.split("\n"):
+    for node, owned in (*draft.pieces.items(), *draft.crossing.items()):
+        for line in owned.source.split("\n"):
             assert line in known or line.startswith(("import ", "from ")), (node, line)
     for node, contract in ((S1, F), (S2, G)):
         assert (node in draft.pieces) != (node in draft.missing)
@@ -223,17 +231,17 @@ def test_no_line_is_invented_and_every_piece_keeps_its_signature(
 
 @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
 def test_a_piece_splits_into_itself(statements: list[str]) -> None:
-    draft = drafted("\n".join(statements) + "\n")
+    draft = split_text("\n".join(statements) + "\n")
     for node in draft.pieces:
         source = draft.pieces[node].source
-        again = drafted(source).pieces[node].source
+        again = split_text(source).pieces[node].source
         assert ast.dump(ast.parse(again)) == ast.dump(ast.parse(source))
 
 
 @given(st.text())
-def test_any_text_is_split_or_unfit(text: str) -> None:
+def test_any_text_is_split_or_a_format_mismatch(text: str) -> None:
     try:
-        draft = drafted(text)
+        draft = split_text(text)
     except FormatMismatch:
         return
     assert set(draft.pieces) | set(draft.missing) == {S1, S2}

@@ -1,4 +1,4 @@
-"""The question what was wrong, which is asked before anything is rewritten."""
+"""The root-cause question, which is asked before anything is rewritten."""
 
 import json
 
@@ -31,7 +31,7 @@ def failure(context: RunContext) -> Evidence:
     return context.recorder.history.evidence(standing_failures(context.recorder)[-1])
 
 
-def test_the_answer_says_what_was_wrong(store: SqliteStore) -> None:
+def test_the_answer_names_the_root_cause(store: SqliteStore) -> None:
     with open_run(failing(store), ANSWER) as (context, model):
         cause = analyse_cause(context, AtNode(node=S1_1), failure(context))
     assert (cause.cause, cause.hints) == (RootCause.ALGORITHM, ("multiply",))
@@ -62,5 +62,5 @@ def test_without_a_usable_reply_the_implementation_is_assumed_wrong(store: Sqlit
         (AtInterface(provider=S1, consumer=S2), S1),
     ],
 )
-def test_a_target_is_first_about_one_node(target: Target, node: NodeId) -> None:
+def test_every_target_has_a_first_node(target: Target, node: NodeId) -> None:
     assert first_node(target) == node

@@ -26,12 +26,12 @@ def opened(recorder: Recorder, task: Task = TASK) -> AbstractContextManager[Open
     return open_run(recorder, "hello", task=task, options=OPTIONS)
 
 
-def test_it_cannot_be_changed(store: SqliteStore) -> None:
+def test_the_context_cannot_be_changed(store: SqliteStore) -> None:
     with opened(started(store)) as (context, _), pytest.raises(dataclasses.FrozenInstanceError):
         context.parallel = 2  # type: ignore[misc]
 
 
-def test_it_holds_no_mutable_collection() -> None:
+def test_the_context_holds_no_mutable_collection() -> None:
     kinds = {field.type for field in dataclasses.fields(RunContext)}
     assert not kinds & {dict, list, set}
 
@@ -47,12 +47,14 @@ class TestStatement:
         with opened(started(store), task) as (context, _):
             assert context.statement == "Double a number.\n\nExample: double(21) == 42"
 
-    def test_a_program_is_told_which_function_to_write(self, store: SqliteStore) -> None:
+    def test_the_statement_of_a_program_names_the_function_to_write(
+        self, store: SqliteStore
+    ) -> None:
         with opened(started(store)) as (context, _):
             assert context.statement.startswith(TASK.statement)
             assert "`solve` gets everything on standard input" in context.statement
 
-    def test_a_class_is_shown_its_skeleton_and_nothing_else(self, store: SqliteStore) -> None:
+    def test_the_statement_of_a_class_is_its_skeleton(self, store: SqliteStore) -> None:
         skeleton = "class Box:\n    def get(self): ...\n"
         task = Task(title="Box", statement=skeleton, form=ClassForm(name="Box", skeleton=skeleton))
         with opened(started(store), task) as (context, _):
@@ -67,7 +69,7 @@ def test_the_program_is_the_last_assembly(store: SqliteStore) -> None:
 
 
 class TestRequests:
-    def test_before_the_first_assembly_they_belong_to_the_initial_program(
+    def test_requests_before_the_first_assembly_belong_to_the_initial_program(
         self, store: SqliteStore
     ) -> None:
         with opened(started(store)) as (context, model):
@@ -78,7 +80,7 @@ class TestRequests:
         reply = take(store, RUN).events()[-1]
         assert (reply.scope, reply.node, reply.nodes) == (Scope.INITIAL, S2, ())  # type: ignore[union-attr]
 
-    def test_after_it_they_belong_to_repair(self, store: SqliteStore) -> None:
+    def test_requests_after_the_first_assembly_belong_to_repair(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
         with opened(recorder) as (context, model):

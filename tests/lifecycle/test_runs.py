@@ -29,13 +29,13 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-class TestARunThatWasCutOff:
-    def test_goes_on_from_wherever_it_was(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+class TestInterruptedRun:
+    def test_an_interrupted_run_resumes_after_any_entry(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             **REJECTED,
             "joint": [python(READS + OFF), python(ADDS)],
         }
-        finished = run(sandbox, TASK, said, SILENT)
+        finished = run(sandbox, TASK, replies, SILENT)
         assert decisions(finished) == [Decision.REJECTED, Decision.ACCEPTED]
         asked = len(finished.asked)
         for entries in range(1, len(finished.raw.bodies)):
@@ -45,7 +45,9 @@ class TestARunThatWasCutOff:
             asked = calls
         assert asked == 0
 
-    def test_goes_on_in_a_fallback_and_with_many_asked_at_once(self, sandbox: Sandbox) -> None:
+    def test_a_run_with_a_fallback_and_parallel_requests_resumes_after_any_entry(
+        self, sandbox: Sandbox
+    ) -> None:
         options = Options(build=Build.NODE, review=False, fallback=True)
 
         def node(request: Request) -> str:
@@ -54,8 +56,8 @@ class TestARunThatWasCutOff:
                 return python(TAKES)
             return python(READS if "Write `read_numbers" in asked else OFF)
 
-        said: ScriptedReplies = {"sketch": SKETCH, "node": node, "redo": ANEW}
-        finished = run(sandbox, TASK, said, options, parallel=4)
+        replies: ScriptedReplies = {"sketch": SKETCH, "node": node, "redo": ANEW}
+        finished = run(sandbox, TASK, replies, options, parallel=4)
         assert finished.outcome is RunOutcome.PASSED
         for entries in range(1, len(finished.raw.bodies)):
             solution, _ = resume_after(finished, entries, sandbox)

@@ -1,4 +1,4 @@
-"""The audit metrics: one record of each kind by hand, the paper's counts, and what always holds."""
+"""The audit metrics: constructed records of each kind, the paper's counts, and invariants."""
 
 from itertools import repeat
 
@@ -80,7 +80,7 @@ def share(part: int, whole: int) -> Ratio:
 
 
 def judged(trace: Trace, **programs: dict[str, bool]) -> Judgement:
-    """A judge's word on the last repair: what its program did `before` and `after`."""
+    """Return a judgement of the last repair, with hidden-test results `before` and `after` it."""
     repair = trace.history[-1]
     named = {"before": repair.program_before, "after": repair.program_after}
     results = {name: programs[when] for when, name in named.items() if name and when in programs}
@@ -88,7 +88,9 @@ def judged(trace: Trace, **programs: dict[str, bool]) -> Judgement:
 
 
 class TestOneRun:
-    def test_a_run_that_was_stopped_before_planning(self, store: SqliteStore) -> None:
+    def test_a_run_stopped_before_planning_is_excluded_from_graph_metrics(
+        self, store: SqliteStore
+    ) -> None:
         Recorder.start(store, RUN, TASK, ticking())
         found = counted(store)
         assert (found.nodes, found.graph_valid, found.outcome) == (0, None, None)
@@ -101,7 +103,7 @@ class TestOneRun:
             assert left_out(measured) == {Reason.NO_GRAPH: 1}
         assert left_out(audit.localisation_coverage) == {Reason.NO_PROGRAM: 1}
 
-    def test_nothing_to_count_is_neither_zero_nor_one(self, store: SqliteStore) -> None:
+    def test_a_metric_without_data_has_no_value(self, store: SqliteStore) -> None:
         Recorder.start(store, RUN, TASK, ticking())
         for audit in (audited(), audited(counted(store))):
             for field in fields(Audit):
@@ -111,10 +113,8 @@ class TestOneRun:
                 elif isinstance(measured, Rate) and field.name != "chain_integrity":
                     assert (measured.counted, measured.rate) == (Ratio(), None)
 
-    def test_a_graph_without_leaves_covers_neither_all_nor_nothing(
-        self, store: SqliteStore
-    ) -> None:
-        """The laws forbid it, so the trace is altered by hand."""
+    def test_a_graph_without_leaves_has_no_coverage(self, store: SqliteStore) -> None:
+        """The laws forbid this state, so the trace is altered directly."""
         started(store)
         trace = traced(store)
         alone = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()),), order=())
@@ -126,7 +126,7 @@ class TestOneRun:
         assert left_out(audit.leaves) == {Reason.NO_LEAVES: 1}
         assert audit.graph_integrity.counted == share(1, 1), "it is valid all the same"
 
-    def test_who_made_it_and_for_what(self, store: SqliteStore) -> None:
+    def test_runs_are_counted_by_suite_method_and_outcome(self, store: SqliteStore) -> None:
         task = replace(TASK, source="apps/3103")
         recorder = Recorder.start(store, RUN, task, ticking(), Manifest(method="direct"))
         recorder.record(RunFinished(outcome=RunOutcome.STOPPED, program=None))
@@ -137,7 +137,9 @@ class TestOneRun:
         assert audit.outcomes == {"stopped": 1, "unfinished": 1}
         assert audit.methods == {"direct": 2}
 
-    def test_a_root_that_promises_no_function_is_left_out_by_name(self, store: SqliteStore) -> None:
+    def test_a_root_without_a_contract_is_excluded_with_its_reason(
+        self, store: SqliteStore
+    ) -> None:
         root = replace(ROOT_NODE, contract=None)
         recorder = started(store, replace(GRAPH, nodes=(root, *GRAPH.nodes[1:])))
         assert counted(store).functionless_roots == 0, "without code it implements nothing"
@@ -147,7 +149,9 @@ class TestOneRun:
         assert audit.signature_consistency.counted == share(1, 2)
         assert left_out(audit.signature_consistency) == {Reason.FUNCTIONLESS_ROOT: 1}
 
-    def test_a_run_that_passes_at_first_needs_no_locating(self, store: SqliteStore) -> None:
+    def test_a_run_that_passes_at_first_is_excluded_from_localisation_coverage(
+        self, store: SqliteStore
+    ) -> None:
         recorder = built(store)
         recorder.assemble()
         assert counted(store).failed_at_first is None, "nothing was run yet"
@@ -157,13 +161,15 @@ class TestOneRun:
         assert found.failed_at_first is False
         assert left_out(audited(found).localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}
 
-    def test_a_failure_that_no_locator_was_asked_about(self, store: SqliteStore) -> None:
+    def test_a_failure_without_a_diagnosis_is_excluded_from_localisation_coverage(
+        self, store: SqliteStore
+    ) -> None:
         failing(store)
         found = counted(store)
         assert found.failed_at_first is True
         assert left_out(audited(found).localisation_coverage) == {Reason.NOT_DIAGNOSED: 1}
 
-    def test_an_accepted_repair(self, store: SqliteStore) -> None:
+    def test_an_accepted_repair_has_all_its_metrics(self, store: SqliteStore) -> None:
         assert accept_repair(repairing(store)) is Decision.ACCEPTED
         found = counted(store)
         boundary = Boundary(rule="R3", level=Level.LOW, target="node")
@@ -204,7 +210,9 @@ class TestOneRun:
         assert audit.changed_code.mean == 0.0
         assert audit.rollback_integrity.counted == share(1, 1)
 
-    def test_a_repair_that_a_stopped_run_left_open(self, store: SqliteStore) -> None:
+    def test_an_undecided_repair_counts_only_in_coverage_and_region_size(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         recorder.write_code(S1_1, code(S1_1, "return 3"))
         recorder.assemble()
@@ -220,7 +228,9 @@ class TestOneRun:
             assert left_out(measured) == {Reason.UNDECIDED: 1}
         assert audit.rollback_integrity == Rate()
 
-    def test_a_record_that_ends_between_decision_and_rollback(self, store: SqliteStore) -> None:
+    def test_a_rejection_without_a_rollback_is_excluded_from_rollback_integrity(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store)
         recorder.write_code(S1_1, code(S1_1, "return 3"))
         recorder.decide()
@@ -231,7 +241,7 @@ class TestOneRun:
         assert audit.rollback_integrity.rate is None
         assert left_out(audit.rollback_integrity) == {Reason.NOT_ROLLED_BACK: 1}
 
-    def test_an_abstention(self, store: SqliteStore) -> None:
+    def test_an_abstention_does_not_count_as_localised(self, store: SqliteStore) -> None:
         locate(failing(store), None)
         audit = audited(counted(store))
         assert audit.localisation_coverage.counted == share(0, 1)
@@ -239,7 +249,9 @@ class TestOneRun:
         assert audit.transactions == {"bounded": 0, "fallback": 0}
         assert audit.localised_repair_success == Rate(), "it is no localised run"
 
-    def test_a_fallback_is_governed_but_not_local(self, store: SqliteStore) -> None:
+    def test_a_fallback_counts_in_decision_and_rollback_metrics_only(
+        self, store: SqliteStore
+    ) -> None:
         recorder = failing(store)
         locate(recorder, None)
         recorder.open_transaction(TransactionKind.FALLBACK)
@@ -255,7 +267,7 @@ class TestOneRun:
         ):
             assert left_out(measured) == {Reason.FALLBACK: 1}
 
-    def test_a_boundary_that_was_taken_back_does_not_count(self, store: SqliteStore) -> None:
+    def test_a_withdrawn_diagnosis_does_not_count_as_localised(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         assert audited(counted(store)).localisation_coverage.counted == share(1, 1)
@@ -265,7 +277,7 @@ class TestOneRun:
         assert audit.localisation_coverage.counted == share(0, 1)
         assert audit.answers.localised == {"R3": {"low": 1}}, "but it was an answer"
 
-    def test_a_lifted_boundary_counts_as_what_it_became(self, store: SqliteStore) -> None:
+    def test_a_widened_target_counts_as_its_final_kind(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         locate(recorder, AtBranch(root=S1))
@@ -274,7 +286,7 @@ class TestOneRun:
         assert found is not None
         assert found.target == "branch"
 
-    def test_what_a_repair_acted_on_counts_though_the_locator_abstained_later(
+    def test_a_repaired_diagnosis_counts_even_if_the_locator_abstained_later(
         self, store: SqliteStore
     ) -> None:
         recorder = repairing(store)
@@ -284,7 +296,7 @@ class TestOneRun:
         assert audit.localisation_coverage.counted == share(1, 1)
         assert audit.answers.abstained == 1
 
-    def test_a_diagnosis_of_a_program_that_passes_is_no_repair_case(
+    def test_a_diagnosis_of_a_passing_program_is_not_a_repair_case(
         self, store: SqliteStore
     ) -> None:
         recorder = built(store)
@@ -295,7 +307,7 @@ class TestOneRun:
         audit = audited(counted(store))
         assert left_out(audit.localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}
 
-    def test_examples_that_did_not_run_are_no_pass(self, store: SqliteStore) -> None:
+    def test_examples_that_did_not_run_do_not_count_as_passed(self, store: SqliteStore) -> None:
         task = replace(TASK, examples=(StdioExample(input="1", output="2"),))
         recorder = Recorder.start(store, RUN, task, ticking())
         recorder.record(GraphCommitted(graph=GRAPH))
@@ -309,8 +321,10 @@ class TestOneRun:
         assert failed_at_first(traced(store)) is True
 
 
-class TestJudged:
-    def test_without_a_judge_success_and_regression_are_unknown(self, store: SqliteStore) -> None:
+class TestJudgedRuns:
+    def test_without_a_judgement_success_and_regression_are_unknown(
+        self, store: SqliteStore
+    ) -> None:
         accept_repair(repairing(store))
         audit = audited(counted(store))
         assert audit.judged == 0
@@ -318,35 +332,45 @@ class TestJudged:
             assert measured.rate is None
             assert left_out(measured) == {Reason.NOT_JUDGED: 1}
 
-    def test_a_repair_that_passes_everything(self, store: SqliteStore) -> None:
+    def test_a_repair_that_passes_every_hidden_test_succeeds(self, store: SqliteStore) -> None:
         accept_repair(repairing(store))
-        word = judged(traced(store), before={"a": True, "b": False}, after={"a": True, "b": True})
-        audit = audited(counted(store, word))
+        judgement = judged(
+            traced(store), before={"a": True, "b": False}, after={"a": True, "b": True}
+        )
+        audit = audited(counted(store, judgement))
         assert audit.judged == 1
         assert audit.localised_repair_success.counted == share(1, 1)
         assert audit.regression.counted == share(0, 1), "one test passed before, and still does"
 
-    def test_a_repair_that_breaks_something(self, store: SqliteStore) -> None:
+    def test_a_repair_that_breaks_a_hidden_test_counts_as_a_regression(
+        self, store: SqliteStore
+    ) -> None:
         accept_repair(repairing(store))
         before = {"a": True, "b": True, "c": False}
-        word = judged(traced(store), before=before, after={"a": False, "b": True, "c": True})
-        audit = audited(counted(store, word))
+        judgement = judged(traced(store), before=before, after={"a": False, "b": True, "c": True})
+        audit = audited(counted(store, judgement))
         assert audit.localised_repair_success.counted == share(0, 1)
         assert audit.regression.counted == share(1, 2)
 
-    def test_a_program_that_was_not_judged_before(self, store: SqliteStore) -> None:
+    def test_regression_is_unknown_without_a_judgement_of_the_earlier_program(
+        self, store: SqliteStore
+    ) -> None:
         accept_repair(repairing(store))
         audit = audited(counted(store, judged(traced(store), after={"a": True})))
         assert audit.localised_repair_success.counted == share(1, 1)
         assert left_out(audit.regression) == {Reason.NOT_JUDGED: 1}
 
-    def test_a_rollback_is_judged_by_what_was_kept(self, store: SqliteStore) -> None:
+    def test_a_rolled_back_repair_is_judged_by_the_restored_program(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store)
         recorder.write_code(S1_1, code(S1_1, "return 3"))
         recorder.assemble()
         recorder.decide()
-        word = judged(traced(store), before={"a": True, "b": False}, after={"a": False, "b": True})
-        audit = audited(counted(store, word))
+        judgement = judged(
+            traced(store), before={"a": True, "b": False}, after={"a": False, "b": True}
+        )
+        audit = audited(counted(store, judgement))
         assert audit.localised_repair_success.counted == share(0, 1)
         assert audit.regression.counted == share(0, 1)
 
@@ -364,8 +388,8 @@ class TestJudged:
         second = trace.history[1]
         assert second.program_after is not None
         results = {second.program_before: {"a": False}, second.program_after: {"a": True}}
-        word = Judgement(run=RUN, head=trace.head.digest, suite="hidden", results=results)
-        audit = audited(counted(store, word))
+        judgement = Judgement(run=RUN, head=trace.head.digest, suite="hidden", results=results)
+        audit = audited(counted(store, judgement))
         assert audit.localised_repair_success.counted == share(1, 1), "the first one failed"
         assert audit.region_size.number == 2, "each transaction counts"
         assert audit.changed_code.median == (0 / 8 + 1 / 8) / 2
@@ -377,12 +401,12 @@ class TestJudged:
         self, store: SqliteStore, other: dict[str, Digest | RunId]
     ) -> None:
         accept_repair(repairing(store))
-        word = replace(judged(traced(store), after={"a": True}), **other)
+        judgement = replace(judged(traced(store), after={"a": True}), **other)
         with pytest.raises(ValueError, match="judge the record as it is now"):
-            counted(store, word)
+            counted(store, judgement)
 
 
-def test_verification_and_replay_are_told(store: SqliteStore) -> None:
+def test_verification_and_replay_results_are_counted(store: SqliteStore) -> None:
     started(store)
     trace = traced(store)
     good = collect_facts(trace, store.blob, intact=True, replays=True)
@@ -398,7 +422,7 @@ HIGH = Boundary(rule="R1", level=Level.HIGH, target="node")
 LOW = Boundary(rule="R3", level=Level.LOW, target="branch")
 
 
-def test_the_papers_ratios_from_its_counts() -> None:
+def test_the_papers_counts_give_its_published_ratios() -> None:
     """Table 2. Where only a mean is published, fractions are chosen that give it."""
     regions = [*repeat(share(1, 2), 21), *repeat(share(1, 3), 5)]
     deltas = [*repeat(share(0, 31), 7), *repeat(share(21, 31), 14), *repeat(share(83, 99), 5)]
@@ -439,7 +463,7 @@ def test_the_papers_ratios_from_its_counts() -> None:
     ]
 
     def record(n: int) -> RunFacts:
-        """The first 26 are localised, the next 34 fall back, the rest pass at first."""
+        """Return run `n`: 26 are localised, the next 34 fall back, the rest pass at first."""
         repaired = localised[n] if n < 26 else fallbacks[n - 26] if n < 60 else None
         boundary = repaired.boundary if repaired else None
         found = {boundary.rule: {boundary.level.value: 1}} if boundary else {}
@@ -557,7 +581,7 @@ def averages(audit: Audit) -> dict[str, Average]:
     return {name: measured for name, measured in every.items() if isinstance(measured, Average)}
 
 
-def all_of(measured: Rate | Average) -> int:
+def counted_and_excluded(measured: Rate | Average) -> int:
     number = measured.counted.whole if isinstance(measured, Rate) else measured.number
     return number + sum(measured.excluded.values())
 
@@ -575,19 +599,21 @@ def test_the_order_of_records_does_not_matter(some: list[RunFacts], random: obje
 
 @few
 @given(some_facts, some_facts)
-def test_pooling_is_adding(some: list[RunFacts], more: list[RunFacts]) -> None:
+def test_pooled_counts_are_the_sums_of_their_parts(
+    some: list[RunFacts], more: list[RunFacts]
+) -> None:
     one, other, both = summarise(some), summarise(more), summarise([*some, *more])
     for name, measured in rates(both).items():
         parts = rates(one)[name], rates(other)[name]
         assert measured.counted == parts[0].counted + parts[1].counted
-        assert all_of(measured) == sum(map(all_of, parts))
+        assert counted_and_excluded(measured) == sum(map(counted_and_excluded, parts))
     for name, average in averages(both).items():
         assert average.number == averages(one)[name].number + averages(other)[name].number
 
 
 @few
 @given(some_facts)
-def test_whatever_is_not_counted_is_said(some: list[RunFacts]) -> None:
+def test_every_excluded_case_is_reported(some: list[RunFacts]) -> None:
     audit = summarise(some)
     transactions = [repair for one in some for repair in one.repairs]
     assert audit.runs == len(some) == sum(audit.outcomes.values())
@@ -595,15 +621,20 @@ def test_whatever_is_not_counted_is_said(some: list[RunFacts]) -> None:
         *(audit.trace_coverage_first, audit.trace_coverage, audit.graph_integrity),
         *(audit.localisation_coverage, audit.chain_integrity, audit.replay_fidelity),
     ):
-        assert all_of(measured) == len(some)
+        assert counted_and_excluded(measured) == len(some)
     for measured in (
         *(audit.region_size, audit.selected_size, audit.changed_code),
         *(audit.decision_compliance, audit.frozen_intact),
     ):
-        assert all_of(measured) == len(transactions) == sum(audit.transactions.values())
+        assert (
+            counted_and_excluded(measured) == len(transactions) == sum(audit.transactions.values())
+        )
     rejected = [repair for repair in transactions if repair.decision is Decision.REJECTED]
-    assert all_of(audit.rollback_integrity) == len(rejected)
-    assert all_of(audit.localised_repair_success) == audit.localisation_coverage.counted.part
+    assert counted_and_excluded(audit.rollback_integrity) == len(rejected)
+    assert (
+        counted_and_excluded(audit.localised_repair_success)
+        == audit.localisation_coverage.counted.part
+    )
     by_rule = sum(sum(levels.values()) for levels in audit.localised.values())
     assert by_rule == audit.localisation_coverage.counted.part
     for rate in rates(audit).values():
@@ -619,7 +650,7 @@ def test_a_tally_can_be_read_at_any_time() -> None:
     assert tally.audit() == summarise([BARE])
 
 
-def test_whatever_a_run_does_its_audit_agrees_with_its_record() -> None:
+def test_the_audit_of_random_runs_agrees_with_their_records() -> None:
     every: list[RunFacts] = []
 
     class Audited(RandomRun):
@@ -648,7 +679,7 @@ def test_whatever_a_run_does_its_audit_agrees_with_its_record() -> None:
             max_examples=50,
             stateful_step_count=40,
             deadline=None,
-            derandomize=True,  # that every kind of life is among them must not be left to chance
+            derandomize=True,  # the assertions below need every kind of run
             suppress_health_check=list(HealthCheck),
         ),
     )
@@ -661,7 +692,7 @@ def test_whatever_a_run_does_its_audit_agrees_with_its_record() -> None:
 
 
 def test_a_state_that_was_not_restored_is_found(store: SqliteStore) -> None:
-    """The laws forbid it, so the trace is altered by hand."""
+    """The laws forbid this state, so the trace is altered directly."""
     recorder = repairing(store)
     recorder.decide()
     trace = traced(store)
@@ -679,7 +710,7 @@ def test_a_state_that_was_not_restored_is_found(store: SqliteStore) -> None:
     assert integrity(replace(trace, working=replace(working, evidence={}))) == share(1, 1)
 
 
-def test_a_check_that_ran_again_after_a_rollback_is_not_held_against_it(
+def test_a_check_rerun_after_a_rollback_does_not_affect_rollback_integrity(
     store: SqliteStore,
 ) -> None:
     recorder = repairing(store)
@@ -700,7 +731,7 @@ def test_a_decision_against_the_ranks_is_found(store: SqliteStore) -> None:
     assert audit.rollback_integrity.counted == share(0, 1)
 
 
-def test_a_program_without_lines_has_no_ratio() -> None:
+def test_a_program_without_lines_has_no_changed_code_ratio() -> None:
     empty = RepairFacts(
         number=1,
         kind=TransactionKind.BOUNDED,
@@ -715,7 +746,7 @@ def test_a_program_without_lines_has_no_ratio() -> None:
     assert audit.changed_code.mean is None
 
 
-def test_a_tally_keeps_no_record() -> None:
+def test_a_tally_keeps_counts_instead_of_records() -> None:
     tally = Tally()
     for n in range(2000):
         tally.add(replace(BARE, nodes=3, coverage=share(n % 4, 3 + n % 2), graph_valid=True))

@@ -1,4 +1,4 @@
-"""What runs cost: the paper's tables from their counts, bills by hand, and sums that close."""
+"""Cost metrics: the paper's tables from their counts, constructed bills, and totals."""
 
 from collections import Counter
 
@@ -45,8 +45,8 @@ def percent(share: float | None) -> float:
     return round(100 * share, 2)
 
 
-class TestThePapersTables:
-    """Its counts, spread over 200 runs of which 60 were repaired."""
+class TestPaperTables:
+    """The paper's counts, spread over 200 runs of which 60 were repaired."""
 
     PHASES = {
         (Scope.INITIAL, Phase.PLANNING): used(1_400, 2_488_671, 4_842_413),
@@ -69,7 +69,7 @@ class TestThePapersTables:
             [*rest, billed(*lines, repaired=True, attempts={RepairPath.LOCALISED.value: 1}), *some]
         )
 
-    def test_scopes_close_to_the_total(self, cost: CostSummary) -> None:
+    def test_scopes_add_up_to_the_total(self, cost: CostSummary) -> None:
         assert cost.total == used(3_800, 5_271_855, 10_703_880)
         assert cost.scopes == {
             "initial": used(2_880, 3_893_277, 7_303_482),
@@ -81,7 +81,7 @@ class TestThePapersTables:
         assert [percent(cost.share(cost.scopes[scope.value])) for scope in Scope] == [70.09, 29.91]
         assert percent(cost.total.prompt_tokens / cost.total.tokens) == 33.00
 
-    def test_averages(self, cost: CostSummary) -> None:
+    def test_averages_match_the_paper(self, cost: CostSummary) -> None:
         assert (cost.runs, cost.repaired, cost.unfinished) == (200, 60, 0)
         assert cost.per_task(cost.total) == pytest.approx(79_878.68, abs=0.005)
         assert cost.per_task(cost.scopes[Scope.INITIAL.value]) == pytest.approx(
@@ -90,7 +90,7 @@ class TestThePapersTables:
         assert cost.per_task(cost.scopes[Scope.REPAIR.value]) == pytest.approx(23_894.88, abs=0.005)
         assert cost.per_repair == pytest.approx(79_649.60, abs=0.005)
 
-    def test_phases(self, cost: CostSummary) -> None:
+    def test_phases_match_the_paper(self, cost: CostSummary) -> None:
         assert {
             (Scope(scope), Phase(phase)): usage
             for scope, row in cost.phases.items()
@@ -101,7 +101,7 @@ class TestThePapersTables:
         initial = cost.phases[Scope.INITIAL.value]
         assert cost.per_task(initial["verification"]) == pytest.approx(4_161.37, abs=0.005)
 
-    def test_phase_families(self, cost: CostSummary) -> None:
+    def test_phase_families_match_the_paper(self, cost: CostSummary) -> None:
         assert {phase: usage.tokens for phase, usage in cost.families.items()} == {
             "planning": 10_297_839,
             "generation": 4_515_602,
@@ -110,7 +110,7 @@ class TestThePapersTables:
         shares = [percent(cost.share(cost.families[phase.value])) for phase in Phase]
         assert shares == [64.46, 28.27, 7.28]
 
-    def test_repair_paths(self) -> None:
+    def test_repair_paths_match_the_paper(self) -> None:
         parts = {
             RepairPath.LOCALISED: (26, used(394, 613_553, 1_399_556)),
             RepairPath.FALLBACK: (34, used(526, 765_025, 2_000_842)),
@@ -143,7 +143,7 @@ class TestThePapersTables:
             == PathCost()
         )
 
-    def test_modules(self) -> None:
+    def test_the_ten_largest_modules_match_the_paper(self) -> None:
         largest = {
             "deep thinker": used(260, 315_971, 2_761_498),
             "task decomposer": used(260, 671_837, 1_142_370),
@@ -158,7 +158,7 @@ class TestThePapersTables:
         }
         everything = used(3_800, 5_271_855, 10_703_880)
         ten = total(largest.values())
-        # Nobody says what the others are called; none of them is larger than the tenth.
+        # The paper does not name the others; none of them is larger than the tenth.
         left = everything.tokens - ten.tokens
         others = {f"other {n}": used(1, left // 4 + (n < left % 4), 0) for n in range(4)}
         cost = add_up(
@@ -179,7 +179,7 @@ class TestThePapersTables:
         assert len(cost.modules()) == len(largest) + len(others)
 
 
-def ask(
+def record_reply(
     recorder: Recorder, tokens: int, scope: Scope = Scope.REPAIR, phase: Phase = Phase.PLANNING
 ) -> None:
     recorder.record(
@@ -206,23 +206,23 @@ def tokens_by_path(found: Bill) -> dict[RepairPath | None, int]:
 
 
 class TestBills:
-    def test_a_run_that_asked_nobody(self, store: SqliteStore) -> None:
+    def test_a_run_without_model_calls_has_an_empty_bill(self, store: SqliteStore) -> None:
         started(store)
         found = bill_of(store)
         assert (found.lines, found.attempts, found.repaired) == ((), {}, False)
         assert not found.finished
 
-    def test_the_first_program_has_no_path(self, store: SqliteStore) -> None:
-        ask(started(store), 5, Scope.INITIAL)
+    def test_costs_of_the_first_program_have_no_repair_path(self, store: SqliteStore) -> None:
+        record_reply(started(store), 5, Scope.INITIAL)
         assert tokens_by_path(bill_of(store)) == {None: 5}
 
-    def test_what_was_asked_to_find_out_belongs_to_the_repair(self, store: SqliteStore) -> None:
+    def test_costs_of_a_diagnosis_belong_to_its_repair(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        ask(recorder, 1, phase=Phase.VERIFICATION)
+        record_reply(recorder, 1, phase=Phase.VERIFICATION)
         locate(recorder, AtNode(node=S1_1))
-        ask(recorder, 2)
+        record_reply(recorder, 2)
         recorder.open_transaction()
-        ask(recorder, 4, phase=Phase.GENERATION)
+        record_reply(recorder, 4, phase=Phase.GENERATION)
         assert tokens_by_path(bill_of(store)) == {RepairPath.LOCALISED: 7}
         recorder.decide()
         found = bill_of(store)
@@ -230,27 +230,29 @@ class TestBills:
         assert found.attempts == {"localised": 1}
         assert found.repaired
 
-    def test_a_boundary_that_was_given_up_belongs_to_the_fallback(self, store: SqliteStore) -> None:
+    def test_costs_of_an_abandoned_diagnosis_belong_to_the_fallback(
+        self, store: SqliteStore
+    ) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
-        ask(recorder, 1)
+        record_reply(recorder, 1)
         locate(recorder, None)
         recorder.open_transaction(TransactionKind.FALLBACK)
-        ask(recorder, 2)
+        record_reply(recorder, 2)
         recorder.decide()
         found = bill_of(store)
         assert tokens_by_path(found) == {RepairPath.FALLBACK: 3}
         assert found.attempts == {"fallback": 1}
 
-    def test_an_attempt_begins_where_the_one_before_ended(self, store: SqliteStore) -> None:
+    def test_a_repair_attempt_begins_where_the_previous_one_ended(self, store: SqliteStore) -> None:
         recorder = repairing(store)
-        ask(recorder, 1)
+        record_reply(recorder, 1)
         assert recorder.decide() is Decision.REJECTED
-        ask(recorder, 2)
+        record_reply(recorder, 2)
         locate(recorder, AtNode(node=S2))
         recorder.open_transaction()
         recorder.decide()
-        ask(recorder, 4)
+        record_reply(recorder, 4)
         locate(recorder, None)
         recorder.open_transaction(TransactionKind.FALLBACK)
         recorder.decide()
@@ -258,27 +260,27 @@ class TestBills:
         assert tokens_by_path(found) == {RepairPath.LOCALISED: 3, RepairPath.FALLBACK: 4}
         assert found.attempts == {"localised": 2, "fallback": 1}
 
-    def test_an_abstention_without_a_fallback_costs_what_led_to_it(
+    def test_costs_before_an_abstention_without_a_fallback_have_their_own_path(
         self, store: SqliteStore
     ) -> None:
         recorder = repairing(store)
         recorder.decide()
-        ask(recorder, 3)
+        record_reply(recorder, 3)
         locate(recorder, None)
         found = bill_of(store)
         assert tokens_by_path(found) == {RepairPath.ABSTAINED: 3}
         assert found.attempts == {"localised": 1, "abstained": 1}
 
-    def test_a_record_that_ends_before_a_repair_or_a_diagnosis(self, store: SqliteStore) -> None:
+    def test_costs_before_any_diagnosis_are_undiagnosed(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        ask(recorder, 3)
+        record_reply(recorder, 3)
         found = bill_of(store)
         assert tokens_by_path(found) == {RepairPath.UNDIAGNOSED: 3}
         assert not found.repaired
         locate(recorder, AtNode(node=S1_1))
         assert tokens_by_path(bill_of(store)) == {RepairPath.LOCALISED: 3}
 
-    def test_a_finished_run_says_so(self, store: SqliteStore) -> None:
+    def test_the_bill_of_a_finished_run_is_marked_as_finished(self, store: SqliteStore) -> None:
         recorder = failing(store)
         assembly = recorder.ledger.working.assembly
         assert assembly is not None
@@ -286,8 +288,8 @@ class TestBills:
         assert bill_of(store).finished
 
 
-class TestWhatIsUnknown:
-    def test_is_carried_along_and_not_taken_for_nothing(self) -> None:
+class TestUnknownUsage:
+    def test_unknown_usage_is_carried_along_and_not_counted_as_zero(self) -> None:
         known = used(1, 10, 20)
         lost = Usage(calls=1, unmeasured=1, unpriced=1)
         cost = add_up([billed(line(known), line(lost, role="other")), billed(line(lost))])
@@ -299,7 +301,7 @@ class TestWhatIsUnknown:
         assert planner.per_call == 30, "the call that nobody measured is not one of zero tokens"
         assert other.per_call is None
 
-    def test_nothing_at_all_has_no_averages(self) -> None:
+    def test_a_summary_of_no_runs_has_no_averages(self) -> None:
         cost = add_up([])
         assert cost.exact
         assert cost.priced
@@ -309,7 +311,7 @@ class TestWhatIsUnknown:
         assert cost.paths[RepairPath.LOCALISED.value].per_attempt is None
         assert cost.modules() == ()
 
-    def test_unfinished_runs_are_counted_and_said(self) -> None:
+    def test_unfinished_runs_are_counted_and_reported(self) -> None:
         cost = add_up([billed(line(used(1, 4, 2)), finished=False), billed()])
         assert (cost.runs, cost.unfinished) == (2, 1)
         assert cost.per_task(cost.total) == 3
@@ -356,13 +358,13 @@ bills = st.lists(
 
 
 def counted(usage: Usage) -> Usage:
-    """All that is counted in whole numbers."""
+    """Return the usage without its amount in dollars, which is a float."""
     return replace(usage, usd=0.0)
 
 
 @few
 @given(bills)
-def test_every_division_closes_to_the_total(some: list[Bill]) -> None:
+def test_every_breakdown_adds_up_to_the_total(some: list[Bill]) -> None:
     cost = add_up(some)
     everything = total(one.usage for b in some for one in b.lines)
     assert counted(cost.total) == counted(everything)
@@ -391,7 +393,7 @@ def test_the_order_of_records_does_not_matter(some: list[Bill], random: object) 
 
 @few
 @given(bills, bills)
-def test_pooling_is_adding(some: list[Bill], more: list[Bill]) -> None:
+def test_pooled_costs_are_the_sums_of_their_parts(some: list[Bill], more: list[Bill]) -> None:
     one, other, both = add_up(some), add_up(more), add_up([*some, *more])
     assert both.runs == one.runs + other.runs
     assert counted(both.total) == counted(one.total + other.total)

@@ -72,11 +72,13 @@ def test_blank_and_comment_lines_are_not_code(source: str, lines: int) -> None:
         ("a = 1\n", "", None),
     ],
 )
-def test_changed_code(before: str, after: str, ratio: float | None) -> None:
+def test_changed_code_is_the_ratio_of_changed_lines(
+    before: str, after: str, ratio: float | None
+) -> None:
     assert changed_code(before, after) == ratio
 
 
-def test_regression_counts_what_passed_before() -> None:
+def test_regression_counts_only_tests_that_passed_before() -> None:
     before = {"a": True, "b": True, "c": False}
     assert regressed(before, {"a": True, "b": False, "c": True}) == (1, 2)
     assert regressed(before, {"a": True}) == (1, 2)

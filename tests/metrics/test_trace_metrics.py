@@ -1,4 +1,4 @@
-"""How whole a record is, how its faults were located, and what it cost, computed by hand."""
+"""Trace metrics, computed by hand: completeness of the record, localisation and cost."""
 
 from itertools import takewhile
 
@@ -75,7 +75,7 @@ def signatures(store: SqliteStore) -> Ratio:
 
 
 def planned_with(store: SqliteStore, **fields: object) -> Recorder:
-    """A run with code throughout and checked leaves, whose S2 is described otherwise."""
+    """Record a run with code and checked leaves whose node S2 has these fields."""
     nodes = tuple(replace(n, **fields) if n.id == S2 else n for n in GRAPH.nodes)
     recorder = started(store, replace(GRAPH, nodes=nodes))
     for name in (S1_1, S2, S1, ROOT):
@@ -97,14 +97,14 @@ def test_a_run_stopped_before_planning_has_nothing_to_count(store: SqliteStore) 
     assert token_use(trace).total == Usage()
 
 
-class TestShares:
-    def test_nothing_of_nothing_has_no_rate(self) -> None:
+class TestRatios:
+    def test_an_empty_ratio_has_no_rate(self) -> None:
         assert Ratio().rate is None
         assert Ratio(part=0, whole=2).rate == 0.0
         assert Ratio(part=1, whole=2).rate == 0.5
 
     @given(st.lists(st.integers(1, 50).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))))
-    def test_pooling_weighs_each_rate_by_how_much_it_counted(
+    def test_pooling_weights_each_rate_by_its_denominator(
         self, counts: list[tuple[int, int]]
     ) -> None:
         shares = [Ratio(part=part, whole=whole) for part, whole in counts]
@@ -134,16 +134,16 @@ class TestTraceCoverage:
         started(store)
         assert coverage(store) == Ratio(part=0, whole=2)
 
-    def test_blank_code_is_no_code(self, store: SqliteStore) -> None:
+    def test_blank_code_does_not_count_as_code(self, store: SqliteStore) -> None:
         check_node(built(store), S2, Verdict.PASSED)
         assert trace_coverage(traced(store), lambda _: b" \n") == Ratio(part=0, whole=2)
 
-    def test_a_leaf_that_nobody_checked_is_not_covered(self, store: SqliteStore) -> None:
+    def test_an_unchecked_leaf_is_not_covered(self, store: SqliteStore) -> None:
         recorder = built(store)
         check_node(recorder, S1_1, Verdict.PASSED)
         assert coverage(store) == Ratio(part=1, whole=2)
 
-    def test_checks_of_the_program_or_a_branch_are_no_verdict_on_a_leaf(
+    def test_checks_of_the_program_or_a_branch_do_not_cover_a_leaf(
         self, store: SqliteStore
     ) -> None:
         recorder = built(store)
@@ -153,7 +153,9 @@ class TestTraceCoverage:
         assert coverage(store) == Ratio(part=0, whole=2)
 
     @pytest.mark.parametrize("verdict", Verdict)
-    def test_any_verdict_counts(self, store: SqliteStore, verdict: Verdict) -> None:
+    def test_a_check_counts_whatever_its_verdict(
+        self, store: SqliteStore, verdict: Verdict
+    ) -> None:
         check_node(built(store), S2, verdict)
         assert coverage(store) == Ratio(part=1, whole=2)
 
@@ -165,14 +167,14 @@ class TestTraceCoverage:
         recorder.write_code(S2, code(S2))
         assert coverage(store) == Ratio(part=1, whole=2), "it is about this very code again"
 
-    def test_a_verdict_is_on_record_though_its_check_was_dropped(self, store: SqliteStore) -> None:
+    def test_a_verdict_counts_even_if_its_check_was_dropped(self, store: SqliteStore) -> None:
         recorder = built(store)
         check_node(recorder, S2, Verdict.FAILED)
         recorder.record(CheckDropped(check=CheckId("S2-generated"), reason="it was wrong"))
         assert coverage(store) == Ratio(part=1, whole=2)
 
     @pytest.mark.parametrize("contract", [None, Contract(name="")])
-    def test_a_leaf_that_promises_no_function_is_not_covered(
+    def test_a_leaf_without_a_named_contract_is_not_covered(
         self, store: SqliteStore, contract: Contract | None
     ) -> None:
         planned_with(store, contract=contract)
@@ -183,19 +185,21 @@ class TestTraceCoverage:
         assert coverage(store) == Ratio(part=1, whole=2)
 
     @pytest.mark.parametrize("inputs", [(), (Slot(name="total", source=FromSelf()),)])
-    def test_no_inputs_and_the_objects_own_state_are_sources_enough(
+    def test_a_leaf_without_inputs_or_with_object_state_is_covered(
         self, store: SqliteStore, inputs: tuple[Slot, ...]
     ) -> None:
         planned_with(store, inputs=inputs)
         assert coverage(store) == Ratio(part=2, whole=2)
 
-    def test_before_any_repair_the_first_coverage_is_the_last(self, store: SqliteStore) -> None:
+    def test_initial_and_final_coverage_are_equal_before_any_repair(
+        self, store: SqliteStore
+    ) -> None:
         failing(store)
         trace = traced(store)
         assert initial_trace_coverage(trace, store.blob) == Ratio(part=1, whole=2)
         assert trace_coverage(trace, store.blob) == Ratio(part=1, whole=2)
 
-    def test_an_accepted_repair_that_checks_nothing_anew_loses_coverage(
+    def test_an_accepted_repair_without_new_node_checks_loses_coverage(
         self, store: SqliteStore
     ) -> None:
         assert accept_repair(repairing(store)) is Decision.ACCEPTED
@@ -203,13 +207,17 @@ class TestTraceCoverage:
         assert initial_trace_coverage(trace, store.blob) == Ratio(part=1, whole=2)
         assert trace_coverage(trace, store.blob) == Ratio(part=0, whole=2)
 
-    def test_what_a_repair_checks_was_not_checked_at_first(self, store: SqliteStore) -> None:
+    def test_checks_during_a_repair_do_not_count_as_initial_coverage(
+        self, store: SqliteStore
+    ) -> None:
         check_node(repairing(store, AtNode(node=S2)), S2, Verdict.PASSED)
         trace = traced(store)
         assert initial_trace_coverage(trace, store.blob) == Ratio(part=1, whole=2)
         assert trace_coverage(trace, store.blob) == Ratio(part=2, whole=2)
 
-    def test_leaves_that_a_repair_adds_were_not_there_at_first(self, store: SqliteStore) -> None:
+    def test_leaves_added_by_a_repair_do_not_count_in_initial_coverage(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         new = NodeId("S1_2")
         delta = GraphDelta(added=(node(new, S1),), order=(S1_1, new, S2))
@@ -230,7 +238,7 @@ class TestGraphIntegrity:
         started(store)
         assert graph_integrity(traced(store))
 
-    def test_a_faulty_graph_is_not(self, store: SqliteStore) -> None:
+    def test_a_faulty_graph_is_not_valid(self, store: SqliteStore) -> None:
         started(store)
         trace = traced(store)
         faulty = replace(trace.working, graph=TaskGraph(nodes=GRAPH.nodes, order=(S2,)))
@@ -238,7 +246,7 @@ class TestGraphIntegrity:
 
 
 class TestSignatureConsistency:
-    def test_leaves_and_whoever_owns_code_implement(self, store: SqliteStore) -> None:
+    def test_leaves_and_nodes_with_code_are_counted(self, store: SqliteStore) -> None:
         recorder = started(store)
         assert signatures(store) == Ratio(part=0, whole=2)
         recorder.write_code(S2, code(S2))
@@ -255,25 +263,25 @@ class TestSignatureConsistency:
             "def f_S2(x, y):\n    return x\n",
         ],
     )
-    def test_code_that_breaks_its_promise_is_counted_against_it(
+    def test_code_with_another_signature_is_inconsistent(
         self, store: SqliteStore, source: str
     ) -> None:
         recorder = built(store)
         recorder.write_code(S2, source)
         assert signatures(store) == Ratio(part=3, whole=4)
 
-    def test_a_root_that_promises_no_function_is_not_counted(self, store: SqliteStore) -> None:
+    def test_a_root_without_a_contract_is_not_counted(self, store: SqliteStore) -> None:
         root = replace(ROOT_NODE, contract=None)
         recorder = started(store, replace(GRAPH, nodes=(root, *GRAPH.nodes[1:])))
         recorder.write_code(ROOT, "print(f_S1(int(input())))\n")
         recorder.write_code(S2, code(S2))
         assert signatures(store) == Ratio(part=1, whole=2)
 
-    def test_any_other_node_that_promises_no_function_is(self, store: SqliteStore) -> None:
+    def test_any_other_node_without_a_contract_is_counted(self, store: SqliteStore) -> None:
         planned_with(store, contract=None)
         assert signatures(store) == Ratio(part=3, whole=4)
 
-    def test_a_method_may_name_its_object_or_not(self, store: SqliteStore) -> None:
+    def test_the_contract_of_a_method_may_omit_self(self, store: SqliteStore) -> None:
         promised = Contract(name="add", params=(Param(name="self"), Param(name="x")))
         root = replace(ROOT_NODE, contract=None, dependencies=())
         leaves = (
@@ -288,13 +296,15 @@ class TestSignatureConsistency:
 
 
 class TestFrozenComplement:
-    def test_a_repair_within_its_region_leaves_the_rest_as_it_was(self, store: SqliteStore) -> None:
+    def test_a_repair_within_its_region_leaves_the_complement_intact(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store)
         assert frozen_intact(traced(store)) == Ratio(), "it is not decided yet"
         accept_repair(recorder)
         assert frozen_intact(traced(store)) == Ratio(part=1, whole=1)
 
-    def test_a_rejected_candidate_counts_as_well(self, store: SqliteStore) -> None:
+    def test_a_rejected_candidate_is_counted_too(self, store: SqliteStore) -> None:
         repairing(store).decide()
         assert frozen_intact(traced(store)) == Ratio(part=1, whole=1)
 
@@ -360,8 +370,8 @@ bills = st.tuples(
 )
 
 
-class TestSpending:
-    def test_whoever_was_not_asked_cost_nothing(self, store: SqliteStore) -> None:
+class TestTokenUse:
+    def test_an_unused_scope_or_phase_has_zero_usage(self, store: SqliteStore) -> None:
         bill(started(store), "math", Scope.INITIAL, Phase.GENERATION, Usage(calls=1))
         assert token_use(traced(store)) == TokenUse(
             total=Usage(calls=1),
@@ -375,7 +385,7 @@ class TestSpending:
         bill(started(store), "math", Scope.INITIAL, Phase.GENERATION, used, rejected="no code")
         assert token_use(traced(store)).total == used
 
-    def test_what_a_rolled_back_repair_cost_stays_spent(self, store: SqliteStore) -> None:
+    def test_the_usage_of_a_rolled_back_repair_is_still_counted(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         bill(recorder, "math", Scope.REPAIR, Phase.GENERATION, Usage(calls=1, prompt_tokens=5))
         assert recorder.decide() is Decision.REJECTED
@@ -383,7 +393,7 @@ class TestSpending:
 
     @settings(max_examples=40, deadline=None)
     @given(st.lists(bills, max_size=12))
-    def test_every_division_closes_to_the_total(
+    def test_every_breakdown_adds_up_to_the_total(
         self, billed: list[tuple[str, Scope, Phase, Usage]]
     ) -> None:
         store = SqliteStore(":memory:")
@@ -393,8 +403,8 @@ class TestSpending:
         cost = token_use(traced(store))
         store.close()
         assert counted(cost.total) == counted(total(used for *_, used in billed))
-        for division in (cost.by_scope, cost.by_phase, cost.by_role):
-            parts = total(division.values())
+        for breakdown in (cost.by_scope, cost.by_phase, cost.by_role):
+            parts = total(breakdown.values())
             assert counted(parts) == counted(cost.total)
             assert parts.usd == pytest.approx(cost.total.usd)
         assert list(cost.by_role) == sorted({role for role, *_ in billed})
@@ -417,18 +427,18 @@ def bill(
 
 
 def counted(used: Usage) -> Usage:
-    """All that is counted in whole numbers."""
+    """Return the usage without its amount in dollars, which is a float."""
     return replace(used, usd=0.0)
 
 
-def test_whatever_a_run_does_its_numbers_are_those_of_its_record() -> None:
+def test_the_metrics_of_random_runs_agree_with_their_records() -> None:
     met: set[str] = set()
 
     class Measured(RandomRun):
         @when(may_write)
         @rule(verdict=verdicts)
         def build_and_check(self, verdict: Verdict) -> None:
-            """Lives that check what they build by chance alone rarely cover a leaf."""
+            """Build and check leaves, since random steps alone rarely cover one."""
             for leaf in sorted(self.writable() & set(self.ledger.graph.leaves)):
                 if leaf not in self.ledger.working.code:
                     self.recorder.write_code(leaf, code(leaf))

@@ -36,7 +36,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ZipFile]:
 
 
 def packaged_files(package: str) -> set[str]:
-    """Return every file of a package in the source tree, but for what only builds need."""
+    """Return every file of a package in the source tree, except those that only builds need."""
     build_files = {"pyproject.toml", "build_metadata.py", "LICENSE"}
     folder = SOURCE / package
     return {

@@ -1,4 +1,4 @@
-"""Prompts are files with strict variables; what is put in is data."""
+"""Prompts are files with strict variables; inserted text is data."""
 
 import re
 from pathlib import Path
@@ -24,17 +24,17 @@ def test_every_prompt_can_be_filled(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_what_most_requests_share_comes_first(role: str) -> None:
+def test_every_prompt_starts_with_the_task_statement(role: str) -> None:
     assert load(role).user.startswith("# Task\n{{statement}}")
 
 
-def test_roles_that_work_together_share_their_beginning() -> None:
+def test_roles_of_one_group_share_their_system_prompt() -> None:
     sketching = [role for role in ROLES if "{{handbook}}" in _text(role)]
     writing = [role for role in ROLES if "{{coder}}" in _text(role)]
     planning = [role for role in ROLES if role not in {*sketching, *writing}]
     assert len(planning) == 8
-    for together in (sketching, writing, planning):
-        assert len({load(role).system for role in together}) == 1
+    for group in (sketching, writing, planning):
+        assert len({load(role).system for role in group}) == 1
 
 
 def test_a_missing_variable_is_an_error() -> None:
@@ -42,12 +42,12 @@ def test_a_missing_variable_is_an_error() -> None:
         load("joint").fill(sketch="x", functions="f", advice="")
 
 
-def test_a_variable_that_nobody_asked_for_is_an_error() -> None:
+def test_an_unknown_variable_is_an_error() -> None:
     with pytest.raises(KeyError, match="extra"):
         load("joint").fill(statement="x", sketch="x", functions="f", advice="", extra="y")
 
 
-def test_what_is_put_in_is_not_searched_for_variables() -> None:
+def test_inserted_text_is_not_searched_for_variables() -> None:
     _, user = load("joint").fill(
         statement="say {{sketch}}", sketch="SECRET", functions="f", advice=""
     )
@@ -55,13 +55,13 @@ def test_what_is_put_in_is_not_searched_for_variables() -> None:
     assert user.text.count("SECRET") == 1
 
 
-def test_only_who_sketches_is_told_how() -> None:
-    """A thousand tokens on sketches are nothing to who looks at one function, or at a class."""
+def test_only_roles_that_use_sketches_include_the_handbook() -> None:
+    """Its thousand tokens are of no use to roles that see one function, or a class."""
     sketching = {role for role in ROLES if "{{handbook}}" in _text(role)}
     assert sketching == {"sketch", "redo", "replan_branch", "joint", "node"}
 
 
-def test_the_digest_names_the_text_and_the_shared_one_it_holds() -> None:
+def test_the_digest_of_a_prompt_covers_its_shared_text() -> None:
     known = digests()
     assert set(ROLES) <= set(known)
     assert load("joint").digest != known["joint"], "the handbook is part of it"
@@ -70,7 +70,7 @@ def test_the_digest_names_the_text_and_the_shared_one_it_holds() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in NodeKind if k is not NodeKind.ORCHESTRATION])
-def test_every_kind_has_its_specialist(kind: NodeKind) -> None:
+def test_every_kind_has_specialist_advice(kind: NodeKind) -> None:
     assert advice(kind.value).startswith("Advice")
 
 

@@ -27,17 +27,21 @@ def reports(job: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
         lines = [line.partition(" ") for line in file]
     _, status = os.waitpid(child, 0)
     assert {seal for seal, _, _ in lines} <= {"s3al"}
-    return os.waitstatus_to_exitcode(status), [json.loads(said) for _, _, said in lines]
+    return os.waitstatus_to_exitcode(status), [
+        json.loads(lines_reported) for _, _, lines_reported in lines
+    ]
 
 
 def test_calls_are_reported_in_order_and_an_exception_does_not_stop_the_next() -> None:
     source = "def f(n): return [1 // n]"
-    code, said = reports({"kind": "calls", "source": source, "calls": ["f(1)", "f(0)", "f(-1)"]})
+    code, lines_reported = reports(
+        {"kind": "calls", "source": source, "calls": ["f(1)", "f(0)", "f(-1)"]}
+    )
     assert code == 0
-    assert [line["what"] for line in said] == ["call", "call", "call", "done"]
-    assert said[0]["value"] == "[1]"
-    assert said[1]["raised"]["type"] == "ZeroDivisionError"
-    assert said[2]["value"] == "[-1]"
+    assert [line["what"] for line in lines_reported] == ["call", "call", "call", "done"]
+    assert lines_reported[0]["value"] == "[1]"
+    assert lines_reported[1]["raised"]["type"] == "ZeroDivisionError"
+    assert lines_reported[2]["value"] == "[-1]"
 
 
 @pytest.mark.parametrize(
@@ -57,19 +61,21 @@ def test_the_exit_code_is_an_interpreters(source: str, expected: int) -> None:
 
 
 def test_an_exception_is_reported_once() -> None:
-    _, said = reports({"kind": "program", "source": "raise KeyError('k')"})
-    assert [(line["what"], line["type"]) for line in said] == [("raised", "KeyError")]
+    _, lines_reported = reports({"kind": "program", "source": "raise KeyError('k')"})
+    assert [(line["what"], line["type"]) for line in lines_reported] == [("raised", "KeyError")]
 
 
 def test_functions_are_reported_if_they_are_profiled() -> None:
     source = "def f(): pass\nf()\nf()"
-    _, said = reports({"kind": "program", "source": source, "watch": True})
-    used = {use["name"]: use["calls"] for use in said[-1]["used"]}
+    _, lines_reported = reports({"kind": "program", "source": source, "watch": True})
+    used = {use["name"]: use["calls"] for use in lines_reported[-1]["used"]}
     assert used["f"] == 2
 
 
 def test_tests_are_reported_one_by_one() -> None:
     tests = "def test_a(): assert f() == 1\ndef test_b(): assert f() == 2"
-    _, said = reports({"kind": "tests", "source": "def f(): return 1", "tests": tests})
-    verdicts = [(line["name"], line["verdict"]) for line in said if line["what"] == "test"]
+    _, lines_reported = reports({"kind": "tests", "source": "def f(): return 1", "tests": tests})
+    verdicts = [
+        (line["name"], line["verdict"]) for line in lines_reported if line["what"] == "test"
+    ]
     assert verdicts == [("test_a", "passed"), ("test_b", "failed")]

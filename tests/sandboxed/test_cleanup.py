@@ -1,4 +1,4 @@
-"""Whatever a candidate left is removed."""
+"""Files that a candidate left are removed."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 from auditcoder.sandboxed.cleanup import remove
 
 
-def test_a_folder_goes_with_everything_in_it(tmp_path: Path) -> None:
+def test_a_folder_is_removed_with_its_contents(tmp_path: Path) -> None:
     top = tmp_path / "top"
     (top / "a" / "b").mkdir(parents=True)
     (top / "a" / "file").write_text("x")
@@ -16,7 +16,7 @@ def test_a_folder_goes_with_everything_in_it(tmp_path: Path) -> None:
     assert not top.exists()
 
 
-def test_folders_that_nobody_may_write_to_are_removed(tmp_path: Path) -> None:
+def test_read_only_folders_are_removed(tmp_path: Path) -> None:
     top = tmp_path / "top"
     (top / "a" / "b").mkdir(parents=True)
     (top / "a" / "big").write_text("x")

@@ -1,4 +1,4 @@
-"""Tests run beside the candidate, and a candidate that changes unittest is found out."""
+"""Tests run beside the candidate, and a candidate that changes unittest is detected."""
 
 import ast
 import os
@@ -72,14 +72,14 @@ def test_code_without_tests_is_one_test_if_it_asserts_something() -> None:
         "def f():\n    import unittest\n    unittest.TestCase.fail = print\n    return 1",
     ],
 )
-def test_a_program_that_changes_its_judge_is_found_out(program: str) -> None:
+def test_a_program_that_tampers_with_the_test_framework_is_detected(program: str) -> None:
     found = verdicts(f"{program}\ndef g(): return 1\nf = globals().get('f', g)", CASE)
     assert isinstance(found, str)
     assert "the program" in found
 
 
 @pytest.mark.parametrize(
-    ("code", "says"),
+    ("code", "recognised"),
     [
         ("assert 1", True),
         ("f()", True),
@@ -89,5 +89,5 @@ def test_a_program_that_changes_its_judge_is_found_out(program: str) -> None:
         ("if __name__ == '__main__': f()", False),
     ],
 )
-def test_only_code_that_asserts_or_calls_says_something(code: str, says: bool) -> None:
-    assert has_assertion_or_call(ast.parse(code).body) is says
+def test_only_top_level_assertions_and_calls_are_recognised(code: str, recognised: bool) -> None:
+    assert has_assertion_or_call(ast.parse(code).body) is recognised

@@ -15,18 +15,18 @@ def raised_by(source: str) -> BaseException:
     raise AssertionError("nothing was raised")
 
 
-def test_type_message_and_frames_of_the_program_are_told() -> None:
-    said = described(raised_by("def f():\n    raise ValueError('no')\nf()"))
-    assert (said["type"], said["message"], said["memory"]) == ("ValueError", "no", False)
-    assert said["frames"] == [
+def test_type_message_and_frames_of_the_program_are_reported() -> None:
+    report = described(raised_by("def f():\n    raise ValueError('no')\nf()"))
+    assert (report["type"], report["message"], report["memory"]) == ("ValueError", "no", False)
+    assert report["frames"] == [
         {"function": "<module>", "file": PROGRAM, "line": 3},
         {"function": "f", "file": PROGRAM, "line": 2},
     ]
 
 
 def test_a_syntax_error_has_the_line_as_its_frame() -> None:
-    said = described(raised_by("x = 1\nx = ="))
-    assert said["frames"] == [{"function": "", "file": PROGRAM, "line": 2}]
+    report = described(raised_by("x = 1\nx = ="))
+    assert report["frames"] == [{"function": "", "file": PROGRAM, "line": 2}]
 
 
 def test_a_message_that_raises_is_replaced() -> None:
@@ -50,10 +50,10 @@ def test_a_deep_stack_keeps_its_outer_and_inner_frames() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"), [("a" * 9, "aaaaa"), ("\ud800", "\\ud80"), (3, "<no t")]
+    ("report", "expected"), [("a" * 9, "aaaaa"), ("\ud800", "\\ud80"), (3, "<no t")]
 )
-def test_text_is_cut_and_can_be_encoded(said: object, expected: str) -> None:
-    assert text(said, 5) == expected
+def test_text_is_cut_and_can_be_encoded(report: object, expected: str) -> None:
+    assert text(report, 5) == expected
 
 
 def test_a_traceback_begins_with_the_program() -> None:

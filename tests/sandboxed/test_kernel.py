@@ -10,7 +10,7 @@ from auditcoder.sandboxed import kernel
 
 
 def run(code: str) -> str:
-    """Run code in a process of its own: what is restricted stays restricted."""
+    """Run code in its own process, because restrictions cannot be lifted."""
     start = "import os, resource\nfrom auditcoder.sandboxed import kernel\n"
     done = subprocess.run(
         [sys.executable, "-c", start + code], capture_output=True, text=True, check=False
@@ -45,7 +45,7 @@ def test_descriptors_from_a_number_on_are_closed() -> None:
 
 def test_privileges_cannot_be_gained_after_giving_that_up() -> None:
     code = (
-        "kernel.gain_nothing()\n"
+        "kernel.set_no_new_privileges()\n"
         "print([l for l in open('/proc/self/status') if l.startswith('NoNewPrivs')][0].split()[1])"
     )
     assert run(code) == "1"
@@ -67,7 +67,7 @@ def test_only_files_that_the_rules_name_can_be_opened(tmp_path: Path) -> None:
     code = (
         f"os.chdir({str(tmp_path)!r})\n"
         "rules = kernel.file_rules(['seen'], 'own', [])\n"
-        "kernel.gain_nothing()\nkernel.restrict_files(rules)\n"
+        "kernel.set_no_new_privileges()\nkernel.restrict_files(rules)\n"
         "def attempt(path, mode):\n"
         "    try: open(path, mode).close()\n"
         "    except PermissionError: return 'refused'\n"
@@ -78,10 +78,10 @@ def test_only_files_that_the_rules_name_can_be_opened(tmp_path: Path) -> None:
     assert run(code) == "open refused open refused"
 
 
-def test_a_call_that_fails_says_which() -> None:
+def test_a_failed_system_call_is_named() -> None:
     with pytest.raises(OSError, match="bind /no/such/place"):
         kernel.bind("/no/such/place", "/no/such/target")
 
 
-def test_the_size_of_the_process_is_told_once() -> None:
+def test_the_address_space_of_the_process_is_measured() -> None:
     assert kernel.address_space() > 1 << 20

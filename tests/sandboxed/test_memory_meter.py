@@ -22,7 +22,7 @@ def meter() -> Iterator[MemoryMeter]:
     tracemalloc.stop()
 
 
-def test_what_a_call_keeps_is_left_and_held(meter: MemoryMeter) -> None:
+def test_memory_that_a_call_keeps_counts_as_left_and_held(meter: MemoryMeter) -> None:
     call: dict[str, Any] = {}
     kept = bytearray(MEGABYTE)
     meter.attribute(call)
@@ -30,10 +30,10 @@ def test_what_a_call_keeps_is_left_and_held(meter: MemoryMeter) -> None:
     assert call["held"] >= len(kept)
 
 
-def test_what_a_call_gives_back_is_held_and_not_left(meter: MemoryMeter) -> None:
+def test_memory_that_a_call_frees_counts_as_held_and_not_left(meter: MemoryMeter) -> None:
     call: dict[str, Any] = {}
-    given_back = bytearray(MEGABYTE)
-    del given_back
+    freed = bytearray(MEGABYTE)
+    del freed
     meter.attribute(call)
     assert call["held"] >= MEGABYTE > call["left"]
 
@@ -67,7 +67,7 @@ def test_a_program_beyond_its_limit_is_stopped_only_while_it_runs(meter: MemoryM
     with pytest.raises(MemoryExceeded):
         meter._sample()
     assert "held" in call
-    meter._sample()  # it gets time to handle the exception
+    meter._sample()  # the program has time to handle the exception
 
 
 def test_nothing_is_measured_unless_a_limit_is_given() -> None:

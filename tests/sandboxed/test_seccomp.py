@@ -1,4 +1,4 @@
-"""The filter says what its table says, on every machine it knows: run here, step by step."""
+"""The filter decides as its table says on every architecture; its program is emulated here."""
 
 import errno
 import platform
@@ -14,7 +14,7 @@ OWN = 77
 
 
 def decide(program: bytes, number: int, arch: int, *arguments: int) -> int:
-    """Do what the kernel would with one call."""
+    """Emulate the kernel: return the decision of the filter on one system call."""
     data = struct.pack("=IIQ6Q", number, arch, 0, *(*arguments, 0, 0, 0, 0, 0, 0)[:6])
     steps = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
     value, at = 0, 0
@@ -43,7 +43,7 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("walled", [True, False])
-def test_every_number_is_decided_as_the_table_says(machine: str, walled: bool) -> None:
+def test_every_system_call_is_decided_as_the_table_says(machine: str, walled: bool) -> None:
     column, arch = MACHINES[machine]
     program = seccomp.program(OWN, walled=walled)
     plain = {
@@ -63,14 +63,14 @@ def test_every_number_is_decided_as_the_table_says(machine: str, walled: bool) -
         assert decide(program, number, arch) == expected, number
 
 
-def test_another_machines_calls_end_the_process(machine: str) -> None:
+def test_system_calls_of_another_architecture_kill_the_process(machine: str) -> None:
     program = seccomp.program(OWN, walled=True)
     assert decide(program, 0, 0x40000003) == KILL  # 32-bit x86
     if machine == "x86_64":
-        assert decide(program, 0x40000000, MACHINES[machine][1]) == KILL  # its 32-bit-pointer twin
+        assert decide(program, 0x40000000, MACHINES[machine][1]) == KILL  # the x32 interface
 
 
-def test_what_depends_on_arguments(machine: str) -> None:
+def test_some_system_calls_are_decided_by_their_arguments(machine: str) -> None:
     column, arch = MACHINES[machine]
     program = seccomp.program(OWN, walled=True)
 
@@ -88,7 +88,7 @@ def test_what_depends_on_arguments(machine: str) -> None:
     assert call("_SOCKETPAIR", 1, 1 | 0x80000) == ALLOW
     assert call("_SOCKETPAIR", 1, 2) == refused  # datagrams
     assert call("_IOCTL", 0, 0x5401) == ALLOW
-    assert call("_IOCTL", 0, 0x5412) == REFUSE | errno.ENOTTY  # typing for somebody else
+    assert call("_IOCTL", 0, 0x5412) == REFUSE | errno.ENOTTY  # injecting terminal input
     assert call("_FCNTL", 0, 3) == ALLOW
     assert call("_FCNTL", 0, 8) == call("_FCNTL", 0, 1031) == refused
     assert call("_PRCTL", 15) == ALLOW
@@ -99,9 +99,9 @@ def test_what_depends_on_arguments(machine: str) -> None:
     assert call("_PRLIMIT", 1) == refused
 
 
-def test_what_must_never_be_allowed_is_not() -> None:
-    """Numbers on x86-64 of calls that open a door."""
-    doors = {
+def test_dangerous_system_calls_are_not_allowed() -> None:
+    """The table lists x86-64 numbers of calls that would break the isolation."""
+    dangerous = {
         "socket": 41, "connect": 42, "accept": 43, "bind": 49, "fork": 57, "vfork": 58,
         "execve": 59, "ptrace": 101, "mount": 165, "umount2": 166, "unshare": 272, "setns": 308,
         "process_vm_readv": 310, "memfd_create": 319, "bpf": 321, "execveat": 322,
@@ -111,4 +111,4 @@ def test_what_must_never_be_allowed_is_not() -> None:
         "open_by_handle_at": 304, "init_module": 175, "kexec_load": 246, "reboot": 169,
     }  # fmt: skip
     allowed = {numbers[0] for numbers in seccomp._ALLOWED.values()}
-    assert not {name for name, number in doors.items() if number in allowed}
+    assert not {name for name, number in dangerous.items() if number in allowed}

@@ -1,4 +1,4 @@
-"""Steps are recorded with how they ended, where, and which calls made the values they read."""
+"""Steps are recorded with their ending, their line, and the calls that produced their values."""
 
 import sys
 import types
@@ -48,7 +48,7 @@ def steps_of(space: dict[str, Any], driver: str) -> list[dict[str, Any]]:
     return steps.steps
 
 
-def test_a_step_names_the_calls_that_made_what_it_read(space: dict[str, Any]) -> None:
+def test_a_step_names_the_calls_that_produced_the_values_it_read(space: dict[str, Any]) -> None:
     _, check = steps_of(space, "value = make(3)\nassert value == [3]")
     assert check["fine"] is True
     assert check["sources"] == [{"text": "value", "same": True, "calls": [0]}]
@@ -73,7 +73,7 @@ def test_a_failing_step_has_the_frames_of_the_program(space: dict[str, Any]) -> 
         ("make()", "names", "make"),
     ],
 )
-def test_the_name_that_was_missing_or_wrongly_called_is_told(
+def test_a_missing_or_wrongly_called_name_is_reported(
     space: dict[str, Any], driver: str, field: str, name: str
 ) -> None:
     (failed,) = steps_of(space, driver)

@@ -1,4 +1,4 @@
-"""The supervisor reads artefacts safely and tells how a process really ended."""
+"""The supervisor reads artefacts safely and reports how a process really ended."""
 
 import os
 import signal
@@ -35,14 +35,14 @@ class TestArtefacts:
         os.mkfifo(tmp_path / "pipe")
         assert supervisor._content(work, "pipe", 100) == "it is not an ordinary file"
 
-    def test_the_limit_is_for_all_together(self, work: int, tmp_path: Path) -> None:
+    def test_the_size_limit_covers_all_artefacts_together(self, work: int, tmp_path: Path) -> None:
         for name in ("a", "b"):
             (tmp_path / name).write_bytes(b"12345")
         first, second = supervisor._collected(work, ["a", "b"], 8)
         assert first == {"name": "a", "content": "MTIzNDU="}
         assert second == {"name": "b", "missing": "it is too large"}
 
-    def test_a_missing_one_says_so(self, work: int) -> None:
+    def test_a_missing_artefact_is_reported(self, work: int) -> None:
         (missing,) = supervisor._collected(work, ["none"], 8)
         assert missing == {"name": "none", "missing": "No such file or directory"}
 
@@ -63,19 +63,19 @@ class TestEnd:
                 near.shutdown(socket.SHUT_WR)
             return supervisor._await_end(child, job, far)
 
-    def test_an_exit_code_is_told(self) -> None:
+    def test_an_exit_code_is_reported(self) -> None:
         ended = self.ended(lambda: os._exit(3), self.JOB)
         assert (ended["exit"], ended["signal"], ended["timed_out"]) == (3, None, False)
 
-    def test_a_signal_is_told(self) -> None:
+    def test_a_signal_is_reported(self) -> None:
         ended = self.ended(lambda: os.kill(os.getpid(), signal.SIGKILL), self.JOB)
         assert (ended["exit"], ended["signal"]) == (None, signal.SIGKILL)
 
-    def test_a_process_without_end_is_killed_at_its_limit(self) -> None:
+    def test_an_endless_process_is_killed_at_its_limit(self) -> None:
         ended = self.ended(signal.pause, {"seconds": 0.01, "watch": False})
         assert ended["timed_out"] is True
         assert ended["signal"] is not None
 
-    def test_a_cancelled_one_is_killed_and_not_late(self) -> None:
+    def test_a_cancelled_process_is_killed_and_not_timed_out(self) -> None:
         ended = self.ended(signal.pause, self.JOB, cancel=True)
         assert (ended["signal"], ended["timed_out"]) == (signal.SIGKILL, False)

@@ -52,9 +52,11 @@ def test_only_values_without_identity_are_plain() -> None:
     assert not is_plain([])
 
 
-@pytest.mark.parametrize(("value", "little"), [(0, True), ("", True), (None, True), (7, False)])
-def test_common_values_say_little(value: object, little: bool) -> None:
-    assert is_uninformative(value) is little
+@pytest.mark.parametrize(
+    ("value", "uninformative"), [(0, True), ("", True), (None, True), (7, False)]
+)
+def test_common_values_are_uninformative(value: object, uninformative: bool) -> None:
+    assert is_uninformative(value) is uninformative
 
 
 def test_a_collection_weighs_more_than_its_items_alone() -> None:

@@ -1,4 +1,4 @@
-"""The worker imports packages in advance and says what it could not."""
+"""The worker imports packages in advance and reports those that it could not import."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The command that counts what the structure of the repository promises."""
+"""The census command checks the structural limits of the repository."""
 
 import subprocess
 import sys

@@ -17,7 +17,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_committed_pages_are_what_the_command_writes() -> None:
+def test_the_committed_pages_are_current() -> None:
     done = run("--check")
     assert done.returncode == 0, done.stderr
 

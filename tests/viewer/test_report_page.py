@@ -1,4 +1,4 @@
-"""The page of a report in a real browser: it asks for nothing, hides nothing, and runs nothing."""
+"""The report page in a real browser loads nothing, hides nothing and runs no injected script."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder.viewer.charts import Bar, Point, bars, scatter
-from auditcoder.viewer.report_page import page as written
+from auditcoder.viewer.report_page import page as render_page
 from auditcoder_bench.problem import Problem, StdioTests
 from auditcoder_bench.reports.comparison_report import bench_report
 from auditcoder_bench.runner import Job, perform
@@ -42,7 +42,7 @@ pytestmark = [
     pytest.mark.skipif(PROGRAM_FILE is None, reason=f"install a browser: {' or '.join(BROWSERS)}"),
 ]
 
-QUIET = (
+BROWSER_FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
@@ -84,30 +84,30 @@ def reports() -> dict[str, Report]:
             problem = Problem(number, replace(PROGRAM, source=f"toys/{number}"), UNSEEN)
             tools = RunResources(store, Improviser(script), sandbox)
             perform(tools, store, Job("toys", method, number, "improviser"), problem, Options())
-    made = {
+    rendered = {
         "bench": [bench_report(store, form) for form in ("html", "json")],
         "audit": [audit_report(store, store.runs(), form) for form in ("html", "json")],
     }
     store.close()
-    return {name: (html, json.loads(tables)["tables"]) for name, (html, tables) in made.items()}
+    return {name: (html, json.loads(tables)["tables"]) for name, (html, tables) in rendered.items()}
 
 
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
     with playwright.sync_playwright() as engine:
-        opened = engine.chromium.launch(executable_path=PROGRAM_FILE, args=QUIET)
+        opened = engine.chromium.launch(executable_path=PROGRAM_FILE, args=BROWSER_FLAGS)
         yield opened
         opened.close()
 
 
-class Seen(NamedTuple):
-    """A page that is open."""
+class OpenedPage(NamedTuple):
+    """An opened page."""
 
     page: "Page"
-    said: list[str]
-    """What it wrote to the console, and what it did not catch."""
-    asked: list[str]
-    """Every address that it asked for."""
+    console: list[str]
+    """Its console messages and uncaught errors."""
+    requests: list[str]
+    """The addresses of its requests."""
 
 
 Scheme = Literal["light", "dark"]
@@ -116,27 +116,27 @@ Scheme = Literal["light", "dark"]
 class Open(Protocol):
     """Opens a page from a file."""
 
-    def __call__(self, html: str, width: int = 1100, scheme: Scheme = "light") -> Seen: ...
+    def __call__(self, html: str, width: int = 1100, scheme: Scheme = "light") -> OpenedPage: ...
 
 
 @pytest.fixture(name="open_page")
 def _open_page(browser: "Browser", tmp_path: Path) -> Iterator[Open]:
     opened: list[Page] = []
 
-    def open_page(html: str, width: int = 1100, scheme: Scheme = "light") -> Seen:
+    def open_page(html: str, width: int = 1100, scheme: Scheme = "light") -> OpenedPage:
         file = tmp_path / "report.html"
         file.write_text(html, encoding="utf-8")
         page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page.set_default_timeout(60_000)
         opened.append(page)
-        said: list[str] = []
-        asked: list[str] = []
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        console: list[str] = []
+        requests: list[str] = []
+        page.on("console", lambda message: console.append(message.text))
+        page.on("pageerror", lambda error: console.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
         page.goto(file.as_uri())
-        assert asked.pop(0) == file.as_uri()
-        return Seen(page, said, asked)
+        assert requests.pop(0) == file.as_uri()
+        return OpenedPage(page, console, requests)
 
     yield open_page
     for page in opened:
@@ -148,30 +148,28 @@ def report(request: pytest.FixtureRequest, reports: dict[str, Report]) -> Report
     return reports[request.param]
 
 
-def test_a_page_opens_from_a_file_and_asks_for_nothing_else(
-    report: Report, open_page: Open
-) -> None:
-    seen = open_page(report[0])
-    seen.page.wait_for_load_state("networkidle")
-    assert seen.asked == []
-    assert seen.said == []
+def test_a_page_opens_from_a_file_and_sends_no_requests(report: Report, open_page: Open) -> None:
+    shown = open_page(report[0])
+    shown.page.wait_for_load_state("networkidle")
+    assert shown.requests == []
+    assert shown.console == []
 
 
-WRITTEN = """all => all.map(th => {
+TEXT_HEIGHTS = """all => all.map(th => {
     const words = document.createRange();
     words.selectNodeContents(th);
     return words.getBoundingClientRect().height;
 })"""
-"""How high the words of cells stand, whatever else is in their line."""
+"""The height of the text of cells, whatever else is in their row."""
 HIDDEN = """found => found.filter(element => {
   const box = element.getBoundingClientRect();
   return !element.checkVisibility() || !box.width || !box.height ||
     box.left < 0 || box.right > document.documentElement.clientWidth;
 }).map(element => element.textContent)"""
-"""Of some elements, what those say that take no room, or room outside of the page."""
+"""The text of those elements that are invisible or outside of the page."""
 
 
-def test_every_table_shows_its_head_and_all_its_lines(report: Report, open_page: Open) -> None:
+def test_every_table_shows_its_header_and_all_its_rows(report: Report, open_page: Open) -> None:
     html, tables = report
     page = open_page(html).page
     boxes = page.locator("table").all()
@@ -208,22 +206,25 @@ OVERLAPPING = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
     leaves(one) || words.slice(n + 1).some(other => meets(one[1], other[1]))
   ).map(([text]) => text);
 })"""
-"""The words of charts that cover another, or leave the drawing."""
+"""The chart labels that overlap another one or leave the drawing."""
 
 
-def test_many_methods_that_all_fail_keep_their_names_apart(open_page: Open) -> None:
+def test_labels_of_many_failing_methods_do_not_overlap(open_page: Open) -> None:
     points = [Point(f"method-{n}", 100.0 + n, 0.0, 0.0, 0.1) for n in range(12)]
     drawing = scatter("All fail", "tokens", "resolved", points)
-    assert open_page(written("r", "", [], [("All fail", drawing)])).page.evaluate(OVERLAPPING) == []
+    assert (
+        open_page(render_page("r", "", [], [("All fail", drawing)])).page.evaluate(OVERLAPPING)
+        == []
+    )
 
 
 BEHIND = """lines => lines.map(line => [...line.querySelectorAll('button')].map(button =>
   [...button.popoverTargetElement.querySelectorAll('li')].map(run => run.textContent)))"""
-"""For every line, for every button on it, the runs that it opens."""
+"""For every row, for every button in it, the runs that it opens."""
 
 
-class TestTheRunsBehindANumber:
-    def test_every_number_opens_the_runs_of_its_line(self, report: Report, open_page: Open) -> None:
+class TestRunsBehindANumber:
+    def test_every_number_opens_the_runs_of_its_row(self, report: Report, open_page: Open) -> None:
         html, tables = report
         page = open_page(html).page
         behind = page.locator("tbody tr").evaluate_all(BEHIND)
@@ -234,7 +235,7 @@ class TestTheRunsBehindANumber:
             assert opened == ([runs] * (len(numbers) + 1) if runs else [])
         assert sum(map(bool, behind)) > 10
 
-    def test_a_click_shows_them_and_escape_puts_them_away(
+    def test_a_click_opens_the_list_of_runs_and_escape_closes_it(
         self, report: Report, open_page: Open
     ) -> None:
         html, tables = report
@@ -253,7 +254,7 @@ class TestTheRunsBehindANumber:
             page.keyboard.press("Escape")
             assert page.get_by_role("dialog").count() == 0
 
-    def test_keys_alone_reach_every_line_once(self, report: Report, open_page: Open) -> None:
+    def test_the_tab_key_reaches_every_row_once(self, report: Report, open_page: Open) -> None:
         html, tables = report
         page = open_page(html).page
         lines = [row for table in tables for row in table["rows"] if row.get("runs")]
@@ -268,7 +269,9 @@ class TestTheRunsBehindANumber:
             assert stop.startswith(f"{len(row['runs'])} run")
             assert row["cells"][0] in stop
 
-    def test_keys_alone_open_and_close_them(self, report: Report, open_page: Open) -> None:
+    def test_the_list_of_runs_opens_and_closes_by_keyboard(
+        self, report: Report, open_page: Open
+    ) -> None:
         page = open_page(report[0]).page
         count = page.get_by_role("button", name=" behind ").first
         count.focus()
@@ -280,12 +283,12 @@ class TestTheRunsBehindANumber:
         assert page.get_by_role("dialog").count() == 0
         assert _has_focus(count)
 
-    def test_thousands_fit_the_window(self, open_page: Open) -> None:
+    def test_a_list_of_thousands_of_runs_fits_the_window(self, open_page: Open) -> None:
         runs = tuple(RunId(f"suite.{n}.method.{LONG}") for n in range(2_000))
         table = Table(
             name="t", title="T", columns=("a", "b"), rows=(Row(cells=("x", 1), runs=runs),)
         )
-        page = open_page(written("r", "", [table], []), width=360).page
+        page = open_page(render_page("r", "", [table], []), width=360).page
         page.get_by_role("button", name="2,000 runs").click()
         size = page.get_by_role("dialog").bounding_box()
         assert size is not None
@@ -303,7 +306,7 @@ def _has_focus(found: "Locator") -> bool:
 
 
 class TestHostileNames:
-    def test_in_tables_and_charts_are_shown_and_not_obeyed(self, open_page: Open) -> None:
+    def test_hostile_names_in_tables_and_charts_are_escaped(self, open_page: Open) -> None:
         table = Table(
             name=HOSTILE,
             title=HOSTILE,
@@ -315,35 +318,35 @@ class TestHostileNames:
             (HOSTILE, scatter(HOSTILE, HOSTILE, HOSTILE, [Point(HOSTILE, 10.0, 0.5, 0.4, 0.6)])),
             (HOSTILE, bars(HOSTILE, [Bar(HOSTILE, ((HOSTILE, 1.0),))])),
         ]
-        seen = open_page(written(HOSTILE, HOSTILE, [table], drawn))
-        _unharmed(seen)
-        assert seen.page.title() == HOSTILE
-        seen.page.locator("td button").first.click()
-        assert seen.page.get_by_role("dialog").locator("li").inner_text() == HOSTILE
+        shown = open_page(render_page(HOSTILE, HOSTILE, [table], drawn))
+        _check_nothing_was_injected(shown)
+        assert shown.page.title() == HOSTILE
+        shown.page.locator("td button").first.click()
+        assert shown.page.get_by_role("dialog").locator("li").inner_text() == HOSTILE
 
-    def test_on_record_reach_the_report_unobeyed(self, open_page: Open) -> None:
+    def test_hostile_names_from_a_record_are_escaped(self, open_page: Open) -> None:
         store = SqliteStore(":memory:")
         run = RunId("a-run")
         task = replace(TASK, title=HOSTILE, source=HOSTILE)
         Recorder.start(store, run, task, ticking(), Manifest(method=HOSTILE, model=HOSTILE))
         head = store.head(run).digest
         store.keep_judgement(Judgement(run=run, head=head, suite=HOSTILE, results={}))
-        seen = open_page(bench_report(store, "html"))
+        shown = open_page(bench_report(store, "html"))
         store.close()
-        _unharmed(seen)
-        assert seen.page.locator("tbody th").first.inner_text() == HOSTILE
+        _check_nothing_was_injected(shown)
+        assert shown.page.locator("tbody th").first.inner_text() == HOSTILE
 
 
-def _unharmed(seen: Seen) -> None:
-    seen.page.wait_for_load_state("networkidle")
-    assert seen.asked == []
-    assert seen.said == []
-    assert seen.page.locator("img, script, iframe, object, link, a").count() == 0
-    assert seen.page.title() != "owned"
+def _check_nothing_was_injected(shown: OpenedPage) -> None:
+    shown.page.wait_for_load_state("networkidle")
+    assert shown.requests == []
+    assert shown.console == []
+    assert shown.page.locator("img, script, iframe, object, link, a").count() == 0
+    assert shown.page.title() != "owned"
 
 
-class TestANarrowScreen:
-    def test_scrolls_tables_and_not_the_page(self, report: Report, open_page: Open) -> None:
+class TestNarrowScreen:
+    def test_tables_scroll_but_the_page_does_not(self, report: Report, open_page: Open) -> None:
         page = open_page(report[0], width=360).page
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert page.locator("h1, h2, .wide, main > .note").evaluate_all(HIDDEN) == []
@@ -351,7 +354,7 @@ class TestANarrowScreen:
             "[...document.querySelectorAll('.wide')].some(b => b.scrollWidth > b.clientWidth)"
         )
 
-    def test_keys_scroll_a_table_and_what_a_line_is_about_stays_in_sight(
+    def test_a_table_scrolls_by_keyboard_and_its_row_labels_stay_visible(
         self, reports: dict[str, Report], open_page: Open
     ) -> None:
         page = open_page(reports["bench"][0], width=360).page
@@ -364,14 +367,14 @@ class TestANarrowScreen:
         assert label is not None
         assert label["x"] >= 0
 
-    def test_breaks_no_word_that_fits(self, report: Report, open_page: Open) -> None:
+    def test_words_that_fit_are_not_broken(self, report: Report, open_page: Open) -> None:
         page = open_page(report[0], width=360).page
-        heights = page.locator("tbody th").evaluate_all(WRITTEN)
+        heights = page.locator("tbody th").evaluate_all(TEXT_HEIGHTS)
         assert max(heights) < 120, "a label of four words takes four lines at most"
 
-    def test_bears_names_that_nothing_breaks(self, open_page: Open) -> None:
+    def test_long_names_without_break_points_do_not_widen_the_page(self, open_page: Open) -> None:
         table = Table(name="t", title=LONG, columns=("a", "b"), rows=(Row(cells=(LONG, 1)),))
-        page = open_page(written(LONG, LONG, [table], []), width=360).page
+        page = open_page(render_page(LONG, LONG, [table], []), width=360).page
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         label = page.locator("tbody th").bounding_box()
         assert label is not None
@@ -410,11 +413,11 @@ CONTRASTS = """() => {
     paper: light(behind(document.body)),
   };
 }"""
-"""The least contrast of words and of drawn marks to what is behind them, as WCAG has it."""
+"""The lowest contrast of text and of drawn marks to their background, as WCAG defines it."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_and_charts_stand_out_from_the_page(
+def test_text_and_charts_have_sufficient_contrast(
     report: Report, open_page: Open, scheme: Scheme
 ) -> None:
     least = open_page(report[0], scheme=scheme).page.evaluate(CONTRASTS)
@@ -424,11 +427,11 @@ def test_words_and_charts_stand_out_from_the_page(
 
 
 A4 = 718
-"""How wide a sheet is between its margins."""
+"""The width of a sheet between its margins."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_paper_shows_everything_dark_on_white(
+def test_a_printed_page_shows_everything_dark_on_white(
     report: Report, open_page: Open, scheme: Scheme
 ) -> None:
     html, tables = report

@@ -18,7 +18,7 @@ from auditcoder.domain.request import FREE, FinishReason, Message, Request, Spea
 from auditcoder.lifecycle.ports import Model
 from tests.conformance.model import HELLO, SHARED, RealModelConformance
 
-# All on one worker: the weights are loaded once, and two models would fight over the cores.
+# All on one worker: the weights are loaded once, and two models would compete for the cores.
 pytestmark = [pytest.mark.xdist_group("embedded"), pytest.mark.campaign]
 
 
@@ -36,7 +36,7 @@ class TestEmbedded(RealModelConformance):
         return embedded
 
 
-class TestTheSameServerOverHttp(RealModelConformance):
+class TestEmbeddedServerOverHttp(RealModelConformance):
     @pytest.fixture
     def model(self, embedded: EmbeddedModel) -> Iterator[Model]:
         endpoint = Endpoint(
@@ -47,12 +47,12 @@ class TestTheSameServerOverHttp(RealModelConformance):
         model.close()
 
 
-def _request(text: str, longest: int) -> Request:
-    told = Message(speaker=Speaker.USER, text=text)
-    return Request(messages=(SHARED, told), max_tokens=longest, temperature=0.0)
+def _request(text: str, max_tokens: int) -> Request:
+    message = Message(speaker=Speaker.USER, text=text)
+    return Request(messages=(SHARED, message), max_tokens=max_tokens, temperature=0.0)
 
 
-def test_the_server_answers_nobody_without_its_key(embedded: EmbeddedModel) -> None:
+def test_the_server_refuses_requests_without_its_key(embedded: EmbeddedModel) -> None:
     stranger = ProviderModel(
         Endpoint(provider="near", name="qwen", base_url=embedded.address), Secret("wrong")
     )
@@ -62,7 +62,7 @@ def test_the_server_answers_nobody_without_its_key(embedded: EmbeddedModel) -> N
     assert refused.value.code == "model.key"
 
 
-def test_an_answer_that_only_repeats_itself_is_stopped(embedded: EmbeddedModel) -> None:
+def test_a_reply_that_repeats_itself_is_stopped(embedded: EmbeddedModel) -> None:
     line = "print('round and round we go')\n"
     reply = embedded.complete(_request(f"Repeat this line 500 times:\n{line}", 1500))
     assert reply.finish is FinishReason.REPEATED
@@ -71,14 +71,14 @@ def test_an_answer_that_only_repeats_itself_is_stopped(embedded: EmbeddedModel) 
     assert reply.usage.unmeasured == 0
 
 
-def test_a_prompt_that_was_read_once_is_not_read_again(embedded: EmbeddedModel) -> None:
+def test_a_shared_prompt_prefix_is_cached(embedded: EmbeddedModel) -> None:
     shared = "".join(f"def f{n}(): return {n}\n" for n in range(20))
     embedded.complete(_request(f"{shared}What does f3 return?", 2))
     again = embedded.complete(_request(f"{shared}What does f4 return?", 2))
     assert again.usage.cached_tokens > again.usage.prompt_tokens * 0.8
 
 
-def test_weights_that_are_none_are_said_to_be(tmp_path: Path) -> None:
+def test_invalid_weights_are_reported(tmp_path: Path) -> None:
     (tmp_path / "false.gguf").write_bytes(b"GGUF" + bytes(1000))
     with pytest.raises(ModelMisconfigured) as refused:
         EmbeddedModel(tmp_path / "false.gguf")
@@ -93,7 +93,7 @@ def test_nothing_is_written_to_the_terminal(
 
 
 @pytest.mark.parametrize("repeats", [0, 2500], ids=["while writing", "while reading"])
-def test_ctrl_c_ends_an_answer_soon_and_the_process_cleanly(repeats: int) -> None:
+def test_ctrl_c_ends_a_reply_soon_and_the_process_cleanly(repeats: int) -> None:
     code = """
 import os, signal, sys, threading
 from auditcoder.adapters.models import weights
@@ -115,11 +115,11 @@ except KeyboardInterrupt:
     assert time.monotonic() - started < 60
 
 
-def test_closing_ends_an_answer_and_gives_the_memory_back() -> None:
+def test_closing_ends_a_reply_and_frees_the_memory() -> None:
     path = weights.find(weights.QWEN, weights.folder())
     assert path is not None
     model = EmbeddedModel(path)
-    loaded = _resident()
+    loaded = _resident_bytes()
     failure: list[Exception] = []
 
     def ask() -> None:
@@ -134,9 +134,9 @@ def test_closing_ends_an_answer_and_gives_the_memory_back() -> None:
     model.close()
     asking.join(30)
     assert [getattr(error, "code", "") for error in failure] == ["model.closed"]
-    assert loaded - _resident() > 1 << 30
+    assert loaded - _resident_bytes() > 1 << 30
 
 
-def _resident() -> int:
+def _resident_bytes() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -17,7 +17,7 @@ from tests.conformance.model import HELLO, ModelConformance, answer
 
 
 class _Person:
-    """Answers whatever is asked in a folder, as a person or an agent would."""
+    """Answers the requests in a folder, as a person or an agent would."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -30,9 +30,9 @@ class _Person:
             for request in self._folder.glob("*/request.json"):
                 reply = request.with_name("reply.md")
                 if not reply.exists():
-                    asked = msgspec.json.decode(request.read_bytes(), type=Request)
+                    decoded = msgspec.json.decode(request.read_bytes(), type=Request)
                     draft = request.with_name("draft")
-                    draft.write_text(answer(asked))
+                    draft.write_text(answer(decoded))
                     draft.rename(reply)
 
     def leave(self) -> None:
@@ -48,14 +48,14 @@ class TestManualModel(ModelConformance):
         person.leave()
 
     def test_a_request_can_be_read_by_a_person(self, tmp_path: Path) -> None:
-        said: list[str] = []
-        model = ManualModel(tmp_path, timeout=0, say=said.append)
-        with pytest.raises(ModelUnavailable) as nobody:
+        notices: list[str] = []
+        model = ManualModel(tmp_path, timeout=0, say=notices.append)
+        with pytest.raises(ModelUnavailable) as timed_out:
             model.complete(HELLO)
-        assert nobody.value.code == "model.timeout"
+        assert timed_out.value.code == "model.timeout"
         (request,) = tmp_path.glob("*/request.md")
         assert "Say hello in one word." in request.read_text()
-        assert str(request.parent) in said[0]
+        assert str(request.parent) in notices[0]
 
     def test_an_existing_reply_is_used(self, tmp_path: Path) -> None:
         person = _Person(tmp_path)
@@ -95,7 +95,7 @@ class TestManualModel(ModelConformance):
             ManualModel(tmp_path, say=lambda _: None).complete(HELLO)
         assert refused.value.code == "model.folder"
 
-    def test_a_request_that_was_removed_is_put_back(self, tmp_path: Path) -> None:
+    def test_a_removed_request_is_written_again(self, tmp_path: Path) -> None:
         removed: list[Path] = []
 
         def remove_then_reply(_: float) -> None:
@@ -110,7 +110,7 @@ class TestManualModel(ModelConformance):
         assert model.complete(HELLO).text == "at last"
         assert removed
 
-    def test_closing_ends_the_wait(self, tmp_path: Path) -> None:
+    def test_closing_the_model_ends_the_wait(self, tmp_path: Path) -> None:
         model = ManualModel(tmp_path, say=lambda _: None, pause=lambda _: model.close())
         with pytest.raises(ModelMisconfigured, match="closed"):
             model.complete(HELLO)

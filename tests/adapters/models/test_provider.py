@@ -1,4 +1,4 @@
-"""A server that misbehaves costs a retry on record or a typed error, and never a run."""
+"""A misbehaving server causes a recorded retry or a typed error, and never loses a run."""
 
 import logging
 import pickle
@@ -60,7 +60,7 @@ def open_model() -> Iterator[Open]:
 PRICE = Price(prompt=1.0, completion=2.0)
 FAST = RetryPolicy(attempts=3, first_wait=0.01)
 
-PASSING = [
+TRANSIENT = [
     (fault.error(429), "model.rate-limited", False),
     (fault.error(429, Retry_After="0.05"), "model.rate-limited", False),
     (fault.error(500), "model.server", False),
@@ -82,9 +82,9 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("behaviour", "code", "billed"), PASSING, ids=NAMES)
-class TestATroubleThatMayPass:
-    def test_once_it_is_a_retry_on_record(
+@pytest.mark.parametrize(("behaviour", "code", "billed"), TRANSIENT, ids=NAMES)
+class TestTransientError:
+    def test_one_transient_error_is_a_recorded_retry(
         self, behaviour: fault.Behaviour, code: str, billed: bool, open_model: Open
     ) -> None:
         store = SqliteStore(":memory:")
@@ -100,7 +100,7 @@ class TestATroubleThatMayPass:
         assert event.usage.unmeasured == event.usage.unpriced == (1 if billed else 0)
         assert verify_run(store, RUN).holds
 
-    def test_for_good_it_is_an_error_with_advice_on_record(
+    def test_repeated_transient_errors_are_a_recorded_error_with_advice(
         self, behaviour: fault.Behaviour, code: str, billed: bool, open_model: Open
     ) -> None:
         store = SqliteStore(":memory:")
@@ -135,9 +135,7 @@ class TestATroubleThatMayPass:
         (418, "model.rejected"),
     ],
 )
-def test_a_trouble_that_will_not_pass_is_not_tried_again(
-    status: int, code: str, open_model: Open
-) -> None:
+def test_a_permanent_error_is_not_retried(status: int, code: str, open_model: Open) -> None:
     with serving(fault.error(status)) as server:
         recorder = started(SqliteStore(":memory:"))
         client = ModelClient(open_model(server), recorder, BudgetLedger(Budget(), PRICE), FAST)
@@ -159,8 +157,8 @@ def test_a_trouble_that_will_not_pass_is_not_tried_again(
     ],
     ids=["empty", "null", "refusal", "content filter", "cut by length"],
 )
-class TestAnAnswerThatIsNone:
-    def test_it_is_billed_recorded_and_asked_for_again_with_the_reason(
+class TestUnusableReply:
+    def test_an_unusable_reply_is_billed_recorded_and_requested_again_with_the_reason(
         self, behaviour: fault.Behaviour, why: str, open_model: Open
     ) -> None:
         store = SqliteStore(":memory:")
@@ -174,7 +172,7 @@ class TestAnAnswerThatIsNone:
         assert (spent.calls, spent.tokens) == (2, 20)
         assert spent.usd == pytest.approx(2 * (7 + 3 * 2) / 1e6)
 
-    def test_twice_it_is_an_error_and_both_are_on_record(
+    def test_two_unusable_replies_are_an_error_and_both_are_recorded(
         self, behaviour: fault.Behaviour, why: str, open_model: Open
     ) -> None:
         store = SqliteStore(":memory:")
@@ -188,7 +186,7 @@ class TestAnAnswerThatIsNone:
         assert [why in event.rejected for event in events] == [True, True]
 
 
-def test_a_server_that_is_not_there_is_a_connection_error(open_model: Open) -> None:
+def test_an_unreachable_server_is_a_connection_error(open_model: Open) -> None:
     with serving() as server:
         model = open_model(server)
     with pytest.raises(ModelUnavailable) as gone:
@@ -198,7 +196,7 @@ def test_a_server_that_is_not_there_is_a_connection_error(open_model: Open) -> N
 
 
 @pytest.mark.parametrize("count", [10**400, -5, 2.5, "many", None, True])
-def test_counts_that_are_none_are_unknown(count: object, open_model: Open) -> None:
+def test_invalid_token_counts_are_unknown(count: object, open_model: Open) -> None:
     body = {**fault.completion(), "usage": {"prompt_tokens": count, "completion_tokens": count}}
     store = SqliteStore(":memory:")
     with (
@@ -214,7 +212,7 @@ def test_counts_that_are_none_are_unknown(count: object, open_model: Open) -> No
     assert spent.unmeasured + spent.prompt_tokens > 0
 
 
-def test_an_answer_far_longer_than_was_asked_for_is_none(open_model: Open) -> None:
+def test_a_reply_far_longer_than_requested_is_malformed(open_model: Open) -> None:
     with serving(lambda handler: handler.say(fault.completion("x" * 5_000_000))) as server:
         model = open_model(server)
         with pytest.raises(ModelUnavailable) as refused:
@@ -222,7 +220,7 @@ def test_an_answer_far_longer_than_was_asked_for_is_none(open_model: Open) -> No
     assert refused.value.code == "model.malformed"
 
 
-def test_closing_ends_every_answer_that_is_awaited() -> None:
+def test_closing_the_model_ends_every_pending_request() -> None:
     with serving(*[fault.silence] * 6) as server:
         endpoint = Endpoint(provider="near", name="x", base_url=server.address, seconds=60)
         model = ProviderModel(endpoint)
@@ -235,20 +233,20 @@ def test_closing_ends_every_answer_that_is_awaited() -> None:
     assert {getattr(error, "code", "") for error in errors} == {"model.closed"}
 
 
-def test_usage_that_nobody_reported_is_unknown_and_not_zero(open_model: Open) -> None:
+def test_unreported_usage_is_unknown_and_not_zero(open_model: Open) -> None:
     with serving(fault.unmeasured) as server:
         usage = open_model(server).complete(HELLO).usage
     assert (usage.calls, usage.unmeasured, usage.unpriced) == (1, 1, 1)
 
 
 class TestKeys:
-    def test_the_server_gets_the_key(self, open_model: Open) -> None:
+    def test_the_key_is_sent_to_the_server(self, open_model: Open) -> None:
         with serving() as server:
             open_model(server).complete(HELLO)
             assert server.keys == [f"Bearer {KEY}"]
 
     @pytest.mark.parametrize("status", [400, 401, 429, 500])
-    def test_an_error_that_quotes_it_does_not_pass_it_on(
+    def test_a_key_quoted_by_an_error_is_removed(
         self,
         status: int,
         open_model: Open,
@@ -267,25 +265,25 @@ class TestKeys:
                 client.ask(GREETING)
         shown = "".join(traceback.format_exception(refused.value))
         record = b"".join((*take(store, RUN).bodies, *take(store, RUN).blobs.values()))
-        logged = "".join(str(entry.__dict__) for entry in caplog.records if _ours(entry))
+        logged = "".join(str(entry.__dict__) for entry in caplog.records if _is_own_entry(entry))
         printed = "".join(capfd.readouterr())
         for place in (shown, str(refused.value), record.decode(), logged, printed):
             assert KEY not in place
 
     @pytest.mark.parametrize("quoted", [KEY, KEY[:12], KEY[-9:], f"<{KEY}{KEY}>", KEY[3:14]])
-    def test_no_longer_piece_of_it_is_shown(self, quoted: str) -> None:
+    def test_no_long_part_of_a_key_is_shown(self, quoted: str) -> None:
         shown = Secret(KEY).scrub(f"Incorrect key {quoted} was provided")
         assert shown.startswith("Incorrect key")
         assert shown.endswith("was provided")
         assert not any(KEY[at : at + 8] in shown for at in range(len(KEY) - 7))
 
-    def test_an_answer_that_quotes_it_does_not_pass_it_on(self, open_model: Open) -> None:
+    def test_a_key_quoted_by_a_reply_is_removed(self, open_model: Open) -> None:
         body = {**fault.completion(f"your key is {KEY}"), "model": KEY}
         with serving(lambda handler: handler.say(body)) as server:
             reply = open_model(server).complete(HELLO)
         assert KEY not in reply.text + reply.model
 
-    def test_one_that_the_library_found_by_itself_is_not_passed_on_either(
+    def test_a_key_that_the_library_read_from_the_environment_is_removed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -301,26 +299,26 @@ class TestKeys:
         assert refused.value.__context__ is None
 
     @pytest.mark.parametrize("key", ["sk-\u00e9", "sk-a\nb", "sk\x00"])
-    def test_what_is_no_key_is_not_sent(self, key: str) -> None:
+    def test_an_invalid_key_is_refused(self, key: str) -> None:
         with pytest.raises(ModelMisconfigured) as refused:
             ProviderModel(Endpoint(provider="openai", name="x"), Secret(key))
         assert refused.value.code == "model.key"
 
-    def test_it_goes_into_no_pickle(self) -> None:
+    def test_a_key_cannot_be_pickled(self) -> None:
         with pytest.raises(TypeError):
             pickle.dumps(Secret(KEY))
 
-    def test_it_does_not_show_itself(self, open_model: Open) -> None:
+    def test_a_key_is_not_shown_by_its_representation(self, open_model: Open) -> None:
         with serving() as server:
             model = open_model(server)
         assert KEY not in repr(Secret(KEY)) + str(vars(model)) + model.name + str(model.traits)
 
 
-def _ours(entry: logging.LogRecord) -> bool:
+def _is_own_entry(entry: logging.LogRecord) -> bool:
     return entry.name.startswith("auditcoder")
 
 
-def test_a_key_that_is_missing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_reported_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(ModelMisconfigured) as refused:
         ProviderModel(Endpoint(provider="anthropic", name="claude-sonnet-4-5"))
@@ -332,7 +330,7 @@ def test_a_key_that_is_missing_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
     ("provider", "name"),
     [("openai", "gpt-4o"), ("anthropic", "claude-sonnet-4-5"), ("google", "gemini-2.5-flash")],
 )
-def test_the_great_providers_open_and_have_prices(provider: str, name: str) -> None:
+def test_models_of_the_large_providers_have_prices(provider: str, name: str) -> None:
     model = ProviderModel(Endpoint(provider=provider, name=name), Secret(KEY))
     try:
         price = model.traits.price
@@ -342,19 +340,19 @@ def test_the_great_providers_open_and_have_prices(provider: str, name: str) -> N
         model.close()
 
 
-def test_an_unknown_provider_is_named() -> None:
+def test_an_unknown_provider_is_reported() -> None:
     with pytest.raises(ModelMisconfigured) as refused:
         ProviderModel(Endpoint(provider="nobody", name="x"), Secret(KEY))
     assert refused.value.code == "model.unknown"
 
 
-def test_an_unpriced_model_makes_a_budget_in_money_refuse_at_the_start() -> None:
+def test_a_budget_in_dollars_refuses_an_unpriced_model() -> None:
     with pytest.raises(BudgetExceeded) as refused:
         BudgetLedger(Budget(usd=1.0), None)
     assert refused.value.code == "budget.unpriced"
 
 
-def test_a_closed_model_says_so(open_model: Open) -> None:
+def test_a_closed_model_reports_that_it_is_closed(open_model: Open) -> None:
     with serving() as server:
         model = open_model(server)
         model.close()
@@ -362,8 +360,8 @@ def test_a_closed_model_says_so(open_model: Open) -> None:
             model.complete(HELLO)
 
 
-def test_asking_needs_nothing_that_only_some_have(tmp_path: Path) -> None:
-    """Importing the adapter loads no provider's library: that takes seconds."""
+def test_importing_the_adapter_loads_no_provider_library(tmp_path: Path) -> None:
+    """Loading a provider's library takes seconds."""
     import subprocess
     import sys
 

@@ -22,7 +22,7 @@ def test_concurrent_requests_reach_the_limit_and_never_exceed_it() -> None:
     lock, now, most = threading.Lock(), 0, 0
     all_running = threading.Barrier(3)
 
-    def together(request: Request) -> str:
+    def answer_together(request: Request) -> str:
         nonlocal now, most
         with lock:
             now += 1
@@ -32,7 +32,7 @@ def test_concurrent_requests_reach_the_limit_and_never_exceed_it() -> None:
             now -= 1
         return answer(request)
 
-    model = RateLimitedModel(ScriptedModel([together] * 12), parallel=3)
+    model = RateLimitedModel(ScriptedModel([answer_together] * 12), parallel=3)
     with ThreadPoolExecutor(12) as pool:
         list(pool.map(model.complete, [HELLO] * 12))
     assert most == 3

@@ -22,7 +22,7 @@ from tests.support.records import take
 class TestReplayModel(ModelConformance):
     @pytest.fixture
     def model(self) -> Iterator[Model]:
-        """A record in which the suite's own questions were asked often enough."""
+        """A replay of a record that holds the requests of the suite often enough."""
         source = SqliteStore(":memory:")
         client = ModelClient(
             ScriptedModel([answer] * 20), started(source), BudgetLedger(Budget(), None)
@@ -33,7 +33,7 @@ class TestReplayModel(ModelConformance):
         yield ReplayModel(source, RUN)
         source.close()
 
-    def test_there_must_be_a_run_to_replay(self) -> None:
+    def test_replaying_an_unknown_run_is_reported(self) -> None:
         with pytest.raises(NotFound):
             ReplayModel(SqliteStore(":memory:"), RunId("nothing"))
 

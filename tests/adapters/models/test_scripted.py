@@ -13,6 +13,6 @@ class TestScriptedModel(ModelConformance):
     def model(self) -> Model:
         return ScriptedModel([answer] * 10)
 
-    def test_a_script_that_has_ended_says_so(self) -> None:
+    def test_an_exhausted_script_is_reported(self) -> None:
         with pytest.raises(ModelMisconfigured, match="no line for request 1"):
             ScriptedModel([]).complete(HELLO)

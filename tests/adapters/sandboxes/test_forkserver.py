@@ -1,4 +1,4 @@
-"""The sandbox on this machine: with every wall, and with fewer."""
+"""The sandbox on this machine, with all isolation layers and with fewer."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def run(sandbox: Sandbox, source: str) -> ExecutionOutcome:
     return sandbox.run(Execution(source=source, action=RunProgram(), bounds=Bounds(seconds=5)))
 
 
-class TestFull(IsolatedSandboxConformance):
+class TestWithAllLayers(IsolatedSandboxConformance):
     @pytest.fixture(scope="class")
     @classmethod
     def sandbox(cls) -> Iterator[Sandbox]:
@@ -45,7 +45,7 @@ class TestFull(IsolatedSandboxConformance):
             assert sandbox.kind == FULL
             yield sandbox
 
-    def test_locks_in_shared_memory_are_ones_own(self, sandbox: Sandbox) -> None:
+    def test_a_program_can_use_locks_in_shared_memory(self, sandbox: Sandbox) -> None:
         source = (
             "from multiprocessing.pool import ThreadPool\n"
             "with ThreadPool(2) as pool: print(*pool.map(str, ['ok']))"
@@ -54,7 +54,7 @@ class TestFull(IsolatedSandboxConformance):
 
 
 class TestWithoutNamespaces(IsolatedSandboxConformance):
-    """As in a container that forbids them."""
+    """As in a container that forbids namespaces."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -63,7 +63,7 @@ class TestWithoutNamespaces(IsolatedSandboxConformance):
             assert sandbox.kind == "landlock+seccomp+rlimits"
             yield sandbox
 
-    def test_a_folder_that_becomes_a_link_leads_nowhere(
+    def test_a_working_folder_replaced_by_a_link_is_not_followed(
         self, sandbox: Sandbox, tmp_path: Path
     ) -> None:
         (tmp_path / "secret").write_text("mine")
@@ -77,7 +77,7 @@ class TestWithoutNamespaces(IsolatedSandboxConformance):
         "act",
         ["os.chmod(p, 0)", "os.chown(p, 1, 1)", "os.utime(p, (1, 1))", "open(p)", "os.remove(p)"],
     )
-    def test_files_outside_cannot_be_touched(
+    def test_files_outside_the_sandbox_cannot_be_accessed(
         self, sandbox: Sandbox, tmp_path: Path, act: str
     ) -> None:
         path = tmp_path / "mine"
@@ -92,27 +92,29 @@ class TestWithoutNamespaces(IsolatedSandboxConformance):
             before.st_mtime,
         )
 
-    def test_nobody_outside_can_be_talked_to(self, sandbox: Sandbox, tmp_path: Path) -> None:
+    def test_a_socket_outside_the_sandbox_cannot_be_reached(
+        self, sandbox: Sandbox, tmp_path: Path
+    ) -> None:
         address = str(tmp_path / "door")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
-            door.bind(address)
-            door.settimeout(0.2)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+            listener.bind(address)
+            listener.settimeout(0.2)
             source = (
                 "import socket\na, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
                 f"a.sendto(b'x', {address!r})"
             )
             assert self.run(sandbox, source).ending is Ending.EXCEPTION
             with pytest.raises(TimeoutError):
-                door.recv(1)
+                listener.recv(1)
 
-    def test_folders_without_end_are_removed(self, sandbox: Sandbox) -> None:
+    def test_deeply_nested_folders_are_removed(self, sandbox: Sandbox) -> None:
         source = "import os\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')\nprint('done')"
         assert self.run(sandbox, source).stdout == b"done\n"
         assert self.run(sandbox, "print(1)").ending is Ending.OK
 
 
 class TestWithLimitsOnly(SandboxConformance):
-    """As on a kernel that offers nothing."""
+    """As on a kernel that offers no isolation layer."""
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -129,20 +131,20 @@ class TestPackages:
         with LocalSandbox(packages=("numpy",)) as sandbox:
             yield sandbox
 
-    def test_a_declared_package_is_there(self, numeric: Sandbox) -> None:
-        said = run(numeric, "import numpy.linalg as n; print(n.norm([3, 4]))")
-        assert said.stdout == b"5.0\n"
+    def test_a_declared_package_can_be_imported(self, numeric: Sandbox) -> None:
+        outcome = run(numeric, "import numpy.linalg as n; print(n.norm([3, 4]))")
+        assert outcome.stdout == b"5.0\n"
 
-    def test_an_undeclared_one_is_not(self, numeric: Sandbox) -> None:
-        said = run(numeric, "import msgspec")
-        assert said.raised is not None
-        assert said.raised.exception == "ModuleNotFoundError"
+    def test_an_undeclared_package_cannot_be_imported(self, numeric: Sandbox) -> None:
+        outcome = run(numeric, "import msgspec")
+        assert outcome.raised is not None
+        assert outcome.raised.exception == "ModuleNotFoundError"
 
-    def test_it_cannot_be_altered_for_the_next_run(self, numeric: Sandbox) -> None:
-        said = run(numeric, "import numpy; open(numpy.__file__, 'a').write('x')")
-        assert said.ending is Ending.EXCEPTION
+    def test_a_package_cannot_be_modified(self, numeric: Sandbox) -> None:
+        outcome = run(numeric, "import numpy; open(numpy.__file__, 'a').write('x')")
+        assert outcome.ending is Ending.EXCEPTION
 
-    def test_arrays_are_told_with_their_type_and_shape(self, numeric: Sandbox) -> None:
+    def test_arrays_are_returned_with_their_type_and_shape(self, numeric: Sandbox) -> None:
         source = "import numpy as np\ndef f(): return np.arange(4, dtype='f4').reshape(2, 2)\n"
         source += "def g(): return np.int64(7)\n"
         action = CallFunction(calls=("f()", "g()"))
@@ -152,19 +154,19 @@ class TestPackages:
         assert read(array.value) == Array(dtype="float32", shape=(2, 2), items=(0.0, 1.0, 2.0, 3.0))
         assert read(scalar.value) == Scalar(dtype="int64", value=7)
 
-    def test_chance_is_fixed_there_too(self, numeric: Sandbox) -> None:
+    def test_random_numbers_of_packages_are_seeded(self, numeric: Sandbox) -> None:
         source = "import numpy as np; print(np.random.rand())"
         assert run(numeric, source).stdout == run(numeric, source).stdout
 
-    def test_a_package_that_is_not_installed_is_said_to_be(self) -> None:
+    def test_a_package_that_is_not_installed_is_reported(self) -> None:
         with pytest.raises(SandboxError) as refused:
             LocalSandbox(packages=("no_such_package",))
         assert refused.value.code == "sandbox.package"
         assert "pip install no_such_package" in refused.value.advice
 
 
-class TestTheWorker:
-    def test_one_that_was_killed_is_replaced(self) -> None:
+class TestWorker:
+    def test_a_killed_worker_is_replaced(self) -> None:
         before = set(_children(os.getpid()))
         with LocalSandbox() as sandbox:
             run(sandbox, "pass")
@@ -172,24 +174,26 @@ class TestTheWorker:
                 os.kill(pid, signal.SIGKILL)
             assert run(sandbox, "print(1)").stdout == b"1\n"
 
-    def test_nothing_is_left_when_the_sandbox_is_closed(self) -> None:
+    def test_no_process_is_left_when_the_sandbox_is_closed(self) -> None:
         before = set(_children(os.getpid()))
         sandbox = LocalSandbox()
-        long = threading.Thread(target=lambda: _quietly(sandbox, "import time; time.sleep(60)"))
-        long.start()
+        sleeping = threading.Thread(
+            target=lambda: _run_ignoring_errors(sandbox, "import time; time.sleep(60)")
+        )
+        sleeping.start()
 
-        def family() -> set[int]:
+        def process_tree() -> set[int]:
             started = set(_children(os.getpid())) - before
             return {pid for child in started for pid in (child, *_descendants(child))}
 
-        wait_until(lambda: len(family()) >= 3)
-        running = family()
+        wait_until(lambda: len(process_tree()) >= 3)
+        running = process_tree()
         sandbox.close()
-        long.join(60)
-        assert not long.is_alive()
+        sleeping.join(60)
+        assert not sleeping.is_alive()
         wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in running))
 
-    def test_nothing_is_left_when_the_caller_is_killed(self) -> None:
+    def test_no_process_is_left_when_the_caller_is_killed(self) -> None:
         code = (
             "import os, threading, time\n"
             "from auditcoder.adapters.sandboxes.forkserver import LocalSandbox\n"
@@ -204,9 +208,9 @@ class TestTheWorker:
             assert caller.stdout is not None
             caller.stdout.readline()
             wait_until(lambda: len(_descendants(caller.pid)) >= 3)
-            family = set(_descendants(caller.pid))
+            process_tree = set(_descendants(caller.pid))
             caller.kill()
-        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in family))
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in process_tree))
 
     def test_a_closed_sandbox_runs_nothing(self) -> None:
         sandbox = LocalSandbox()
@@ -215,23 +219,23 @@ class TestTheWorker:
             run(sandbox, "pass")
 
     @pytest.mark.parametrize("name", ["../out", "/etc/passwd", "a//b", "", "a/../../b", "x\0y"])
-    def test_a_file_name_that_leads_elsewhere_is_refused(self, name: str) -> None:
+    def test_a_file_name_outside_the_working_folder_is_refused(self, name: str) -> None:
         execution = Execution(source="", action=RunFiles(inputs={name: b""}, artefacts=()))
         with LocalSandbox() as sandbox, pytest.raises(SandboxError) as refused:
             sandbox.run(execution)
         assert refused.value.code == "sandbox.file-name"
 
-    def test_what_was_given_wrongly_is_not_called_a_fault_of_the_sandbox(self) -> None:
+    def test_invalid_input_is_not_reported_as_a_sandbox_fault(self) -> None:
         both = Execution(source="", action=RunFiles(inputs={"a": b"", "a/b": b""}, artefacts=()))
         with LocalSandbox() as sandbox:
             with pytest.raises(SandboxError) as refused:
                 sandbox.run(both)
             assert refused.value.code == "sandbox.file-name"
             halves = RunProgram(stdin="a\ud800b", arguments=("\udfff",))
-            said = sandbox.run(Execution(source="print(input())", action=halves))
-            assert (said.ending, said.stdout) == (Ending.OK, b"a?b\n")
+            outcome = sandbox.run(Execution(source="print(input())", action=halves))
+            assert (outcome.ending, outcome.stdout) == (Ending.OK, b"a?b\n")
 
-    def test_a_host_short_of_descriptors_is_told_and_recovers(self) -> None:
+    def test_a_host_out_of_file_descriptors_gets_an_error_and_recovers(self) -> None:
         with LocalSandbox() as sandbox:
             before = len(list(Path("/proc/self/fd").iterdir()))
             soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -246,7 +250,7 @@ class TestTheWorker:
             assert len(list(Path("/proc/self/fd").iterdir())) == before
             assert run(sandbox, "print(1)").stdout == b"1\n"
 
-    def test_a_copy_of_the_host_takes_nothing_away(self) -> None:
+    def test_closing_the_sandbox_in_a_forked_process_does_not_affect_the_parent(self) -> None:
         code = (
             "import os, sys\nfrom auditcoder.adapters.sandboxes.forkserver import LocalSandbox\n"
             "from auditcoder.domain.execution import *\ns = LocalSandbox(layers=())\n"
@@ -256,7 +260,7 @@ class TestTheWorker:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         assert done.stdout == b"b'1\\n'\n"
 
-    def test_a_candidate_lost_before_it_began_is_replaced(self) -> None:
+    def test_a_candidate_killed_before_it_starts_is_replaced(self) -> None:
         before = set(_children(os.getpid()))
         with LocalSandbox(layers=()) as sandbox:
             (worker,) = set(_children(os.getpid())) - before
@@ -266,7 +270,7 @@ class TestTheWorker:
                 os.kill(candidate, signal.SIGKILL)
             assert run(sandbox, "print(1)").stdout == b"1\n"
 
-    def test_nothing_is_left_when_nobody_closes(self) -> None:
+    def test_a_sandbox_that_is_never_closed_leaves_no_files(self) -> None:
         code = (
             "import tempfile, os\n"
             "from auditcoder.adapters.sandboxes.forkserver import LocalSandbox\n"
@@ -277,7 +281,7 @@ class TestTheWorker:
         )
         assert not Path(done.stdout.strip()).exists()
 
-    def test_source_with_halves_of_characters_is_the_candidates_fault(self) -> None:
+    def test_source_with_lone_surrogates_is_an_exception_of_the_candidate(self) -> None:
         with LocalSandbox() as sandbox:
             outcome = run(sandbox, "print('\ud800')")
         assert outcome.ending is Ending.EXCEPTION
@@ -306,6 +310,6 @@ def _descendants(pid: int) -> list[int]:
     return [*children, *(below for child in children for below in _descendants(child))]
 
 
-def _quietly(sandbox: Sandbox, source: str) -> None:
+def _run_ignoring_errors(sandbox: Sandbox, source: str) -> None:
     with contextlib.suppress(SandboxError):
         sandbox.run(Execution(source=source, action=RunProgram(), bounds=Bounds(seconds=30)))

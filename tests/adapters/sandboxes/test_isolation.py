@@ -33,21 +33,23 @@ class TestStrength:
             ("rlimits", Strength.BARE),
         ],
     )
-    def test_a_kind_is_as_strong_as_its_walls(self, kind: str, strength: Strength) -> None:
+    def test_the_strength_follows_from_the_isolation_layers(
+        self, kind: str, strength: Strength
+    ) -> None:
         assert strength_of(kind) is strength
 
-    def test_the_strongest_is_used_without_a_word(self) -> None:
-        said: list[str] = []
-        with open_sandbox(say=said.append) as sandbox:
+    def test_full_isolation_is_used_without_a_notice(self) -> None:
+        notices: list[str] = []
+        with open_sandbox(say=notices.append) as sandbox:
             assert sandbox.kind == FULL
-        assert said == []
+        assert notices == []
 
-    def test_a_weaker_one_is_used_only_after_saying_so(self) -> None:
-        said: list[str] = []
-        with open_sandbox(layers=("landlock", "seccomp"), say=said.append) as sandbox:
+    def test_weaker_isolation_is_used_with_a_notice(self) -> None:
+        notices: list[str] = []
+        with open_sandbox(layers=("landlock", "seccomp"), say=notices.append) as sandbox:
             assert sandbox.kind == "landlock+seccomp+rlimits"
-        assert "weaker" in said[0]
-        assert "namespaces" in said[0]
+        assert "weaker" in notices[0]
+        assert "namespaces" in notices[0]
 
     @pytest.mark.parametrize(
         ("forbidden", "kind"),
@@ -59,15 +61,15 @@ class TestStrength:
         ],
         ids=["no namespaces", "no mounts in them", "no root of their own", "no Landlock"],
     )
-    def test_a_kernel_that_offers_less_is_made_use_of(self, forbidden: int, kind: str) -> None:
-        """As in containers, and where AppArmor takes back what namespaces give."""
+    def test_the_layers_that_the_kernel_allows_are_used(self, forbidden: int, kind: str) -> None:
+        """As in containers, and where AppArmor restricts namespaces."""
         code = (
             "import struct\n"
             "from auditcoder.sandboxed import kernel, seccomp\n"
             "steps = [(0x20, 0, 0, 0)]\n"
             f"steps += [(0x15, 0, 1, {forbidden}), (0x06, 0, 0, 0x00050001)]\n"
             "steps += [(0x06, 0, 0, 0x7FFF0000)]\n"
-            "kernel.gain_nothing()\n"
+            "kernel.set_no_new_privileges()\n"
             "seccomp.install(b''.join(struct.pack('=HBBI', *s) for s in steps))\n"
             "from auditcoder.adapters.sandboxes.isolation import open_sandbox\n"
             "from auditcoder.domain.execution import *\n"
@@ -77,23 +79,23 @@ class TestStrength:
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
         )
-        said, ran = done.stdout.strip().rsplit("\n", 1)
-        assert "weaker" in said
+        notices, ran = done.stdout.strip().rsplit("\n", 1)
+        assert "weaker" in notices
         assert ran == f"{kind} b'42\\n'"
 
-    def test_one_without_walls_is_refused_unless_accepted(self) -> None:
+    def test_a_sandbox_without_isolation_is_refused_unless_accepted(self) -> None:
         with pytest.raises(SandboxError) as refused:
             open_sandbox(layers=(), say=lambda _: None)
         assert refused.value.code == "sandbox.bare"
         with open_sandbox(layers=(), accept_bare=True, say=lambda _: None) as sandbox:
             assert sandbox.kind == "rlimits"
 
-    def test_another_system_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_another_operating_system_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(platform, "system", lambda: "Darwin")
         with pytest.raises(SandboxError, match="Darwin") as refused:
             open_sandbox(say=lambda _: None)
         assert refused.value.code == "sandbox.platform"
         assert "Linux" in refused.value.advice
 
-    def test_every_remedy_says_what_to_do(self) -> None:
+    def test_every_remedy_contains_a_command(self) -> None:
         assert all("`" in remedy for remedy in remedies())

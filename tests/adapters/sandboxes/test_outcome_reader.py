@@ -1,4 +1,4 @@
-"""Reading the raw results of a run: the supervisor is believed, the candidate only about values."""
+"""Raw results: the supervisor's report is trusted, and the candidate's only for values."""
 
 import signal
 from typing import Any
@@ -69,27 +69,29 @@ def call(number: int, value: str) -> dict[str, Any]:
         ({"exit": None, "signal": signal.SIGSEGV}, Ending.KILLED),
     ],
 )
-def test_the_supervisor_says_how_it_ended(ended: dict[str, Any], ending: Ending) -> None:
+def test_the_ending_follows_from_the_supervisors_report(
+    ended: dict[str, Any], ending: Ending
+) -> None:
     assert read(PROGRAM, **ended).ending is ending
 
 
 @pytest.mark.parametrize("stream", range(3))
-def test_an_output_that_was_cut_off_is_an_output_limit(stream: int) -> None:
+def test_truncated_output_is_an_output_limit(stream: int) -> None:
     first, second, third = (n == stream for n in range(3))
     assert read(PROGRAM, cut=(first, second, third)).ending is Ending.OUTPUT_LIMIT
 
 
-def test_an_exception_needs_the_exit_code_of_one() -> None:
+def test_an_exception_counts_only_with_a_failing_exit_code() -> None:
     assert read(PROGRAM, raised(), exit=1).ending is Ending.EXCEPTION
     assert read(PROGRAM, raised(), exit=0).ending is Ending.OK
 
 
-def test_out_of_memory_is_told_from_other_exceptions() -> None:
+def test_out_of_memory_is_distinguished_from_other_exceptions() -> None:
     assert read(PROGRAM, raised("MemoryError", memory=True), exit=1).ending is Ending.MEMORY
 
 
 class TestCalls:
-    def test_all_results_and_the_end_are_needed(self) -> None:
+    def test_calls_with_all_results_and_the_end_report_are_ok(self) -> None:
         found = read(CALLS, call(0, "1"), call(1, "2"), DONE)
         assert found.ending is Ending.OK
         assert found.calls == (Returned(value="1"), Returned(value="2"))
@@ -104,10 +106,12 @@ class TestCalls:
         ],
         ids=["one is missing", "no end", "out of order", "one twice"],
     )
-    def test_otherwise_it_left_early(self, reports: tuple[dict[str, Any], ...]) -> None:
+    def test_calls_without_all_results_in_order_are_a_wrong_exit(
+        self, reports: tuple[dict[str, Any], ...]
+    ) -> None:
         assert read(CALLS, *reports).ending is Ending.WRONG_EXIT
 
-    def test_more_results_than_calls_are_ignored(self) -> None:
+    def test_results_beyond_the_calls_are_ignored(self) -> None:
         found = read(CALLS, call(0, "1"), call(1, "2"), call(2, "3"), DONE)
         assert len(found.calls) == 2
 
@@ -143,7 +147,7 @@ def test_the_stack_at_a_timeout_is_read_outermost_first() -> None:
 
 
 @given(st.lists(st.binary(max_size=80), max_size=8), st.booleans())
-def test_no_report_makes_reading_fail(lines: list[bytes], sealed: bool) -> None:
+def test_arbitrary_reports_do_not_make_reading_fail(lines: list[bytes], sealed: bool) -> None:
     mark = f"{SEAL} ".encode() if sealed else b""
     report = b"\n".join(mark + line for line in lines)
     ended = {

@@ -1,4 +1,4 @@
-"""Specification of the paths that a candidate may read."""
+"""The paths that a candidate may read."""
 
 import sys
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_installed_packages_inside_the_standard_library_are_undeclared() -> None
         assert folder.name in {"site-packages", "dist-packages"}
 
 
-def test_a_package_comes_with_its_files_and_what_it_requires() -> None:
+def test_the_files_of_a_package_include_its_requirements() -> None:
     names = {path.name for path in package_files(["pytest"])}
     assert {"pytest", "_pytest", "pluggy"} <= names
     assert "__pycache__" not in names

@@ -1,4 +1,4 @@
-"""A bundle comes from anywhere: whatever it holds, it is read safely or refused clearly."""
+"""Bundles are untrusted input: each is read safely or refused with a clear error."""
 
 import io
 import json
@@ -39,14 +39,14 @@ def pack(path: Path, content: Parts) -> Path:
     return path
 
 
-def checked(path: Path) -> Report:
+def verification_report(path: Path) -> Report:
     with closing(BundleFile(path)) as bundle:
         return verify_run(bundle, bundle.manifest.run)
 
 
-def refusal(path: Path) -> str:
+def refusal_code(path: Path) -> str:
     with pytest.raises(BundleUnreadable) as refused:
-        checked(path)
+        verification_report(path)
     assert str(path) in str(refused.value)
     return refused.value.code
 
@@ -66,14 +66,14 @@ def test_the_same_run_makes_the_same_bundle(path: Path, store: SqliteStore) -> N
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_a_bundle_replaces_an_older_one_whole(path: Path, store: SqliteStore) -> None:
+def test_a_bundle_replaces_an_older_file_completely(path: Path, store: SqliteStore) -> None:
     path.write_bytes(b"an older file")
     write_bundle(store, RUN, path)
-    assert checked(path).holds
+    assert verification_report(path).holds
     assert [p.name for p in path.parent.iterdir()] == ["run.acb"]
 
 
-def test_a_bundle_that_cannot_be_written_leaves_nothing_behind(
+def test_a_bundle_that_cannot_be_written_leaves_no_file_behind(
     tmp_path: Path, store: SqliteStore
 ) -> None:
     failing(store)
@@ -92,7 +92,7 @@ def test_a_run_that_does_not_exist_is_not_bundled(tmp_path: Path, store: SqliteS
         write_bundle(store, RUN, tmp_path / "run.acb")
 
 
-def test_a_run_that_grows_meanwhile_is_bundled_as_it_was(
+def test_a_run_that_grows_during_the_export_is_bundled_consistently(
     tmp_path: Path, store: SqliteStore
 ) -> None:
     recorder = started(store)
@@ -104,43 +104,43 @@ def test_a_run_that_grows_meanwhile_is_bundled_as_it_was(
 
     store.read = read  # type: ignore[method-assign, assignment]
     write_bundle(store, RUN, tmp_path / "run.acb")
-    assert checked(tmp_path / "run.acb").holds
+    assert verification_report(tmp_path / "run.acb").holds
 
 
 class TestNotABundle:
-    def test_no_file(self, tmp_path: Path) -> None:
+    def test_a_missing_file_is_not_found(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound):
             BundleFile(tmp_path / "missing.acb")
 
     @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", bytes(range(256)) * 100])
-    def test_something_else(self, tmp_path: Path, content: bytes) -> None:
+    def test_a_file_of_another_kind_is_refused(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "file"
         path.write_bytes(content)
-        assert refusal(path) == "bundle.not-a-bundle"
+        assert refusal_code(path) == "bundle.not-a-bundle"
 
-    def test_a_folder(self, tmp_path: Path) -> None:
-        assert refusal(tmp_path) == "bundle.unreadable"
+    def test_a_folder_is_refused(self, tmp_path: Path) -> None:
+        assert refusal_code(tmp_path) == "bundle.unreadable"
 
-    def test_some_other_zip(self, tmp_path: Path) -> None:
-        assert refusal(pack(tmp_path / "a.zip", {})) == "bundle.not-a-bundle"
+    def test_another_zip_file_is_refused(self, tmp_path: Path) -> None:
+        assert refusal_code(pack(tmp_path / "a.zip", {})) == "bundle.not-a-bundle"
         other = pack(tmp_path / "b.zip", {"readme.txt": b"hello"})
-        assert refusal(other) == "bundle.foreign-entry"
+        assert refusal_code(other) == "bundle.foreign-entry"
 
     @pytest.mark.parametrize("manifest", [b"", b"[]", b"{}", b'{"bundle": "x"}', b"\xff\xfe", b"{"])
-    def test_a_manifest_that_says_nothing(self, path: Path, manifest: bytes) -> None:
+    def test_an_invalid_manifest_is_refused(self, path: Path, manifest: bytes) -> None:
         pack(path, parts(path) | {"manifest.json": manifest})
-        assert refusal(path) == "bundle.not-a-bundle"
+        assert refusal_code(path) == "bundle.not-a-bundle"
 
 
 class TestDamaged:
-    def test_cut_off_anywhere(self, path: Path) -> None:
+    def test_a_bundle_truncated_anywhere_is_refused(self, path: Path) -> None:
         whole = path.read_bytes()
         for length in range(0, len(whole), max(1, len(whole) // 60)):
             path.write_bytes(whole[:length])
-            assert refusal(path) == "bundle.not-a-bundle"
+            assert refusal_code(path) == "bundle.not-a-bundle"
 
-    def test_any_byte_changed(self, path: Path) -> None:
-        """Some bytes are padding to a reader; then the record is what it was."""
+    def test_a_changed_byte_is_detected_or_harmless(self, path: Path) -> None:
+        """Some bytes are padding; changing them leaves the record as it was."""
         whole = path.read_bytes()
         with closing(BundleFile(path)) as bundle:
             original = take(bundle, RUN)
@@ -150,26 +150,26 @@ class TestDamaged:
             path.write_bytes(altered)
             # Damage is either reported by an error that says so, or found by verification.
             with suppress(BundleUnreadable, NotFound):
-                if checked(path).holds:
+                if verification_report(path).holds:
                     with closing(BundleFile(path)) as bundle:
                         assert take(bundle, RUN) == original
 
-    def test_an_entry_without_an_end(self, path: Path) -> None:
+    def test_an_entry_without_a_line_end_is_refused(self, path: Path) -> None:
         content = parts(path)
         content["events.jsonl"] = content["events.jsonl"].rstrip(b"\n")
-        assert refusal(pack(path, content)) == "bundle.damaged"
+        assert refusal_code(pack(path, content)) == "bundle.damaged"
 
-    def test_a_blob_that_is_missing(self, path: Path) -> None:
+    def test_a_missing_blob_is_found_by_verification(self, path: Path) -> None:
         content = parts(path)
         del content[next(name for name in content if name.startswith("blobs/"))]
-        report = checked(pack(path, content))
+        report = verification_report(pack(path, content))
         assert "blob.missing" in {f.code for f in report.findings}
 
-    def test_entries_that_are_not_json(self, path: Path) -> None:
+    def test_entries_that_are_not_json_are_found_by_verification(self, path: Path) -> None:
         content = parts(path)
         lines = content["events.jsonl"].splitlines(keepends=True)
         lines[3] = b"\xff not json\n"
-        report = checked(pack(path, content | {"events.jsonl": b"".join(lines)}))
+        report = verification_report(pack(path, content | {"events.jsonl": b"".join(lines)}))
         assert "chain.unreadable" in {f.code for f in report.findings}
 
 
@@ -188,60 +188,64 @@ class TestUnsafe:
             "notes.txt",
         ],
     )
-    def test_a_name_that_has_no_place(self, path: Path, name: str) -> None:
+    def test_an_unexpected_member_name_is_refused(self, path: Path, name: str) -> None:
         before = sorted(p for p in path.parent.rglob("*"))
         pack(path, parts(path) | {name: b"evil"})
-        assert refusal(path) == "bundle.foreign-entry"
+        assert refusal_code(path) == "bundle.foreign-entry"
         assert sorted(p for p in path.parent.rglob("*")) == before
 
-    def test_a_name_that_is_there_twice(self, path: Path) -> None:
+    def test_a_duplicate_member_name_is_refused(self, path: Path) -> None:
         with (
             pytest.warns(UserWarning, match="Duplicate name"),
             zipfile.ZipFile(path, "a") as zipped,
         ):
             zipped.writestr("events.jsonl", b"{}\n")
-        assert refusal(path) == "bundle.foreign-entry"
+        assert refusal_code(path) == "bundle.foreign-entry"
 
-    def test_a_zip_bomb(self, path: Path) -> None:
+    def test_a_zip_bomb_is_refused(self, path: Path) -> None:
         bomb = bytes(300 << 20)
         pack(path, parts(path) | {"events.jsonl": bomb})
         assert path.stat().st_size < 1 << 20
-        assert refusal(path) == "bundle.bomb"
+        assert refusal_code(path) == "bundle.bomb"
 
-    def test_a_bomb_in_a_blob(self, path: Path) -> None:
+    def test_a_zip_bomb_in_a_blob_is_refused(self, path: Path) -> None:
         pack(path, parts(path) | {"blobs/" + "0" * 64: bytes(30 << 20)})
-        assert refusal(path) == "bundle.bomb"
+        assert refusal_code(path) == "bundle.bomb"
 
-    def test_many_small_bombs(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_many_small_blobs_beyond_the_total_limit_are_refused(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(module, "MOST_BYTES", 1 << 20)
         noise = {f"blobs/{n:064x}": bytes(1000) for n in range(1200)}
         pack(path, parts(path) | noise)
-        assert refusal(path) == "bundle.bomb"
+        assert refusal_code(path) == "bundle.bomb"
 
-    def test_a_size_that_is_a_lie_inflates_no_further_than_it_says(self, path: Path) -> None:
+    def test_a_member_with_a_false_size_inflates_no_further_than_declared(self, path: Path) -> None:
         raw = io.BytesIO()
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as zipped:
             for name, content in parts(path).items():
                 zipped.writestr(name, content)
             zipped.writestr("blobs/" + "0" * 64, bytes(1 << 20))
         # The central directory says 4096 bytes where the stream holds a megabyte.
-        lie = raw.getvalue().replace((1 << 20).to_bytes(4, "little"), (4096).to_bytes(4, "little"))
-        path.write_bytes(lie)
+        forged = raw.getvalue().replace(
+            (1 << 20).to_bytes(4, "little"), (4096).to_bytes(4, "little")
+        )
+        path.write_bytes(forged)
         with closing(BundleFile(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
             bundle.blob("0" * 64)  # type: ignore[arg-type]
         assert refused.value.code == "bundle.damaged"
 
-    def test_a_part_that_is_encrypted(self, path: Path) -> None:
+    def test_an_encrypted_member_is_refused(self, path: Path) -> None:
         whole = bytearray(path.read_bytes())
         for at in _positions(whole, b"PK\x03\x04"):
             whole[at + 6] |= 1
         for at in _positions(whole, b"PK\x01\x02"):
             whole[at + 8] |= 1
         path.write_bytes(whole)
-        assert refusal(path) == "bundle.damaged"
+        assert refusal_code(path) == "bundle.damaged"
 
 
-class TestLies:
+class TestFalseClaims:
     @pytest.mark.parametrize(
         ("field", "value", "finding"),
         [
@@ -250,15 +254,15 @@ class TestLies:
             ("run", "somebody-elses", "head.run"),
         ],
     )
-    def test_a_manifest_is_not_believed(
+    def test_a_false_manifest_is_found_by_verification(
         self, path: Path, field: str, value: object, finding: str
     ) -> None:
         content = parts(path)
         manifest = json.loads(content["manifest.json"]) | {field: value}
         pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
-        assert finding in {f.code for f in checked(path).findings}
+        assert finding in {f.code for f in verification_report(path).findings}
 
-    def test_another_version_is_named(self, path: Path) -> None:
+    def test_another_bundle_version_is_refused_with_its_number(self, path: Path) -> None:
         content = parts(path)
         manifest = json.loads(content["manifest.json"]) | {"bundle": 9, "new": "field"}
         pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
@@ -266,12 +270,12 @@ class TestLies:
             BundleFile(path)
         assert refused.value.code == "bundle.version"
 
-    def test_a_newer_record_format_is_named(self, path: Path) -> None:
+    def test_a_newer_record_format_is_refused_with_its_number(self, path: Path) -> None:
         content = parts(path)
         newer = content["events.jsonl"].replace(b'"format":1', b'"format":99', 1)
         pack(path, content | {"events.jsonl": newer})
         with pytest.raises(RecordUnreadable, match="format 99") as refused:
-            checked(path)
+            verification_report(path)
         assert refused.value.code == "record.newer-format"
 
     def test_a_bundle_that_does_not_verify_is_not_imported(

@@ -1,4 +1,4 @@
-"""PostgreSQL, a real server: the same suite, the same refusals."""
+"""The PostgreSQL store, on a real server, conforms and refuses like the SQLite store."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ class TestPostgresStore(TraceStoreConformance):
         "UPDATE runs SET run = 'renamed', entries = entries + 1",
     ],
 )
-def test_the_database_itself_refuses_to_alter_the_past(
+def test_the_database_refuses_to_change_or_delete_recorded_data(
     postgres_store: PostgresStore, statement: str
 ) -> None:
     failing(postgres_store)
@@ -69,7 +69,7 @@ def test_a_store_of_another_version_is_not_touched(
     assert foreign.value.code == "store.version"
 
 
-def test_a_server_that_is_not_there_is_reported_without_the_password() -> None:
+def test_an_unreachable_server_is_reported_without_the_password() -> None:
     with pytest.raises(StoreUnavailable) as unavailable:
         PostgresStore("postgresql://me:hunter2@127.0.0.1:1/db")
     assert "hunter2" not in str(unavailable.value) + unavailable.value.advice
@@ -91,9 +91,7 @@ def test_a_locked_store_is_reported_and_loses_nothing(
     assert verify_run(postgres_store, RUN).holds
 
 
-def test_a_connection_that_was_cut_is_made_anew(
-    postgres_store: PostgresStore, postgres_url: str
-) -> None:
+def test_a_lost_connection_is_reopened(postgres_store: PostgresStore, postgres_url: str) -> None:
     recorder = failing(postgres_store)
     before = recorder.head
     with psycopg.connect(postgres_url, autocommit=True) as other:
@@ -122,19 +120,19 @@ CREATE TRIGGER full_disk BEFORE INSERT ON auditcoder.blobs
 """Makes the server report a full disk after twenty blobs, within the writer's transaction."""
 
 
-def write_often(recorder: Recorder) -> None:
+def write_a_hundred_versions(recorder: Recorder) -> None:
     for n in range(100):
         recorder.write_code(S2, code("S2", f"return {n}"))
 
 
-def test_a_full_disk_loses_nothing_acknowledged(
+def test_a_full_disk_loses_no_acknowledged_event(
     postgres_store: PostgresStore, postgres_url: str
 ) -> None:
     recorder = started(postgres_store)
     with psycopg.connect(postgres_url, autocommit=True) as db:
         db.execute(FULL_DISK)
     with pytest.raises(StoreFull) as full:
-        write_often(recorder)
+        write_a_hundred_versions(recorder)
     assert full.value.advice
     assert recorder.head.entries > 5
     assert postgres_store.head(RUN) == recorder.head

@@ -1,4 +1,4 @@
-"""What both SQL stores share. The conformance suite specifies their behaviour as stores."""
+"""Behaviour that both SQL stores share, beyond that of the conformance suite."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_pages_are_read_one_after_another(stored: SqliteStore) -> None:
     ],
     ids=["text body", "text number", "number repeated", "blob", "run", "head"],
 )
-def test_a_value_that_was_never_written_means_a_damaged_store(
+def test_an_invalid_value_means_a_damaged_store(
     rows: list[tuple[object, ...]],
     use: Callable[[SqliteStore], object],
     stored: SqliteStore,
@@ -54,7 +54,7 @@ def test_a_value_that_was_never_written_means_a_damaged_store(
     assert damaged.value.code == "store.damaged"
 
 
-def test_a_digest_that_is_none_is_not_found(stored: SqliteStore) -> None:
+def test_a_blob_with_an_invalid_digest_is_not_found(stored: SqliteStore) -> None:
     with pytest.raises(NotFound):
         stored.blob(Digest("no digest"))
 
@@ -63,15 +63,15 @@ class TestJudgements:
     def judgement(self, head: bytes = b"head") -> Judgement:
         return Judgement(run=RUN, suite="toys", head=digest(head), results={})
 
-    def test_a_run_has_none_at_first(self, stored: SqliteStore) -> None:
+    def test_a_run_has_no_judgements_at_first(self, stored: SqliteStore) -> None:
         assert stored.judgements(RUN) == []
 
-    def test_one_is_kept_for_each_suite_and_head(self, stored: SqliteStore) -> None:
+    def test_one_judgement_is_kept_for_each_suite_and_head(self, stored: SqliteStore) -> None:
         for head in (b"head", b"head", b"another"):
             stored.keep_judgement(self.judgement(head))
         assert len(stored.judgements(RUN)) == 2
 
-    def test_it_is_no_part_of_the_record(self, stored: SqliteStore) -> None:
+    def test_a_judgement_is_not_part_of_the_record(self, stored: SqliteStore) -> None:
         before = take(stored, RUN)
         stored.keep_judgement(self.judgement())
         assert take(stored, RUN) == before

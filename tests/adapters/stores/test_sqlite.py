@@ -1,4 +1,4 @@
-"""SQLite keeps what it acknowledged, lets nothing be altered, and says clearly what is wrong."""
+"""The SQLite store keeps acknowledged events, is append-only, and reports clear errors."""
 
 import os
 import sqlite3
@@ -51,7 +51,7 @@ def path(tmp_path: Path) -> Path:
         "INSERT OR REPLACE INTO events SELECT run, seq, x'00' FROM events WHERE seq = 1",
     ],
 )
-def test_the_database_itself_refuses_to_alter_the_past(path: Path, statement: str) -> None:
+def test_the_database_refuses_to_change_or_delete_recorded_data(path: Path, statement: str) -> None:
     db = sqlite3.connect(path)
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):
         db.execute(statement)
@@ -71,7 +71,7 @@ def test_the_database_itself_refuses_to_alter_the_past(path: Path, statement: st
         "REPLACE INTO blobs (id, digest, body) VALUES (1, x'00', x'00')",
     ],
 )
-def test_replacing_what_is_there_does_nothing(path: Path, statement: str) -> None:
+def test_a_replace_statement_changes_nothing(path: Path, statement: str) -> None:
     db = sqlite3.connect(path)
     before = list(db.iterdump())
     db.execute(statement)
@@ -101,7 +101,7 @@ def test_a_database_of_another_program_is_not_touched(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("just some notes, longer than a header would be " * 10)
     before = path.read_bytes()
@@ -120,12 +120,12 @@ def test_a_store_of_another_version_is_not_touched(path: Path) -> None:
     assert "99" in str(foreign.value)
 
 
-def test_a_folder_is_no_store(tmp_path: Path) -> None:
+def test_a_folder_is_not_accepted_as_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         SqliteStore(tmp_path)
 
 
-def test_a_path_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreUnavailable) as unavailable:
         SqliteStore(tmp_path / "file" / "runs.db")
@@ -198,7 +198,7 @@ print("full after", n)
 """
 
 
-def test_a_file_that_can_grow_no_more_loses_nothing_acknowledged(tmp_path: Path) -> None:
+def test_a_file_size_limit_loses_no_acknowledged_event(tmp_path: Path) -> None:
     """The kernel refuses to let any file grow beyond 200 kB."""
     done = subprocess.run(
         [sys.executable, "-c", FILL, str(tmp_path / "runs.db")],
@@ -211,7 +211,7 @@ def test_a_file_that_can_grow_no_more_loses_nothing_acknowledged(tmp_path: Path)
     assert "full after" in done.stdout
 
 
-def test_opening_the_same_new_file_twice_at_once_makes_one_store(tmp_path: Path) -> None:
+def test_opening_a_new_file_twice_creates_one_store(tmp_path: Path) -> None:
     first, second = SqliteStore(tmp_path / "new.db"), SqliteStore(tmp_path / "new.db")
     started(first)
     assert second.runs() == [RUN]

@@ -1,6 +1,6 @@
-"""What each of the ten methods asks, tries and keeps, in scripted runs.
+"""The requests, attempts and results of each of the ten methods, in scripted runs.
 
-Every run here verifies and replays to the same head; `run` sees to that.
+The helper `run` also verifies each run and replays it to the same head.
 """
 
 import json
@@ -83,25 +83,25 @@ def cases(*pairs: tuple[str, str]) -> str:
 
 
 class TestDirect:
-    def test_is_one_call(self, sandbox: Sandbox) -> None:
+    def test_direct_makes_one_call(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct")
         assert finished.committed.planner == "direct"
         assert finished.solution.trace.manifest.method == "direct"
 
-    def test_keeps_what_came_although_it_is_wrong(self, sandbox: Sandbox) -> None:
+    def test_direct_keeps_a_wrong_program(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, PROGRAM, {"methods/direct": WRONG}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts == names("direct")
         assert "+ 1" in finished.program
 
-    def test_keeps_code_that_does_not_parse(self, sandbox: Sandbox) -> None:
+    def test_direct_keeps_code_that_does_not_parse(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, PROGRAM, {"methods/direct": python("print((")}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert "print((" in finished.program
 
-    def test_a_reply_without_code_is_asked_for_again_and_then_stood_in_for(
+    def test_a_reply_without_code_is_requested_again_and_then_replaced_by_a_stub(
         self, sandbox: Sandbox
     ) -> None:
         finished = run(sandbox, PROGRAM, {"methods/direct": "I cannot."}, method="direct")
@@ -109,13 +109,13 @@ class TestDirect:
         assert len(finished.rejected) == len(finished.prompts) == 2
         assert "no usable answer came" in finished.program
 
-    def test_a_star_is_written_out(self, sandbox: Sandbox) -> None:
+    def test_a_star_import_is_expanded(self, sandbox: Sandbox) -> None:
         code = python("from math import *\nimport sys\nprint(floor(fsum(map(int, sys.stdin))))")
         finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
         assert finished.program.startswith("from math import floor\nfrom math import fsum\n")
         assert finished.written("S1")[0].note == "`from math import *` is written out"
 
-    def test_what_the_law_refuses_is_stood_in_for(self, sandbox: Sandbox) -> None:
+    def test_code_with_an_unknown_star_import_is_replaced_by_a_stub(self, sandbox: Sandbox) -> None:
         code = python("from nowhere import *\nprint(6)")
         finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
         assert "star import" in finished.written("S1")[0].note
@@ -133,12 +133,14 @@ class TestDirect:
             (FILES, "open('b.txt', 'w').write(open('a.txt').read())", "reads a.txt"),
         ],
     )
-    def test_every_form(self, sandbox: Sandbox, task: Task, code: str, wanted: str) -> None:
+    def test_direct_solves_tasks_of_every_form(
+        self, sandbox: Sandbox, task: Task, code: str, wanted: str
+    ) -> None:
         finished = run(sandbox, task, {"methods/direct": python(code)}, method="direct")
         assert finished.outcome is RunOutcome.PASSED
         assert wanted in finished.request("methods/direct")
 
-    def test_what_the_task_gives_is_there(self, sandbox: Sandbox) -> None:
+    def test_code_in_the_statement_is_available_to_the_program(self, sandbox: Sandbox) -> None:
         statement = (
             "from typing import List\n\ndef twice(x):\n    return 2 * x\n\n"
             'def double(x: List[int]) -> List[int]:\n    """Twice each."""\n'
@@ -150,35 +152,35 @@ class TestDirect:
             examples=(CallExample(arguments="[2]", result="[4]"),),
         )
         code = "def double(x: List[int]) -> List[int]:\n    return [twice(y) for y in x]"
-        said: ScriptedReplies = {"methods/direct": python(code)}
-        finished = run(sandbox, task, said, method="direct-retry")
+        scripted: ScriptedReplies = {"methods/direct": python(code)}
+        finished = run(sandbox, task, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct")
 
 
 class TestRetry:
-    def test_is_not_needed_where_the_examples_pass(self, sandbox: Sandbox) -> None:
+    def test_no_retry_is_made_if_the_examples_pass(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct-retry")
         assert finished.prompts == names("direct")
 
-    def test_is_one_call_that_is_told_what_failed(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
-        finished = run(sandbox, PROGRAM, said, method="direct-retry")
+    def test_the_retry_prompt_contains_the_failure(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct", "again")
         assert "Expected:\n6" in finished.request("methods/again")
         assert "Got:\n7" in finished.request("methods/again")
 
-    def test_is_not_followed_by_another(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"methods/direct": WRONG, "methods/again": STILL_WRONG}
-        finished = run(sandbox, PROGRAM, said, method="direct-retry")
+    def test_only_one_retry_is_made(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": STILL_WRONG}
+        finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts == names("direct", "again")
         assert finished.program.strip() == "print(0)"
 
-    def test_happens_before_there_is_a_program(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
-        finished = run(sandbox, PROGRAM, said, method="direct-retry")
+    def test_the_retry_happens_before_assembly(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert len(finished.all(Assembled)) == 1
         assert finished.history == ()
         verdicts = [(e.check, e.verdict) for e in finished.checks("S1.example")]
@@ -186,25 +188,25 @@ class TestRetry:
 
 
 class TestChainOfThought:
-    def test_thinks_before_it_writes(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {"methods/reason": "Add them all.", "methods/reasoned": RIGHT}
-        finished = run(sandbox, PROGRAM, said, method="cot")
+    def test_reasoning_is_requested_before_code(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {"methods/reason": "Add them all.", "methods/reasoned": RIGHT}
+        finished = run(sandbox, PROGRAM, scripted, method="cot")
         assert finished.prompts == names("reason", "reasoned")
         assert "Add them all." in finished.request("methods/reasoned")
 
-    def test_may_try_again(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_chain_of_thought_can_retry(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {
             "methods/reason": "Add.",
             "methods/reasoned": WRONG,
             "methods/again": RIGHT,
         }
-        finished = run(sandbox, PROGRAM, said, method="cot-retry")
+        finished = run(sandbox, PROGRAM, scripted, method="cot-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("reason", "reasoned", "again")
 
 
-class TestGrowing:
-    def test_each_step_goes_on_from_the_code_so_far(self, sandbox: Sandbox) -> None:
+class TestStepwise:
+    def test_each_step_continues_from_the_code_so_far(self, sandbox: Sandbox) -> None:
         grown = [python("import sys"), python("import sys\nn = sys.stdin.read()"), RIGHT]
         finished = run(sandbox, PROGRAM, {"methods/step": grown}, method="step-by-step")
         assert finished.outcome is RunOutcome.PASSED
@@ -212,58 +214,58 @@ class TestGrowing:
         assert "n = sys.stdin.read()" in finished.request("methods/step")
         assert len(finished.written("S1")) == 3
 
-    def test_a_skeleton_comes_before_its_details(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_the_skeleton_is_requested_before_its_details(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {
             "methods/skeleton": python("def main():\n    ..."),
             "methods/fill": RIGHT,
         }
-        finished = run(sandbox, PROGRAM, said, method="framework")
+        finished = run(sandbox, PROGRAM, scripted, method="framework")
         assert finished.prompts == names("skeleton", "fill")
         assert "def main():" in finished.request("methods/fill")
 
 
 class TestAgentCoder:
     def test_the_test_designer_does_not_see_the_code(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+        scripted: ScriptedReplies = {
             "methods/programmer": RIGHT,
             "methods/test_designer": cases(("4\n", "4\n")),
         }
-        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        finished = run(sandbox, PROGRAM, scripted, method="agentcoder")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("programmer", "test_designer")
         assert "sys.stdin" not in finished.request("methods/test_designer")
         assert [e.trust for e in finished.checks("S1.designed")] == [Trust.GENERATED]
 
-    def test_what_the_executor_sees_goes_back_to_the_programmer(self, sandbox: Sandbox) -> None:
+    def test_failed_designed_cases_are_sent_to_the_programmer(self, sandbox: Sandbox) -> None:
         near = python("import sys\nprint(abs(sum(map(int, sys.stdin.read().split()))))")
-        said: ScriptedReplies = {
+        scripted: ScriptedReplies = {
             "methods/programmer": near,
             "methods/test_designer": cases(("-4\n", "-4\n")),
             "methods/programmer_again": RIGHT,
         }
-        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        finished = run(sandbox, PROGRAM, scripted, method="agentcoder")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("programmer", "test_designer", "programmer_again")
         assert "Expected:\n-4" in finished.request("methods/programmer_again")
 
-    def test_it_ends_after_three_rounds(self, sandbox: Sandbox) -> None:
+    def test_agentcoder_stops_after_three_rounds(self, sandbox: Sandbox) -> None:
         tries = [python(f"print({n})") for n in range(3)]
-        said: ScriptedReplies = {
+        scripted: ScriptedReplies = {
             "methods/programmer": WRONG,
             "methods/test_designer": cases(),
             "methods/programmer_again": tries,
         }
-        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        finished = run(sandbox, PROGRAM, scripted, method="agentcoder")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts.count("methods/programmer_again") == 3
 
-    def test_it_ends_where_nothing_changes(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_agentcoder_stops_if_the_code_does_not_change(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {
             "methods/programmer": WRONG,
             "methods/test_designer": cases(),
             "methods/programmer_again": WRONG,
         }
-        finished = run(sandbox, PROGRAM, said, method="agentcoder")
+        finished = run(sandbox, PROGRAM, scripted, method="agentcoder")
         assert finished.prompts.count("methods/programmer_again") == 1
 
     @pytest.mark.parametrize(
@@ -280,14 +282,14 @@ class TestAgentCoder:
     def test_designed_cases_of_every_form_run(
         self, sandbox: Sandbox, task: Task, code: str, case: tuple[str, str]
     ) -> None:
-        said: ScriptedReplies = {
+        scripted: ScriptedReplies = {
             "methods/programmer": python(code),
             "methods/test_designer": cases(case),
         }
-        finished = run(sandbox, task, said, method="agentcoder")
+        finished = run(sandbox, task, scripted, method="agentcoder")
         assert [e.verdict for e in finished.checks("S1.designed")] == [Verdict.PASSED]
 
-    def test_whole_files_are_not_designed(self, sandbox: Sandbox) -> None:
+    def test_no_cases_are_designed_for_file_tasks(self, sandbox: Sandbox) -> None:
         code = python("open('b.txt', 'w').write(open('a.txt').read())")
         finished = run(sandbox, FILES, {"methods/programmer": code}, method="agentcoder")
         assert finished.outcome is RunOutcome.PASSED
@@ -306,24 +308,24 @@ class TestGraphs:
         assert finished.prompts == ["sketch", "node"]
         assert [w.agent for w in finished.written("S1")] == ["agent_general"]
 
-    def test_algorithm_agents_are_those_of_the_kind(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_task_plan_agents_uses_the_specialist_of_the_kind(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {
             "sketch": self.TWO,
             "node": python("def add_up(numbers):\n    return 1"),
         }
-        finished = run(sandbox, PROGRAM, said, method="task-plan-agents")
+        finished = run(sandbox, PROGRAM, scripted, method="task-plan-agents")
         assert finished.prompts == ["sketch", "node"]
         assert [w.agent for w in finished.written("S1")] == ["agent_math"]
         assert finished.solution.trace.manifest.settings["max_repairs"] == "0"
 
-    def test_auditcoder_repairs(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_auditcoder_repairs_a_failing_program(self, sandbox: Sandbox) -> None:
+        scripted: ScriptedReplies = {
             "sketch": self.TWO,
             "joint": python("def add_up(numbers):\n    return numbers[0] * 0 + sum(numbers)"),
             "replan_node": finding(),
             "repair_node": python("def add_up(numbers):\n    return sum(numbers)"),
         }
-        assert run(sandbox, PROGRAM, said).outcome is RunOutcome.PASSED
+        assert run(sandbox, PROGRAM, scripted).outcome is RunOutcome.PASSED
 
 
 WHOLE = [m for m in METHODS if m not in {"task-plan", "task-plan-agents", "auditcoder"}]
@@ -337,9 +339,7 @@ ANY: ScriptedReplies = {
 
 
 @pytest.mark.parametrize("named", WHOLE)
-def test_a_method_that_is_cut_off_goes_on_as_if_it_had_not_been(
-    sandbox: Sandbox, named: str
-) -> None:
+def test_an_interrupted_method_resumes_to_the_same_program(sandbox: Sandbox, named: str) -> None:
     finished = run(sandbox, PROGRAM, ANY, method=named)
     replies = len(finished.prompts)
     for entries in range(1, len(finished.raw.bodies)):
@@ -348,7 +348,7 @@ def test_a_method_that_is_cut_off_goes_on_as_if_it_had_not_been(
         assert asked <= replies
 
 
-def test_there_are_ten(sandbox: Sandbox) -> None:
+def test_there_are_ten_methods_and_an_unknown_one_is_reported(sandbox: Sandbox) -> None:
     assert len(METHODS) == 10
     with pytest.raises(NotFound, match=r"unknown method 'magic'") as caught:
         method("magic")

@@ -1,4 +1,4 @@
-"""`bench` and `audit` as a user meets them."""
+"""`bench` runs, judges and reports methods on suites, and `audit` reads their runs."""
 
 import json
 from collections.abc import Iterator
@@ -26,25 +26,25 @@ def run(
     return command_runner(capsys, monkeypatch)
 
 
-def answering(handler: Handler) -> None:
-    """Know the answer to one task, and not to the other."""
-    asked = handler.server.asked[-1]["messages"][-1]["content"]
-    code = (ORACLES / "crc16.py").read_text() if "crc16_ccsds" in asked else "x = 1"
+def answer_one_task(handler: Handler) -> None:
+    """Answer one task correctly and the other one wrongly."""
+    prompt = handler.server.asked[-1]["messages"][-1]["content"]
+    code = (ORACLES / "crc16.py").read_text() if "crc16_ccsds" in prompt else "x = 1"
     handler.say(completion(f"```python\n{code}\n```"))
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
-    with serving(*[answering] * 50) as running_server:
+    with serving(*[answer_one_task] * 50) as running_server:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running_server.address)
         monkeypatch.setenv("AUDITCODER_MODEL", "server:modest")
         yield running_server
 
 
-def test_lists_what_there_is(run: RunCommand) -> None:
-    said = run("bench", "list")
-    assert said.code == Exit.OK
-    assert all(name in said.out for name in (*SUITES, *METHODS))
+def test_list_prints_suites_and_methods(run: RunCommand) -> None:
+    result = run("bench", "list")
+    assert result.code == Exit.OK
+    assert all(name in result.out for name in (*SUITES, *METHODS))
     found = run("bench", "--json").json
     assert found["methods"] == list(METHODS)
 
@@ -57,25 +57,25 @@ def test_lists_what_there_is(run: RunCommand) -> None:
         (("bench", "run", "aerocomm", "--ids", "magic"), "problem.unknown", "vis_viva"),
     ],
 )
-def test_what_is_unknown_is_answered_with_what_is_known(
+def test_an_unknown_name_is_reported_with_the_known_ones(
     run: RunCommand, arguments: tuple[str, ...], code: str, known: str
 ) -> None:
-    said = run(*arguments)
-    assert said.code == Exit.NOT_FOUND
-    assert f"[{code}]" in said.err
-    assert known in said.err
+    result = run(*arguments)
+    assert result.code == Exit.NOT_FOUND
+    assert f"[{code}]" in result.err
+    assert known in result.err
 
 
-def test_runs_are_recorded_judged_reported_and_not_done_twice(
+def test_runs_are_recorded_judged_reported_and_not_repeated(
     run: RunCommand, server: FaultServer, tmp_path: Path
 ) -> None:
-    asked = ("bench", "run", "aerocomm", "--methods", "direct", "--ids", "crc16,qpsk")
-    said = run(*asked)
-    assert said.code == Exit.OK, said.err
-    assert "1 of 2 resolved" in said.out
-    assert "aerocomm.crc16.direct.server-modest: passed, resolved" in said.err
+    command = ("bench", "run", "aerocomm", "--methods", "direct", "--ids", "crc16,qpsk")
+    result = run(*command)
+    assert result.code == Exit.OK, result.err
+    assert "1 of 2 resolved" in result.out
+    assert "aerocomm.crc16.direct.server-modest: passed, resolved" in result.err
     calls = len(server.asked)
-    again = run(*asked)
+    again = run(*command)
     assert "1 of 2 resolved" in again.out
     assert len(server.asked) == calls
     assert run("verify", "aerocomm.crc16.direct.server-modest").code == Exit.OK
@@ -95,7 +95,7 @@ def test_runs_are_recorded_judged_reported_and_not_done_twice(
 
 
 def _links(page: str) -> list[str]:
-    """Return whatever a page would fetch from elsewhere."""
+    """Return the addresses of everything that a page would load."""
     found: list[str] = []
 
     class Reader(HTMLParser):
@@ -106,18 +106,18 @@ def _links(page: str) -> list[str]:
     return found
 
 
-def test_an_audit_of_all_runs_and_of_some(run: RunCommand, server: FaultServer) -> None:
+def test_audit_covers_all_runs_or_the_named_one(run: RunCommand, server: FaultServer) -> None:
     run("bench", "run", "aerocomm", "--methods", "direct,cot", "--ids", "crc16")
     found = run("audit", "--json").json["tables"]
     assert found[0]["title"] == "Audit of 2 runs, 2 of them judged"
     assert "Audit of 1 runs" in run("audit", "aerocomm.crc16.cot.server-modest").out
     rows = {row["cells"][0]: row["cells"] for row in found[0]["rows"]}
     assert rows["chain integrity"][1] == "2/2"
-    assert rows["trace coverage, leaves, final"][1] == "0/2"  # such methods promise nothing
+    assert rows["trace coverage, leaves, final"][1] == "0/2"  # such methods have no contracts
     assert "[run.unknown]" in run("audit", "nothing").err
 
 
-def test_json_events_while_it_runs(run: RunCommand, server: FaultServer) -> None:
-    said = run("bench", "run", "aerocomm", "--methods", "direct", "--ids", "crc16", "--json")
-    (line,) = (json.loads(text) for text in said.out.splitlines() if text.startswith("{"))
+def test_json_prints_one_line_for_each_finished_job(run: RunCommand, server: FaultServer) -> None:
+    result = run("bench", "run", "aerocomm", "--methods", "direct", "--ids", "crc16", "--json")
+    (line,) = (json.loads(text) for text in result.out.splitlines() if text.startswith("{"))
     assert line["resolved"] is True

@@ -1,4 +1,4 @@
-"""Records: what is written is read, what others add does not matter, what is none says so."""
+"""Failure records are read back unchanged, and fields of other producers are ignored."""
 
 import gzip
 import json
@@ -61,7 +61,7 @@ def read_records(path: Path) -> list[FaultRecord]:
     return read_lines(path, FaultRecord)
 
 
-def written(folder: Path, *lines: object, name: str = "faults.jsonl") -> Path:
+def write_records(folder: Path, *lines: object, name: str = "faults.jsonl") -> Path:
     path = folder / name
     text = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
     path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
@@ -69,20 +69,22 @@ def written(folder: Path, *lines: object, name: str = "faults.jsonl") -> Path:
 
 
 @pytest.mark.parametrize("name", ["faults.jsonl", "faults.jsonl.gz"])
-def test_what_is_read_can_be_written_as_it_was(tmp_path: Path, name: str) -> None:
-    (record,) = read_records(written(tmp_path, RECORD, name=name))
+def test_a_record_is_written_as_it_was_read(tmp_path: Path, name: str) -> None:
+    (record,) = read_records(write_records(tmp_path, RECORD, name=name))
     assert json.loads(msgspec.json.encode(record)) == RECORD
     assert record.failing_tests[0].frames[0].line == 12
 
 
-def test_what_another_producer_adds_does_not_matter(tmp_path: Path) -> None:
+def test_unknown_fields_of_another_producer_are_ignored(tmp_path: Path) -> None:
     truth = {**RECORD["ground_truth"], "certainty": 0.5}  # type: ignore[dict-item]
-    (record,) = read_records(written(tmp_path, {**RECORD, "origin": "x", "ground_truth": truth}))
+    (record,) = read_records(
+        write_records(tmp_path, {**RECORD, "origin": "x", "ground_truth": truth})
+    )
     assert record.ground_truth.nodes == ("add",)
 
 
 @with_data
-def test_the_finished_records_of_others_are_read_as_they_are() -> None:
+def test_the_published_records_are_read_completely() -> None:
     path = DATA / "faultbench" / "faultbench_dev.jsonl.gz"
     records = read_records(path)
     with gzip.open(path) as file:

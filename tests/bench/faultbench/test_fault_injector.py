@@ -1,4 +1,4 @@
-"""Injecting: one fault at a time, of every kind, and nothing else is touched."""
+"""The fault injector changes one statement at a time and leaves all other text unchanged."""
 
 import ast
 import textwrap
@@ -51,15 +51,15 @@ EXAMPLE = textwrap.dedent('''
 OTHERS = ("clean", "rank", "reset", "store")
 
 
-def news(fault: Fault, code: str, *others: str) -> list[str]:
-    """Return the lines that are new in each variant of a kind, on one line; empty if some went."""
+def new_lines(fault: Fault, code: str, *others: str) -> list[str]:
+    """Return the new lines of each variant of a kind, joined; empty if lines were only removed."""
     source = textwrap.dedent(code).lstrip("\n")
     found = [v for v in variants(source, "f", others) if v.fault is fault]
     return [" / ".join(map(str.strip, difference(source, v.source)[1])) for v in found]
 
 
 def difference(source: str, changed: str) -> tuple[range, list[str]]:
-    """Return which lines went, counted from one, and the lines that came instead."""
+    """Return the removed line numbers, counted from one, and the lines that replace them."""
     old, new = source.splitlines(), changed.splitlines()
     shorter = min(len(old), len(new))
     above = next((n for n in range(shorter) if old[n] != new[n]), shorter)
@@ -69,14 +69,14 @@ def difference(source: str, changed: str) -> tuple[range, list[str]]:
 
 
 class TestKinds:
-    def test_off_by_one(self) -> None:
+    def test_off_by_one_shifts_ranges_indices_and_limits(self) -> None:
         code = """
             def f(xs, n):
                 for i in range(n):
                     xs[i] = xs[1:n - 1]
                 return [k for k, x in enumerate(xs, 1) if x <= n]
         """
-        assert news(Fault.OFF_BY_ONE, code) == [
+        assert new_lines(Fault.OFF_BY_ONE, code) == [
             "for i in range(1, n):",
             "for i in range(n - 1):",
             "for i in range(n + 1):",
@@ -90,12 +90,12 @@ class TestKinds:
             "return [k for k, x in enumerate(xs, 1) if x < n]",
         ]
 
-    def test_numbers_that_are_compared_are_one_off(self) -> None:
+    def test_off_by_one_shifts_compared_numbers(self) -> None:
         code = "def f(x):\n    return len(x) == 2\n"
-        assert news(Fault.OFF_BY_ONE, code) == ["return len(x) == 1", "return len(x) == 3"]
+        assert new_lines(Fault.OFF_BY_ONE, code) == ["return len(x) == 1", "return len(x) == 3"]
 
-    def test_a_key_is_no_index(self) -> None:
-        assert news(Fault.OFF_BY_ONE, "def f(d, key):\n    return d[key], d['a']\n") == []
+    def test_off_by_one_does_not_change_dictionary_keys(self) -> None:
+        assert new_lines(Fault.OFF_BY_ONE, "def f(d, key):\n    return d[key], d['a']\n") == []
 
     @pytest.mark.parametrize(
         ("right", "wrong"),
@@ -113,16 +113,18 @@ class TestKinds:
             ("a.strip()", ["a.lstrip()", "a.rstrip()"]),
             ("sorted(a)", ["sorted(a, reverse=True)"]),
             ("sorted(a, key=len, reverse=True)", ["sorted(a, key=len)"]),
-            ("sum(x for x in a)", []),  # which has no length
-            ("'%s' % a + str(b)", []),  # which are texts
+            ("sum(x for x in a)", []),  # a generator has no length
+            ("'%s' % a + str(b)", []),  # these are strings
         ],
     )
-    def test_wrong_operator(self, right: str, wrong: list[str]) -> None:
-        found = news(Fault.WRONG_OPERATOR, f"def f(a, b):\n    return {right}\n")
+    def test_wrong_operator_replaces_an_operator_or_function(
+        self, right: str, wrong: list[str]
+    ) -> None:
+        found = new_lines(Fault.WRONG_OPERATOR, f"def f(a, b):\n    return {right}\n")
         assert found == [f"return {one}" for one in wrong]
 
-    def test_operators_keep_what_they_hold_together(self) -> None:
-        found = news(Fault.WRONG_OPERATOR, "def f(a, b):\n    return a - b * 2, -(a or b)\n")
+    def test_wrong_operator_preserves_precedence(self) -> None:
+        found = new_lines(Fault.WRONG_OPERATOR, "def f(a, b):\n    return a - b * 2, -(a or b)\n")
         assert found == [
             "return a + b * 2, -(a or b)",
             "return a - (b + 2), -(a or b)",
@@ -130,7 +132,7 @@ class TestKinds:
             "return a - b * 2, -(a and b)",
         ]
 
-    def test_wrong_start(self) -> None:
+    def test_wrong_start_changes_defaults_and_initial_values(self) -> None:
         code = """
             def f(xs, strict=False):
                 limit = 1
@@ -140,7 +142,7 @@ class TestKinds:
                     once = 1
                     seen[x] = d.get(x, 0)
         """
-        assert news(Fault.WRONG_START, code) == [
+        assert new_lines(Fault.WRONG_START, code) == [
             "def f(xs, strict=True):",
             "limit = 0",
             "best, last = 0, xs[0]",
@@ -149,15 +151,15 @@ class TestKinds:
             "seen[x] = d.get(x, 1)",
         ]
 
-    def test_an_object_begins_wrong(self) -> None:
+    def test_wrong_start_changes_initial_attributes(self) -> None:
         code = "def __init__(self):\n    self.open = True\n    self.n = float('inf')\n"
-        assert news(Fault.WRONG_START, code) == [
+        assert new_lines(Fault.WRONG_START, code) == [
             "self.open = False",
             "self.n = 0",
             "self.n = float('-inf')",
         ]
 
-    def test_missing_edge_case(self) -> None:
+    def test_missing_edge_case_removes_conditions_and_guards(self) -> None:
         code = """
             def f(x, n):
                 if not x:
@@ -166,7 +168,7 @@ class TestKinds:
                     n = max(0, n - 2)
                 return d.get(x.strip(), 1) / n if n else None
         """
-        assert news(Fault.MISSING_EDGE_CASE, code) == [
+        assert new_lines(Fault.MISSING_EDGE_CASE, code) == [
             "",
             "while x[n]:",
             "while n > 0:",
@@ -177,7 +179,7 @@ class TestKinds:
             "return d.get(x, 1) / n if n else None",
         ]
 
-    def test_a_branch_goes_with_its_comments(self) -> None:
+    def test_a_removed_branch_takes_its_comments_with_it(self) -> None:
         code = textwrap.dedent("""
             def f(x):
                 if x == 1:
@@ -197,7 +199,7 @@ class TestKinds:
         assert gone[0].source == code.replace("    elif x == 2:  # the second\n        y = 2\n", "")
         assert gone[1].source == code.replace("    # otherwise\n    else:\n        y = 3\n", "")
 
-    def test_swapped_arguments(self) -> None:
+    def test_swapped_arguments_exchanges_two_arguments_of_a_call(self) -> None:
         code = """
             def f(self, a, b):
                 def inner(x, y):
@@ -205,7 +207,7 @@ class TestKinds:
                 inner(a, b + 1)
                 return self.g(a, b, 3), h(a, b), pow(a, 2), k(p=a, q=b)
         """
-        assert news(Fault.SWAPPED_ARGUMENTS, code, "g", "k") == [
+        assert new_lines(Fault.SWAPPED_ARGUMENTS, code, "g", "k") == [
             "inner(b + 1, a)",
             "return self.g(b, a, 3), h(a, b), pow(a, 2), k(p=a, q=b)",
             "return self.g(3, b, a), h(a, b), pow(a, 2), k(p=a, q=b)",
@@ -214,7 +216,7 @@ class TestKinds:
             "return self.g(a, b, 3), h(a, b), pow(a, 2), k(p=b, q=a)",
         ]
 
-    def test_swapped_results(self) -> None:
+    def test_swapped_results_exchanges_two_unpacked_or_returned_values(self) -> None:
         code = """
             def f(d):
                 low, high = g(d)
@@ -222,7 +224,7 @@ class TestKinds:
                     out.append((k, v))
                 return low, {k: v for k in d}
         """
-        assert news(Fault.SWAPPED_RESULTS, code) == [
+        assert new_lines(Fault.SWAPPED_RESULTS, code) == [
             "high, low = g(d)",
             "for v, k in d.items():",
             "out.append((v, k))",
@@ -230,7 +232,7 @@ class TestKinds:
             "return low, {v: k for k in d}",
         ]
 
-    def test_wrong_shape_of_what_is_handed_out(self) -> None:
+    def test_wrong_shape_changes_returned_values(self) -> None:
         code = """
             def f(x):
                 if x:
@@ -241,7 +243,7 @@ class TestKinds:
             def helper(x):
                 return x
         """
-        assert news(Fault.WRONG_SHAPE, code) == [
+        assert new_lines(Fault.WRONG_SHAPE, code) == [
             "return [(x, 1)]",
             "return (x, 1), None",
             "return str((x, 1))",
@@ -254,13 +256,13 @@ class TestKinds:
             "",
         ]
 
-    def test_a_return_that_is_forgotten_still_works_it_out(self) -> None:
+    def test_a_forgotten_return_still_evaluates_its_expression(self) -> None:
         code = "def f(x):\n    return [len(y) for y in x]\n"
-        assert "[len(y) for y in x]" in news(Fault.WRONG_SHAPE, code)
+        assert "[len(y) for y in x]" in new_lines(Fault.WRONG_SHAPE, code)
 
-    def test_wrong_shape_of_what_is_given_and_taken(self) -> None:
+    def test_wrong_shape_changes_arguments_and_used_results(self) -> None:
         code = "async def f(x):\n    g(x, 'y')\n    h(x[0] if await self.k(n=x) else x)\n"
-        assert news(Fault.WRONG_SHAPE, code, "g", "h", "k") == [
+        assert new_lines(Fault.WRONG_SHAPE, code, "g", "h", "k") == [
             "g([x], 'y')",
             "g(str(x), 'y')",
             "g(x, ['y'])",
@@ -273,7 +275,7 @@ class TestKinds:
             "h(x[0] if await self.k(n=str(x)) else x)",
         ]
 
-    def test_lost_state(self) -> None:
+    def test_lost_state_drops_or_redirects_updates(self) -> None:
         code = """
             def f(self, xs, x):
                 self.last = x
@@ -286,7 +288,7 @@ class TestKinds:
                     xs.sort(key=len)
                 y = x
         """
-        assert news(Fault.LOST_STATE, code) == [
+        assert new_lines(Fault.LOST_STATE, code) == [
             *("", "last = x"),
             *("", "self.n = 1", "n = self.n + 1"),
             *("", "all = self.all + [x]"),
@@ -296,7 +298,7 @@ class TestKinds:
             *("pass", "sorted(xs, key=len)"),
         ]
 
-    def test_slow_loop(self) -> None:
+    def test_slow_loop_adds_nested_iterations(self) -> None:
         code = """
             def f(self, xs, n, stream: Iterator[int]):
                 seen = set()
@@ -309,7 +311,7 @@ class TestKinds:
                 return [x for x in range(n)]
         """
         rows = "for _ in self.rows for _ in self.rows for _ in self.rows"
-        assert news(Fault.SLOW_LOOP, code) == [
+        assert new_lines(Fault.SLOW_LOOP, code) == [
             "sum((1 for _ in xs))",
             "sum((1 for _ in xs for _ in xs for _ in xs))",
             "sum((1 for _ in xs for _ in xs for _ in xs for _ in xs))",
@@ -320,7 +322,7 @@ class TestKinds:
             "sum((1 for _ in range(n) for _ in range(n) for _ in range(n) for _ in range(n)))",
         ]
 
-    def test_wrong_orchestration(self) -> None:
+    def test_wrong_orchestration_drops_repeats_and_reorders_calls(self) -> None:
         code = """
             def f(self, a):
                 b = g(a)
@@ -329,7 +331,7 @@ class TestKinds:
                 c = h(b)
                 return c
         """
-        found = news(Fault.WRONG_ORCHESTRATION, code, "g", "h", "open", "close")
+        found = new_lines(Fault.WRONG_ORCHESTRATION, code, "g", "h", "open", "close")
         assert set(found) == {
             *("b = a", "b = g(g(a))", "b = h(a)"),
             "",  # one of them is left out
@@ -341,25 +343,25 @@ class TestKinds:
             "return b",
         }
 
-    def test_without_others_there_is_nothing_to_orchestrate(self) -> None:
-        assert news(Fault.WRONG_ORCHESTRATION, "def f(a):\n    b = g(a)\n    return b\n") == []
+    def test_wrong_orchestration_needs_calls_of_other_units(self) -> None:
+        assert new_lines(Fault.WRONG_ORCHESTRATION, "def f(a):\n    b = g(a)\n    return b\n") == []
 
 
-class TestText:
-    """What is not changed keeps its very text."""
+class TestUnchangedText:
+    """Text outside the changed expression stays as it is."""
 
-    def one(self, code: str, said: str, *others: str) -> Variant:
-        found = [v for v in variants(code, "f", others) if v.said == said]
+    def only_variant(self, code: str, description: str, *others: str) -> Variant:
+        found = [v for v in variants(code, "f", others) if v.said == description]
         assert len(found) == 1
         return found[0]
 
     def test_a_call_over_several_lines_keeps_its_comments(self) -> None:
         code = "def f(a, b):\n    return g(\n        a,  # one\n        b,\n    )\n"
-        variant = self.one(code, "`g(b, a)` instead of `g(a, b)`", "g")
+        variant = self.only_variant(code, "`g(b, a)` instead of `g(a, b)`", "g")
         assert variant.source == code.replace("a,  #", "b,  #").replace("    b,\n", "    a,\n")
         assert variant.line == 3
 
-    def test_lines_that_hang_together_by_brackets_still_do(self) -> None:
+    def test_a_bracketed_expression_over_several_lines_stays_valid(self) -> None:
         code = "def f(a, b):\n    return (a +\n        len(b))\n"
         sources = {v.source for v in variants(code, "f") if v.fault is Fault.WRONG_SHAPE}
         assert code.replace("(a +", "([a +").replace("(b))", "(b)])") in sources
@@ -367,28 +369,32 @@ class TestText:
 
     @settings(max_examples=15, deadline=None)
     @given(st.text(max_size=8), st.text(st.characters(exclude_categories=["C", "Z"]), max_size=8))
-    def test_whatever_stands_beside_it(self, text: str, words: str) -> None:
+    def test_other_statements_and_comments_on_the_line_are_kept(
+        self, text: str, words: str
+    ) -> None:
         code = f"def f(n):\n    x = {text!r}; y = n - 1  # {words}\n    return x\n"
-        variant = self.one(code, "`n` instead of `n - 1`")
+        variant = self.only_variant(code, "`n` instead of `n - 1`")
         assert variant.source == code.replace("y = n - 1 ", "y = n ")
         assert variant.line == 2
 
-    def test_other_ends_of_lines(self) -> None:
+    def test_other_line_endings_are_kept(self) -> None:
         code = "def f(n):\r\n    y = '\x0c\u2028'\r\n    return n - 1\r\n"
-        assert self.one(code, "`n` instead of `n - 1`").source == code.replace("n - 1", "n")
+        assert self.only_variant(code, "`n` instead of `n - 1`").source == code.replace(
+            "n - 1", "n"
+        )
 
-    def test_functions_in_functions(self) -> None:
+    def test_nested_functions_are_changed_in_place(self) -> None:
         code = "def f(n):\n    def g():\n        # why\n        return n - 1\n    return g\n"
-        variant = self.one(code, "`n` instead of `n - 1`")
+        variant = self.only_variant(code, "`n` instead of `n - 1`")
         assert variant.source == code.replace("n - 1", "n")
 
-    def test_the_only_argument_may_be_a_generator(self) -> None:
-        found = news(Fault.WRONG_SHAPE, "def f(xs):\n    g(x for x in xs)\n", "g")
+    def test_a_generator_as_the_only_argument_gets_parentheses(self) -> None:
+        found = new_lines(Fault.WRONG_SHAPE, "def f(xs):\n    g(x for x in xs)\n", "g")
         assert found == ["g([(x for x in xs)])", "g(str((x for x in xs)))"]
 
-    def test_statements_that_share_a_line(self) -> None:
+    def test_a_statement_removed_after_a_colon_becomes_pass(self) -> None:
         code = "def f(self, a):\n    if a: self.x = a\n    return a\n"
-        assert "if a: pass" in news(Fault.LOST_STATE, code)
+        assert "if a: pass" in new_lines(Fault.LOST_STATE, code)
 
     @pytest.mark.parametrize(
         "code",
@@ -402,12 +408,14 @@ class TestText:
             "def f(x: int",
         ],
     )
-    def test_what_is_not_to_be_touched(self, code: str) -> None:
+    def test_imports_docstrings_annotations_and_main_guards_are_not_changed(
+        self, code: str
+    ) -> None:
         assert list(variants(code, "f", ["print", "mark"])) == []
 
 
-def pieces() -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the longest of the short functions of some files, and who is beside it."""
+def project_functions() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the longest short function of every fourth file, and all function names there."""
     assert lifecycle.__file__
     for file in sorted(Path(lifecycle.__file__).parent.rglob("*.py"))[::4]:
         code = file.read_text()
@@ -423,19 +431,19 @@ def pieces() -> Iterator[tuple[str, str, list[str]]]:
 
 @pytest.fixture(scope="module")
 def injected() -> list[tuple[str, list[Variant]]]:
-    corpus = [(EXAMPLE, "report", list(OTHERS)), *pieces()]
+    corpus = [(EXAMPLE, "report", list(OTHERS)), *project_functions()]
     return [(code, list(variants(code, name, others))) for code, name, others in corpus]
 
 
-class TestLaws:
-    """Over real code: functions of this very project."""
+class TestProperties:
+    """On real code: functions of this project."""
 
-    def test_every_kind_occurs(self, injected: list[tuple[str, list[Variant]]]) -> None:
+    def test_every_kind_of_fault_occurs(self, injected: list[tuple[str, list[Variant]]]) -> None:
         assert len(injected) > 10
         kinds = Counter(variant.fault for _, found in injected for variant in found)
         assert set(kinds) == set(Fault)
 
-    def test_every_variant_is_a_program_of_its_own(
+    def test_every_variant_is_a_distinct_valid_program(
         self, injected: list[tuple[str, list[Variant]]]
     ) -> None:
         for code, found in injected:
@@ -445,17 +453,17 @@ class TestLaws:
             for tree in trees:
                 compiled(tree, "piece")
 
-    def test_nothing_outside_of_the_changed_statement_changes(
+    def test_only_the_changed_statement_differs(
         self, injected: list[tuple[str, list[Variant]]]
     ) -> None:
         for code, found in injected:
             tree = parse(code)
             for variant in found:
-                went, _ = difference(code, variant.source)
-                assert variant.line <= went.start
-                assert set(went) <= set(allowed(tree, variant)), variant
+                removed, _ = difference(code, variant.source)
+                assert variant.line <= removed.start
+                assert set(removed) <= set(changeable_lines(tree, variant)), variant
 
-    def test_the_same_comes_out_again(self) -> None:
+    def test_variants_do_not_depend_on_the_order_of_names(self) -> None:
         code = "def f(x):\n    y = one(x, two(x))\n    return three(y, x)\n"
         found = [
             list(variants(code, "f", names)) for names in permutations(("one", "two", "three"))
@@ -463,8 +471,8 @@ class TestLaws:
         assert all(again == found[0] for again in found)
 
 
-def allowed(tree: ast.Module, variant: Variant) -> range:
-    """Return the lines of the innermost statement there, and of the one that it may swap with."""
+def changeable_lines(tree: ast.Module, variant: Variant) -> range:
+    """Return the lines of the innermost statement, and of the one it may be swapped with."""
     around = [
         (node.lineno, node)
         for node in ast.walk(tree)
@@ -479,26 +487,26 @@ def allowed(tree: ast.Module, variant: Variant) -> range:
     return range(first, (min(after) if swaps else end) + 1)
 
 
-class Watched(list[int]):
-    """Numbers that know how often somebody began to go through them."""
+class CountingList(list[int]):
+    """A list of numbers that counts its iterations."""
 
-    begun = 0
+    iterations = 0
 
     def __iter__(self) -> Iterator[int]:
-        self.begun += 1
+        self.iterations += 1
         return super().__iter__()
 
 
 class TestSlowness:
     CODE = "def f(xs):\n    total = 0\n    for x in xs:\n        total += x\n    return total\n"
 
-    def begun(self, source: str) -> tuple[int, int]:
+    def run_counted(self, source: str) -> tuple[int, int]:
         scope: dict[str, Any] = {}
         exec(compiled(parse(source), "piece"), scope)
-        numbers = Watched(range(10))
-        return scope["f"](numbers), numbers.begun
+        numbers = CountingList(range(10))
+        return scope["f"](numbers), numbers.iterations
 
-    def test_the_answer_is_the_same_and_takes_far_longer(self) -> None:
+    def test_a_slow_loop_gives_the_same_result_with_more_iterations(self) -> None:
         slow = [v.source for v in variants(self.CODE, "f") if v.fault is Fault.SLOW_LOOP]
-        assert self.begun(self.CODE) == (45, 1)
-        assert [self.begun(source) for source in slow] == [(45, 11), (45, 112), (45, 1112)]
+        assert self.run_counted(self.CODE) == (45, 1)
+        assert [self.run_counted(source) for source in slow] == [(45, 11), (45, 112), (45, 1112)]

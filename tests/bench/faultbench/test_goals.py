@@ -1,4 +1,4 @@
-"""What was wanted stands beside what was found, and by how much it is missed."""
+"""Goals: the measured value beside each goal, and the difference."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from auditcoder_bench.faultbench.study_tables import study
 from tests.support.faultbench import cases
 
 
-def located(**cells: Cell) -> Table:
+def locator_table(**cells: Cell) -> Table:
     return Table(
         name="located-real-failures",
         title="",
@@ -31,26 +31,26 @@ GIVEN = {
 }
 
 
-def test_a_goal_that_is_missed_says_by_how_much() -> None:
-    found = {row.cells[1]: row.cells[2:5] for row in against_goals([located(**GIVEN)]).rows}
+def test_a_missed_goal_shows_the_difference() -> None:
+    found = {row.cells[1]: row.cells[2:5] for row in against_goals([locator_table(**GIVEN)]).rows}
     assert found["Top-1"] == (0.95, 0.958, 0.008)
     assert found["precision of all answers"] == (0.97, 0.958, -0.012)
     assert found["Top-1 of remote faults"] == (0.8, 0.79, -0.01)
     assert found["several: how much is named"] == (0.7, 0.7, 0.0)
 
 
-def test_of_an_error_less_is_better() -> None:
-    found = {row.cells[1]: row.cells[2:5] for row in against_goals([located(**GIVEN)]).rows}
+def test_a_lower_error_is_better() -> None:
+    found = {row.cells[1]: row.cells[2:5] for row in against_goals([locator_table(**GIVEN)]).rows}
     assert found["calibration error"] == (0.05, 0.02, 0.03)
 
 
-def test_what_was_not_looked_at_is_not_missed() -> None:
-    found = {row.cells[:2] for row in against_goals([located(**GIVEN)]).rows}
+def test_a_goal_without_a_measurement_is_not_listed() -> None:
+    found = {row.cells[:2] for row in against_goals([locator_table(**GIVEN)]).rows}
     assert ("real failures", "several: nothing else is named") not in found, "there was none"
     assert not any(of == "faults put into programs" for of, _ in found)
 
 
-def test_every_goal_stands_where_the_study_writes_it() -> None:
+def test_every_goal_refers_to_a_table_of_the_study() -> None:
     pytest.importorskip("numpy")
     known = {table.name: table for table in study(cases(60, told=1.0))}
     real = [goal for goal in GOALS if goal.of == "real failures"]
@@ -66,7 +66,7 @@ def test_every_goal_stands_where_the_study_writes_it() -> None:
     assert low <= found <= high
 
 
-def test_what_is_just_below_its_goal_does_not_reach_it() -> None:
+def test_a_value_just_below_its_goal_does_not_reach_it() -> None:
     just = {**GIVEN, "Top-1": 0.9499}
-    found = {row.cells[1]: row.cells for row in against_goals([located(**just)]).rows}
+    found = {row.cells[1]: row.cells for row in against_goals([locator_table(**just)]).rows}
     assert found["Top-1"][4] == -0.0001

@@ -1,4 +1,4 @@
-"""Injected failures: put into solved work, seen to fail, labelled by construction, looked at."""
+"""Faults injected into solved programs fail, carry the right labels and can be traced."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -73,7 +73,7 @@ def _faults(sandbox: Sandbox, solved: SolvedProgram) -> list[InjectedFailure]:
     return inject(partial(tools, sandbox), solved)
 
 
-class TestMaterial:
+class TestSolvedPrograms:
     def test_a_program_is_read_with_its_plan_its_code_and_second_opinions(
         self, solved: SolvedProgram
     ) -> None:
@@ -86,7 +86,7 @@ class TestMaterial:
         assert solved.codes[solved.plan.graph.promises["read"]].startswith("import re\n")
         assert set(solved.others) == {"S1", "S2"}
 
-    def test_all_that_come_with_the_package_can_be_read(self) -> None:
+    def test_all_packaged_programs_can_be_read(self) -> None:
         found = list(programs())
         assert len(found) >= 36
         assert all(len(each.codes) >= 4 and each.task.examples for each in found)
@@ -120,28 +120,28 @@ class TestMaterial:
         assert from_class("x", subject, "class Box:\n    pass\n", []) is None
 
 
-class TestInjecting:
-    def test_solved_work_passes_as_it_is(self, sandbox: Sandbox, solved: SolvedProgram) -> None:
+class TestInjection:
+    def test_a_solved_program_passes_before_injection(
+        self, sandbox: Sandbox, solved: SolvedProgram
+    ) -> None:
         assert passes(prepare_validated_run(tools(sandbox), solved))
 
-    def test_every_fault_makes_it_fail(
+    def test_every_injected_fault_makes_the_program_fail(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         assert {fault.where for fault in faults} == {NODE, TWO, BETWEEN, GRAPH, CHECK}
         for fault in faults:
             assert not passes(prepare_validated_run(tools(sandbox), fault.into(solved))), fault
 
-    def test_two_faults_of_which_one_makes_up_for_the_other_are_no_failure(
-        self, sandbox: Sandbox
-    ) -> None:
+    def test_two_faults_that_cancel_each_other_are_not_a_failure(self, sandbox: Sandbox) -> None:
         solved = program("there_and_back", THERE_AND_BACK)
         found = inject(partial(tools, sandbox), solved, [Fault.OFF_BY_ONE])
         changed = {fault.nodes: fault.said for fault in found if fault.where == NODE}
         assert set(changed) == {("S1",), ("S2",)}
-        assert all("`n` instead" in said for said in changed.values())
+        assert all("`n` instead" in text for text in changed.values())
         assert not [fault for fault in found if fault.where == TWO]
 
-    def test_it_is_labelled_by_whose_code_was_changed(
+    def test_a_fault_is_labelled_with_the_nodes_whose_code_changed(
         self, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         for fault in faults:
@@ -150,12 +150,12 @@ class TestInjecting:
             assert len(fault.nodes) == {TWO: 2, CHECK: 0}.get(fault.where, 1)
         assert len({fault.id for fault in faults}) == len(faults)
 
-    def test_the_same_comes_out_again(
+    def test_injection_is_deterministic(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         assert inject(partial(tools, sandbox), solved) == faults
 
-    def test_where_the_plan_is_silent_no_check_of_the_node_tells(
+    def test_an_unsaid_fault_removes_the_conditions_and_examples_of_its_node(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.id.endswith(".unsaid"))
@@ -164,25 +164,25 @@ class TestInjecting:
         assert contract is not None
         assert (contract.ensures, contract.examples) == ((), ())
 
-    def test_where_the_plan_is_wrong_it_promises_what_the_faulty_code_does(
+    def test_a_missaid_fault_changes_the_contract_to_match_the_faulty_code(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.id.endswith(".missaid"))
         context = prepare_validated_run(tools(sandbox), fault.into(solved))
         (node,) = fault.nodes
-        told = context.recorder.ledger.graph.by_id[node].contract
+        changed_contract = context.recorder.ledger.graph.by_id[node].contract
         right = solved.plan.graph.by_id[node].contract
-        assert told is not None
+        assert changed_contract is not None
         assert right is not None
-        assert told.examples
-        assert told.examples != right.examples
+        assert changed_contract.examples
+        assert changed_contract.examples != right.examples
         recorder = context.recorder
         standing = recorder.ledger.working.evidence.values()
         present = [recorder.history.evidence(s.seq) for s in standing]
         own = [e for e in present if e.subject == AtNode(node=node)]
         assert {e.verdict for e in own} == {Verdict.PASSED}
 
-    def test_what_only_raises_promises_nothing_wrong(self, sandbox: Sandbox) -> None:
+    def test_code_that_raises_gives_no_observed_examples(self, sandbox: Sandbox) -> None:
         text = TEXT.replace(
             "example: keep([1, 5], 5) == [1]",
             "example: keep([9], -1) == []\n    example: keep([1, 5], 5) == [1]",
@@ -204,17 +204,17 @@ class TestInjecting:
         wrong = replace(fault, codes={keep: raising.replace("number < limit", "number <= limit")})
         assert [e.result for e in observed_examples(context, solved, wrong)] == ["[1, 5]"]
 
-    def test_work_without_anything_to_fail_at_gives_nothing(self, sandbox: Sandbox) -> None:
+    def test_a_program_without_examples_gives_no_failures(self, sandbox: Sandbox) -> None:
         nothing = program("nothing", TEXT.partition("EXAMPLES")[0])
         assert inject(partial(tools, sandbox), nothing) == []
 
-    def test_work_that_does_not_pass_is_not_used(self, sandbox: Sandbox) -> None:
+    def test_a_program_that_does_not_pass_is_not_used(self, sandbox: Sandbox) -> None:
         wrong = program("wrong", TEXT.replace('"12"', '"13"'))
         assert inject(partial(tools, sandbox), wrong) == []
 
 
-class TestNoticing:
-    def test_a_promise_that_the_fault_breaks_is_noticed(
+class TestTracing:
+    def test_a_broken_contract_is_observed(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.nodes == ("S2",) and Fault.OFF_BY_ONE.value in f.faults)
@@ -225,7 +225,7 @@ class TestNoticing:
         assert "ROOT" in found.signs["S0"]
         assert found.swaps is None
 
-    def test_a_second_opinion_in_its_place_heals(
+    def test_a_second_opinion_substituted_for_the_faulty_node_heals(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
@@ -236,10 +236,10 @@ class TestNoticing:
         assert more.swaps["S2"].healed == 1
         assert more.swaps["S1"].healed == 0
         assert more.failing > 0
-        # As it is, S1, that S1 is fit though it heals nothing, S2, and once more as that heals.
+        # The baseline, S1, a fitness check of S1 as it heals nothing, S2, and a repetition of S2.
         assert more.runs == found.runs + 5
 
-    def test_a_spoiled_opinion_is_another_and_the_same_one_each_time(
+    def test_a_spoiled_second_opinion_heals_nothing_and_is_deterministic(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
@@ -252,7 +252,7 @@ class TestNoticing:
         again = try_fault_substitutions(opened, solved, fault, found, ("S1", "S2"), spoiled=1.0)
         assert again.swaps == spoiled.swaps
 
-    def test_a_wrong_check_is_nobodys_fault(
+    def test_a_wrong_check_has_no_faulty_node(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         wrong = next(f for f in faults if f.where == CHECK)
@@ -263,7 +263,7 @@ class TestNoticing:
         more = try_fault_substitutions(partial(tools, sandbox), solved, wrong, found, ("S1", "S2"))
         assert not any(own.healed for own in (more.swaps or {}).values())
 
-    def test_what_does_not_fail_is_not_diagnosed(
+    def test_a_program_that_does_not_fail_is_not_traced(
         self, sandbox: Sandbox, solved: SolvedProgram
     ) -> None:
         nothing = InjectedFailure(

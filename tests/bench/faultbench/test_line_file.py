@@ -96,7 +96,7 @@ class TestResuming:
             assert file.sort(["c", "x", "a"], keep_others=keep_others) == [C, A]
         assert read_lines(path, Measured) == left
 
-    def test_a_file_of_something_else_is_not_overwritten(self, tmp_path: Path) -> None:
+    def test_an_unrelated_file_is_not_overwritten(self, tmp_path: Path) -> None:
         path = tmp_path / "lines"
         path.write_text("my diary\n")
         with pytest.raises(RecordUnreadable):

@@ -1,4 +1,4 @@
-"""Scoring: every measure by hand, on a few failures."""
+"""Locator scores: every measure, computed by hand for a few failures."""
 
 import pytest
 from msgspec.structs import replace
@@ -39,7 +39,7 @@ CASES = [
 ANSWERS: list[Answer] = [("f", "g"), (), ("f",), ("f", "h"), ("g",), ("f",), (), (), ("f",)]
 
 
-def test_by_hand() -> None:
+def test_scores_equal_those_computed_by_hand() -> None:
     found = score(CASES, ANSWERS)
     assert found.singles == 3
     assert found.top1 == pytest.approx(1 / 3)
@@ -54,13 +54,13 @@ def test_by_hand() -> None:
     assert found.abstained == pytest.approx(2 / 3)
 
 
-def test_methods_that_share_a_state_are_several() -> None:
+def test_methods_that_share_state_count_as_several_nodes() -> None:
     shared = case(1, "interface", ("__init__", "f"))
     found = score([shared], [("f",)])
     assert (found.several, found.inside, found.covered, found.beyond) == (1, 1.0, 0.5, 0)
 
 
-def test_what_answers_say_of_themselves_by_hand() -> None:
+def test_the_calibration_error_of_answers_equals_the_one_computed_by_hand() -> None:
     cases, answers = CASES[3:5], [("f", "h"), ("g",)]
     beliefs = [{"f": 0.95, "h": 0.85}, {"g": 0.75}]
     found = score(cases, answers, beliefs)
@@ -69,45 +69,45 @@ def test_what_answers_say_of_themselves_by_hand() -> None:
     assert score(cases, answers, [{}, {}]).answers_error is None
 
 
-def test_nothing_to_count_is_not_nought() -> None:
+def test_a_measure_without_failures_is_unknown_and_not_zero() -> None:
     found = score([], [])
     assert (found.singles, found.top1, found.inside) == (0, None, None)
     only_abstains = score(CASES[:1], [()])
     assert (only_abstains.top1, only_abstains.precision) == (0.0, None)
 
 
-def test_calibration_by_hand() -> None:
+def test_brier_score_and_calibration_error_equal_those_computed_by_hand() -> None:
     beliefs = [{"f": 0.9, "g": 0.1}, {"f": 0.1, "g": 0.3}]
     found = score(CASES[:2], ANSWERS[:2], beliefs)
     assert found.brier == pytest.approx((0.01 + 0.01 + 0.01 + 0.49) / 4)
     assert found.error == pytest.approx((0.1 + 0.2 + 0.7) / 4)
 
 
-def test_in_one_bin_too_much_and_too_little_belief_make_up_for_each_other() -> None:
+def test_over_and_underconfidence_in_one_bin_cancel_out() -> None:
     beliefs = [{"f": 0.5}, {"f": 0.5}]
     assert score(CASES[:2], [("f",), ("f",)], beliefs).error == 0.0
 
 
 MANY = [replace(CASES[0], id=str(n), task=f"task {n}") for n in range(40)]
-SAID: list[Answer] = [("f",) if n % 4 else ("g",) for n in range(40)]
+MANY_ANSWERS: list[Answer] = [("f",) if n % 4 else ("g",) for n in range(40)]
 
 
-def test_an_interval_is_over_tasks_and_the_same_again() -> None:
-    found = intervals(MANY, SAID)
+def test_intervals_resample_tasks_and_are_deterministic() -> None:
+    found = intervals(MANY, MANY_ANSWERS)
     low, high = found["top1"]
     assert low < 0.75 < high
-    assert found == intervals(MANY, SAID)
+    assert found == intervals(MANY, MANY_ANSWERS)
     one_task = [replace(c, task="same") for c in MANY]
-    assert intervals(one_task, SAID)["top1"] == (0.75, 0.75)
+    assert intervals(one_task, MANY_ANSWERS)["top1"] == (0.75, 0.75)
     assert "inside" not in found
     assert intervals([], []) == {}
 
 
-def test_beliefs_have_intervals_too() -> None:
+def test_calibration_measures_have_intervals() -> None:
     beliefs = [{"f": 0.75 if n % 2 else 0.55, "g": 0.1} for n in range(len(MANY))]
-    found = intervals(MANY, SAID, beliefs)
-    whole = score(MANY, SAID, beliefs)._asdict()
+    found = intervals(MANY, MANY_ANSWERS, beliefs)
+    whole = score(MANY, MANY_ANSWERS, beliefs)._asdict()
     for name in ("brier", "error", "answers_error"):
         low, high = found[name]
         assert low < whole[name] < high
-    assert "brier" not in intervals(MANY, SAID)
+    assert "brier" not in intervals(MANY, MANY_ANSWERS)

@@ -1,4 +1,4 @@
-"""Splicing: what is asked for changes, and nothing else."""
+"""Splicing methods of a reference into a class changes the chosen methods only."""
 
 import ast
 import textwrap
@@ -31,7 +31,7 @@ NAMES = ("alpha", "beta", "gamma", "delta")
 
 @st.composite
 def classes(draw: st.DrawFn, indent: str = "    ") -> str:
-    """Write a class with some methods, and something before and after."""
+    """Generate a class with some methods, and code before and after it."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
     parts = [draw(st.sampled_from(("", "import math\n", "# words\nX = 1\n"))), "class Thing:\n"]
     if draw(st.booleans()):
@@ -51,32 +51,32 @@ def names_in(code: str) -> list[str]:
     return list(methods_of(code, "Thing"))
 
 
-def meaning(code: str, name: str) -> list[str]:
+def method_trees(code: str, name: str) -> list[str]:
     return [ast.dump(node) for node in methods_of(code, "Thing").get(name, [])]
 
 
-class TestLaws:
+class TestProperties:
     @given(classes())
-    def test_a_class_spliced_with_itself_is_what_it_was(self, code: str) -> None:
+    def test_splicing_a_class_with_itself_changes_nothing(self, code: str) -> None:
         assert splice(code, code, "Thing", names_in(code)) == code
         assert different(code, code, "Thing") == []
 
     @given(classes(), classes())
-    def test_only_what_is_asked_for_changes(self, code: str, reference: str) -> None:
-        asked, *_ = names_in(reference)
-        spliced = splice(code, reference, "Thing", [asked])
-        assert meaning(spliced, asked) == meaning(reference, asked)
-        for other in set(names_in(code)) - {asked}:
-            assert meaning(spliced, other) == meaning(code, other)
-        assert set(names_in(spliced)) == {*names_in(code), asked}
+    def test_only_the_chosen_method_changes(self, code: str, reference: str) -> None:
+        chosen, *_ = names_in(reference)
+        spliced = splice(code, reference, "Thing", [chosen])
+        assert method_trees(spliced, chosen) == method_trees(reference, chosen)
+        for other in set(names_in(code)) - {chosen}:
+            assert method_trees(spliced, other) == method_trees(code, other)
+        assert set(names_in(spliced)) == {*names_in(code), chosen}
 
     @given(classes(), classes())
-    def test_every_other_line_stays(self, code: str, reference: str) -> None:
-        asked, *_ = names_in(reference)
-        spliced = splice(code, reference, "Thing", [asked]).splitlines()
+    def test_every_line_outside_the_chosen_method_stays(self, code: str, reference: str) -> None:
+        chosen, *_ = names_in(reference)
+        spliced = splice(code, reference, "Thing", [chosen]).splitlines()
         gone = {
             number
-            for node in methods_of(code, "Thing").get(asked, [])
+            for node in methods_of(code, "Thing").get(chosen, [])
             for number in range(
                 min(node.lineno, *(d.lineno for d in [*node.decorator_list, node])),
                 (node.end_lineno or 0) + 1,
@@ -87,33 +87,33 @@ class TestLaws:
         assert all(line in rest for line in kept)
 
     @given(classes(), classes())
-    def test_all_methods_of_the_reference_leave_no_difference(
+    def test_splicing_all_methods_leaves_no_difference_to_the_reference(
         self, code: str, reference: str
     ) -> None:
         spliced = splice(code, reference, "Thing", names_in(reference))
         assert different(spliced, reference, "Thing") == []
 
     @given(classes(indent="  "), classes())
-    def test_depth_does_not_matter(self, code: str, reference: str) -> None:
+    def test_the_indentation_of_the_class_does_not_matter(self, code: str, reference: str) -> None:
         spliced = splice(code, reference, "Thing", names_in(reference))
         assert set(names_in(spliced)) == {*names_in(code), *names_in(reference)}
 
 
 class TestSplicing:
-    def test_a_missing_method_is_put_at_the_end(self) -> None:
+    def test_a_missing_method_is_appended_to_the_class(self) -> None:
         code = "class Tally:\n    def add(self):\n        pass\nprint(1)\n"
         spliced = splice(code, REFERENCE, "Tally", ["mean"])
         assert list(methods_of(spliced, "Tally")) == ["add", "mean"]
         assert spliced.endswith("print(1)\n")
 
-    def test_a_method_that_is_there_twice_is_there_once(self) -> None:
+    def test_a_duplicate_method_is_replaced_by_one(self) -> None:
         code = "class A:\n  def f(self):\n    1\n  x = 1\n  def f(self):\n    2\n"
         spliced = splice(code, "class A:\n    def f(self):\n        3\n", "A", ["f"])
         assert ast.unparse(ast.parse(spliced)) == (
             "class A:\n    x = 1\n\n    def f(self):\n        3"
         )
 
-    def test_imports_that_the_method_needs_come_along(self) -> None:
+    def test_imports_that_the_method_needs_are_added(self) -> None:
         reference = (
             "import math\nimport re as r\nfrom os import path, sep\n"
             "class A:\n    def f(self):\n        return math.pi, path\n"
@@ -125,42 +125,42 @@ class TestSplicing:
         )
         assert there.count("import math") == 1
 
-    def test_words_make_no_difference(self) -> None:
+    def test_docstrings_are_not_compared(self) -> None:
         assert different(REFERENCE.replace("Take", "Put"), REFERENCE, "Tally") == []
         assert different(WRONG_BOTH, REFERENCE, "Tally") == ["add", "mean"]
 
-    def test_a_class_on_one_line_gets_more(self) -> None:
+    def test_a_class_on_one_line_can_receive_a_method(self) -> None:
         spliced = splice("class Tally: pass\nx = 1\n", REFERENCE, "Tally", ["add"])
         assert list(methods_of(spliced, "Tally")) == ["add"]
         assert spliced.endswith("x = 1\n")
 
-    def test_what_is_called_in_the_same_way(self) -> None:
+    def test_methods_with_equal_signatures_are_found(self) -> None:
         code = REFERENCE.replace("def mean(self)", "def mean(self, most)")
         assert called_alike(code, REFERENCE, "Tally") == {"__init__", "add"}
 
-    def test_what_is_no_python_holds_no_class(self) -> None:
+    def test_code_that_does_not_parse_has_no_class(self) -> None:
         assert class_in("class A:\n  def", "A") is None
         assert class_in("class B: pass", "A") is None
 
 
-class TestLooking:
-    def test_imports_that_are_missing(self) -> None:
+class TestAnalysis:
+    def test_missing_imports_are_found(self) -> None:
         assert missing_imports(NO_IMPORT) == ["import operator"]
         assert missing_imports("def f(re):\n    return re, np.sum(x)\n") == ["import numpy as np"]
         assert missing_imports("import re\nclass A:\n    def f(self):\n        return re") == []
         assert missing_imports("def f():\n    global re\n    re = 1\ndef g():\n    re") == []
 
-    def test_imports_are_put_behind_what_must_come_first(self) -> None:
+    def test_imports_are_added_after_the_docstring_and_future_imports(self) -> None:
         code = '"""Words."""\nfrom __future__ import annotations\nx = 1\n'
         lines = with_imports(code, ["import re"]).splitlines()
         assert lines[1:3] == ["from __future__ import annotations", "import re"]
         assert with_imports("x = 1\n", ["import re"]) == "import re\nx = 1\n"
 
-    def test_attributes_that_are_set_as_an_object_is_made(self) -> None:
+    def test_attributes_set_by_the_constructor_are_found(self) -> None:
         assert initial_attributes(OTHER_STATE, "Tally") == frozenset(("total", "count"))
         assert initial_attributes("class A:\n    pass", "A") is None
 
-    def test_helpers_and_who_comes_to_them(self) -> None:
+    def test_helpers_are_found_with_the_methods_that_reach_them(self) -> None:
         code = textwrap.dedent("""
             class A:
                 def f(self): return self._one()

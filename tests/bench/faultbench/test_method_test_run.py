@@ -1,4 +1,4 @@
-"""Watching: how tests end, what ran, and that none depends on another."""
+"""Running the tests of a class: their outcomes, the recorded calls, and their isolation."""
 
 from collections.abc import Iterator
 
@@ -19,11 +19,11 @@ def _sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(autouse=True)
-def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method_test_run, "_SECONDS", 0.5)
 
 
-def seen(
+def run_tests(
     sandbox: Sandbox, code: str, *bodies: str, before: str = "", to_first: bool = False
 ) -> MethodTestRun:
     """Run tests with these bodies below some code."""
@@ -49,17 +49,19 @@ def help_me():
 """
 
 
-class TestWhatRan:
-    def test_methods_are_counted_with_what_is_nested_in_them(self, sandbox: Sandbox) -> None:
-        (test,) = seen(sandbox, CODE, "A().f()").passing
+class TestRecordedCalls:
+    def test_calls_of_a_method_include_its_nested_functions(self, sandbox: Sandbox) -> None:
+        (test,) = run_tests(sandbox, CODE, "A().f()").passing
         # Comprehensions are entered, too, up to Python 3.11.
         assert test.cov["__init__"] == 1
         assert test.cov["f"] in {2, 4}
         assert test.direct == ("__init__", "f")
         assert test.order == ("__init__", "f")
 
-    def test_frames_say_whose_they_are_and_stand_in_one_text(self, sandbox: Sandbox) -> None:
-        (test,) = seen(sandbox, CODE, "A().boom()").failing
+    def test_frames_have_their_kind_and_their_line_in_the_combined_source(
+        self, sandbox: Sandbox
+    ) -> None:
+        (test,) = run_tests(sandbox, CODE, "A().boom()").failing
         assert (test.kind, test.exc_type, test.message) == ("exception", "KeyError", "'x'")
         found = [(frame.kind, frame.function, frame.line) for frame in test.frames]
         below = CODE.count("\n") + 1
@@ -69,18 +71,18 @@ class TestWhatRan:
             ("gen_other", "help_me", 11),
         ]
 
-    def test_frames_of_libraries(self, sandbox: Sandbox) -> None:
+    def test_library_frames_are_marked(self, sandbox: Sandbox) -> None:
         code = "import json\nclass A:\n    def f(self):\n        json.loads('{')\n"
-        (test,) = seen(sandbox, code, "A().f()").failing
+        (test,) = run_tests(sandbox, code, "A().f()").failing
         assert {frame.kind for frame in test.frames} == {"test", "gen", "lib"}
 
-    def test_a_wrong_answer_is_the_tests_word(self, sandbox: Sandbox) -> None:
-        (test,) = seen(sandbox, CODE, "self.assertEqual(1, 2)").failing
+    def test_a_failed_assertion_is_a_wrong_answer(self, sandbox: Sandbox) -> None:
+        (test,) = run_tests(sandbox, CODE, "self.assertEqual(1, 2)").failing
         assert (test.kind, test.message) == ("wrong_answer", "1 != 2")
         assert [frame.kind for frame in test.frames] == ["test"]
 
 
-class TestEndings:
+class TestOutcomes:
     @pytest.mark.parametrize(
         "body",
         [
@@ -89,71 +91,71 @@ class TestEndings:
             "import re; re.match('(a+)+$', 'a' * 60 + 'b')",
         ],
     )
-    def test_a_test_without_end(self, sandbox: Sandbox, body: str) -> None:
-        found = seen(sandbox, CODE, body, "pass")
+    def test_a_test_that_does_not_end_times_out(self, sandbox: Sandbox, body: str) -> None:
+        found = run_tests(sandbox, CODE, body, "pass")
         assert [test.kind for test in found.failing] == ["timeout"]
         assert [test.test_name for test in found.passing] == ["test_1"]
 
-    def test_a_loop_that_catches_everything(self, sandbox: Sandbox) -> None:
+    def test_a_loop_that_catches_every_exception_times_out(self, sandbox: Sandbox) -> None:
         code = (
             "class A:\n    def f(self):\n        while True:\n            try:\n"
             "                while True: pass\n            except: pass\n"
         )
-        found = seen(sandbox, code, "A().f()", "pass")
+        found = run_tests(sandbox, code, "A().f()", "pass")
         assert [test.kind for test in found.failing] == ["timeout"]
         assert len(found.passing) == 1
 
-    def test_a_test_that_takes_the_process_with_it(self, sandbox: Sandbox) -> None:
-        found = seen(sandbox, CODE, "pass", "import os; os._exit(3)", "pass")
+    def test_a_test_that_ends_the_process_fails_alone(self, sandbox: Sandbox) -> None:
+        found = run_tests(sandbox, CODE, "pass", "import os; os._exit(3)", "pass")
         assert [(test.test_name, test.exc_type) for test in found.failing] == [
             ("test_1", "ProcessEnded")
         ]
         assert [test.test_name for test in found.passing] == ["test_0", "test_2"]
 
-    def test_leaving_is_an_exception(self, sandbox: Sandbox) -> None:
-        found = seen(sandbox, CODE, "raise SystemExit(2)", "pass")
+    def test_system_exit_is_an_exception(self, sandbox: Sandbox) -> None:
+        found = run_tests(sandbox, CODE, "raise SystemExit(2)", "pass")
         assert [test.exc_type for test in found.failing] == ["SystemExit"]
         assert len(found.passing) == 1
 
     @pytest.mark.parametrize(
         "code", ["class A:", "class A:\n    x = nothing", "import os; os._exit(0)"]
     )
-    def test_a_program_that_does_not_load(self, sandbox: Sandbox, code: str) -> None:
-        found = seen(sandbox, code, "pass")
+    def test_a_program_that_does_not_load_runs_no_test(self, sandbox: Sandbox, code: str) -> None:
+        found = run_tests(sandbox, code, "pass")
         assert found.broken
         assert found.not_run == (("T", "test_0"),)
         assert not found.passes
 
-    def test_to_the_first_that_fails(self, sandbox: Sandbox) -> None:
-        found = seen(sandbox, CODE, "pass", "self.fail()", "pass", to_first=True)
+    def test_the_run_can_stop_at_the_first_failure(self, sandbox: Sandbox) -> None:
+        found = run_tests(sandbox, CODE, "pass", "self.fail()", "pass", to_first=True)
         assert (len(found.passing), len(found.failing), len(found.not_run)) == (1, 1, 1)
 
 
-class TestNothingIsLeftBehind:
-    def test_files(self, sandbox: Sandbox) -> None:
+class TestIsolation:
+    def test_files_of_one_test_are_removed_before_the_next(self, sandbox: Sandbox) -> None:
         leave = "import os; os.makedirs('a/b'); open('a/b/c', 'w').close(); os.chdir('a')"
-        assert seen(sandbox, CODE, leave, "import os; self.assertFalse(os.path.exists('a'))").passes
+        assert run_tests(
+            sandbox, CODE, leave, "import os; self.assertFalse(os.path.exists('a'))"
+        ).passes
 
-    def test_the_state_of_the_class(self, sandbox: Sandbox) -> None:
+    def test_class_state_is_reset_for_each_test(self, sandbox: Sandbox) -> None:
         code = "class A:\n    kept = []\n    def f(self):\n        self.kept.append(1)\n"
         once = "A().f(); self.assertEqual(A.kept, [1])"
-        assert seen(sandbox, code, once, once).passes
+        assert run_tests(sandbox, code, once, once).passes
 
-    def test_set_up_and_tear_down_belong_to_each(self, sandbox: Sandbox) -> None:
+    def test_set_up_and_tear_down_run_with_each_test(self, sandbox: Sandbox) -> None:
         before = (
             "    def setUp(self):\n        self.a = A()\n"
             "    def tearDown(self):\n        self.a.missing()\n"
         )
-        found = seen(sandbox, CODE, "self.a.f()", before=before)
+        found = run_tests(sandbox, CODE, "self.a.f()", before=before)
         assert [test.exc_type for test in found.failing] == ["AttributeError"]
 
-    def test_chance_is_the_same_for_each_and_another_for_another_seed(
-        self, sandbox: Sandbox
-    ) -> None:
+    def test_random_numbers_are_determined_by_the_seed(self, sandbox: Sandbox) -> None:
         tests = (
             HEADER + "    def test_0(self):\n        import random; self.fail(random.random())\n"
         )
         program = ClassProgram(CODE, "A", tests)
-        said = [watch(sandbox, program, [("T", "test_0")], seed=seed) for seed in (0, 0, 1)]
-        first, again, other = (run.failing[0].message for run in said)
+        runs = [watch(sandbox, program, [("T", "test_0")], seed=seed) for seed in (0, 0, 1)]
+        first, again, other = (run.failing[0].message for run in runs)
         assert first == again != other

@@ -1,4 +1,4 @@
-"""Pins: what is put into a program here is what published figures are about."""
+"""Pins: the faults injected here are those that the published figures describe."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -29,18 +29,18 @@ def test_the_failures_of_a_program_are_the_pinned_ones(sandbox: Sandbox, name: s
     assert pins_of(inject(partial(tools, sandbox), solved)) == {name: pinned()[name]}
 
 
-def test_what_is_merely_slow_is_not_pinned(sandbox: Sandbox) -> None:
+def test_slow_loops_are_not_pinned(sandbox: Sandbox) -> None:
     (solved,) = (each for each in programs() if each.name == "library_fines")
-    made = inject(partial(tools, sandbox), solved, [Fault.OFF_BY_ONE])
-    slow = replace(made[0], id="another", faults=(Fault.SLOW_LOOP.value,))
-    assert pins_of([*made, slow]) == pins_of(made)
+    failures = inject(partial(tools, sandbox), solved, [Fault.OFF_BY_ONE])
+    slow = replace(failures[0], id="another", faults=(Fault.SLOW_LOOP.value,))
+    assert pins_of([*failures, slow]) == pins_of(failures)
 
 
-def test_there_are_a_thousand_of_them_and_more() -> None:
+def test_at_least_a_thousand_failures_are_pinned() -> None:
     pins = pinned()
     assert {solved.name for solved in programs()} <= set(pins)
     assert sum(pin.failures for pin in pins.values()) >= 1000
 
 
-def test_pins_are_written_as_they_are_read() -> None:
+def test_written_pins_are_read_back_unchanged() -> None:
     assert msgspec.json.decode(written(pinned()), type=dict[str, Pin]) == pinned()

@@ -47,7 +47,7 @@ def tools(sandbox: Sandbox) -> RunResources:
     return RunResources(SqliteStore(":memory:"), ScriptedModel([]), sandbox)
 
 
-def test_the_code_of_a_prepared_run_is_given(sandbox: Sandbox) -> None:
+def test_the_code_of_a_prepared_run_is_marked_as_given(sandbox: Sandbox) -> None:
     """Locators must not substitute it, as they substitute code that a model wrote."""
     recorder = prepare_assembled_run(tools(sandbox), program("doubles", TEXT)).recorder
     nodes = recorder.ledger.graph.ids
@@ -56,7 +56,7 @@ def test_the_code_of_a_prepared_run_is_given(sandbox: Sandbox) -> None:
     assert agents <= GIVEN_BY
 
 
-def test_a_staged_run_has_the_evidence_of_its_examples(sandbox: Sandbox) -> None:
+def test_a_validated_run_has_the_evidence_of_its_examples(sandbox: Sandbox) -> None:
     recorder = prepare_validated_run(tools(sandbox), program("doubles", TEXT)).recorder
     evidence = recorder.ledger.working.evidence
     for number in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""Published answers: the class in each is found, as scoring finds it."""
+"""Published answers: the class in each answer is found, as the original scoring finds it."""
 
 import gzip
 import json
@@ -24,7 +24,7 @@ with_data = pytest.mark.skipif(not DATA.is_dir(), reason="AUDITCODER_DATA names 
 CODE = "class A:\n    def f(self):\n        return 1"
 
 
-def test_every_file_has_its_own_home_and_digest() -> None:
+def test_every_file_has_its_own_path_and_digest() -> None:
     sources = [each.source for each in PUBLISHED]
     assert len({source.path for source in sources}) == len(sources) == 26
     assert len({source.sha256 for source in sources}) == len(sources)
@@ -46,21 +46,21 @@ class TestClassCode:
             f"  {CODE}".replace("\n", "\n  "),
         ],
     )
-    def test_the_class_is_found_however_it_is_set_off(self, answer: str) -> None:
+    def test_the_class_is_found_in_every_kind_of_markup(self, answer: str) -> None:
         assert class_code(answer, "import re") == f"import re\n{CODE}"
 
     def test_imports_before_the_class_are_kept(self) -> None:
         code = class_code(f"Words.\nimport os\nfrom x import y\n{CODE}", "")
         assert code == f"\nimport os\nfrom x import y\n{CODE}"
 
-    def test_methods_without_self_are_static_whether_they_say_so_or_not(self) -> None:
+    def test_methods_without_self_become_static(self) -> None:
         wanted = "\nclass A:\n    @staticmethod\n    def f(x):\n        return x"
         for mark in ("", "    @staticmethod\n"):
             assert class_code(f"class A:\n{mark}    def f(x):\n        return x", "") == wanted
 
 
 class TestReading:
-    def test_a_task(self) -> None:
+    def test_a_task_is_read_with_its_test_classes(self) -> None:
         read = subject()
         assert read.unit_tests == {
             "__init__": None,
@@ -71,7 +71,7 @@ class TestReading:
         assert read.cases[0] == ("TallyTestAdd", "test_add_1")
         assert len(read.cases) == 4
 
-    def test_a_test_class_that_the_data_forgot_is_known_by_its_name(self, tmp_path: Path) -> None:
+    def test_a_test_class_missing_from_the_data_is_found_by_its_name(self, tmp_path: Path) -> None:
         row = {**ROW, "methods_info": ROW["methods_info"][1:]}
         path = tmp_path / "data.json"
         path.write_text(json.dumps([row]))
@@ -80,7 +80,7 @@ class TestReading:
         assert read.integration_class == "TallyTestMain"
 
     @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
-    def test_answers(self, tmp_path: Path, name: str) -> None:
+    def test_answers_are_read_compressed_or_not(self, tmp_path: Path, name: str) -> None:
         text = json.dumps([{"task_id": "ClassEval_7", "predict": ["one", "two"]}]).encode()
         path = tmp_path / name
         path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
@@ -89,7 +89,7 @@ class TestReading:
     @pytest.mark.parametrize(
         "text", ["[{}]", "nothing", "[1]", '[{"task_id": "x", "predict": []}]']
     )
-    def test_what_holds_no_answers_says_so(self, tmp_path: Path, text: str) -> None:
+    def test_a_file_without_answers_is_reported(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "a.json"
         path.write_text(text)
         with pytest.raises(DataUnavailable) as caught:
@@ -98,7 +98,7 @@ class TestReading:
 
 
 @with_data
-def test_classes_are_those_of_the_finished_records_line_for_line() -> None:
+def test_extracted_classes_equal_those_of_the_published_records() -> None:
     subjects = {s.task_id: s for s in read_subjects(DATA / "classeval" / "ClassEval_data.json")}
     records = read_lines(DATA / "faultbench" / "faultbench_dev.jsonl.gz", FaultRecord)
     for record in records:

@@ -1,4 +1,4 @@
-"""`faults build` as a user meets it, on invented answers; and on real ones, where they are."""
+"""`faults build` on invented answers, and on the real ones where they are available."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ def run(
     return command_runner(capsys, monkeypatch)
 
 
-def refuse(*_: object) -> None:
+def fail_if_called(*_: object) -> None:
     raise AssertionError("nothing is left to be done")
 
 
@@ -50,17 +50,17 @@ class TestBuild:
         assert first.ground_truth.nodes == ("mean",)
         assert second.ground_truth.nodes == ("add", "mean")
 
-    def test_what_is_done_is_not_done_again(
+    def test_a_finished_build_does_no_work_again(
         self, run: RunCommand, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         found = build(run)
         before = Path("out.jsonl").read_bytes()
         for name in ("examine", "check_reference"):
-            monkeypatch.setattr(published_dataset, name, refuse)
+            monkeypatch.setattr(published_dataset, name, fail_if_called)
         assert build(run) == found
         assert Path("out.jsonl").read_bytes() == before
 
-    def test_a_build_that_was_cut_off_goes_on(self, run: RunCommand) -> None:
+    def test_an_interrupted_build_resumes(self, run: RunCommand) -> None:
         build(run)
         whole, done = Path("out.jsonl"), Path("out.jsonl.done")
         before = whole.read_bytes()
@@ -70,63 +70,63 @@ class TestBuild:
         build(run)
         assert whole.read_bytes() == before
 
-    def test_models_are_added_to_what_is_there(self, run: RunCommand) -> None:
+    def test_further_models_are_added_to_an_existing_file(self, run: RunCommand) -> None:
         assert build(run, "--models", "hopeless,good")["models"] == {"hopeless": 1}
         assert build(run)["models"] == {"careless": 1, "hopeless": 1}
         assert len(read_lines(Path("out.jsonl"), FaultRecord)) == 2
 
-    def test_what_is_of_no_use_is_said(self, run: RunCommand) -> None:
-        said = run("faults", "build", "out.jsonl", "--data", "data")
-        assert "2 failures, 1 classes that pass, 1 unusable answers" in said.out
-        assert "17 was left out: its tests expect a date" in said.err
-        assert "4/4 answers" in said.err
+    def test_unusable_answers_and_omitted_tasks_are_reported(self, run: RunCommand) -> None:
+        result = run("faults", "build", "out.jsonl", "--data", "data")
+        assert "2 failures, 1 classes that pass, 1 unusable answers" in result.out
+        assert "17 was left out: its tests expect a date" in result.err
+        assert "4/4 answers" in result.err
 
 
-class TestMistakes:
-    def test_an_unknown_model_is_answered_with_the_known(self, run: RunCommand) -> None:
-        said = run("faults", "build", "out.jsonl", "--models", "nobody")
-        assert said.code == Exit.NOT_FOUND
-        assert "[faults.model]" in said.err
-        assert "careless" in said.err
+class TestErrors:
+    def test_an_unknown_model_is_reported_with_the_known_ones(self, run: RunCommand) -> None:
+        result = run("faults", "build", "out.jsonl", "--models", "nobody")
+        assert result.code == Exit.NOT_FOUND
+        assert "[faults.model]" in result.err
+        assert "careless" in result.err
 
-    def test_a_file_of_something_else_is_not_overwritten(self, run: RunCommand) -> None:
+    def test_an_unrelated_file_is_not_overwritten(self, run: RunCommand) -> None:
         Path("out.jsonl").write_text("my diary\n")
-        said = run("faults", "build", "out.jsonl", "--data", "data")
-        assert said.code == Exit.UNREADABLE
+        result = run("faults", "build", "out.jsonl", "--data", "data")
+        assert result.code == Exit.UNREADABLE
         assert Path("out.jsonl").read_text() == "my diary\n"
 
-    def test_a_word_on_what_was_done_that_is_none(self, run: RunCommand) -> None:
+    def test_an_invalid_progress_file_is_reported(self, run: RunCommand) -> None:
         Path("out.jsonl.done").write_text("{}\n")
-        said = run("faults", "build", "out.jsonl", "--data", "data")
-        assert said.code == Exit.UNREADABLE
-        assert "[faults.unreadable]" in said.err
+        result = run("faults", "build", "out.jsonl", "--data", "data")
+        assert result.code == Exit.UNREADABLE
+        assert "[faults.unreadable]" in result.err
 
     @pytest.mark.parametrize("out", ["out.jsonl.gz", "no/folder/out.jsonl"])
-    def test_a_place_that_cannot_be_written(self, run: RunCommand, out: str) -> None:
-        said = run("faults", "build", out, "--data", "data")
-        assert said.code == Exit.STORE
-        assert "[file.unwritable]" in said.err
+    def test_an_unwritable_path_is_reported(self, run: RunCommand, out: str) -> None:
+        result = run("faults", "build", out, "--data", "data")
+        assert result.code == Exit.STORE
+        assert "[file.unwritable]" in result.err
 
-    def test_data_that_is_not_there(self, run: RunCommand) -> None:
-        said = run("faults", "build", "out.jsonl", "--data", "data", "--models", "good")
-        assert said.code == Exit.OK
+    def test_missing_data_is_reported(self, run: RunCommand) -> None:
+        result = run("faults", "build", "out.jsonl", "--data", "data", "--models", "good")
+        assert result.code == Exit.OK
         Path("data/classeval/model_output/good_class_H_greedy.json").unlink()
-        said = run("faults", "build", "out.jsonl", "--data", "data", "--models", "good")
-        assert said.code == Exit.UNAVAILABLE
-        assert "[data.missing]" in said.err
+        result = run("faults", "build", "out.jsonl", "--data", "data", "--models", "good")
+        assert result.code == Exit.UNAVAILABLE
+        assert "[data.missing]" in result.err
 
-    def test_what_holds_no_answers(self, run: RunCommand) -> None:
+    def test_files_without_answers_are_reported(self, run: RunCommand) -> None:
         Path("data/classeval/model_output/good_class_H_greedy.json").write_text("{}")
         Path("data/classeval/model_output/silent_class_H_greedy.json").write_text("[3]")
-        said = run("faults", "build", "out.jsonl", "--data", "data")
-        assert said.code == Exit.UNAVAILABLE
-        assert "[faults.answers]" in said.err
+        result = run("faults", "build", "out.jsonl", "--data", "data")
+        assert result.code == Exit.UNAVAILABLE
+        assert "[faults.answers]" in result.err
 
 
 @with_data
 @pytest.mark.campaign
-class TestTheWorld:
-    """On the real data; wants the packages of `pip install 'auditcoder-bench[classeval]'`."""
+class TestRealData:
+    """On the real data; needs the packages of `pip install 'auditcoder-bench[classeval]'`."""
 
     @pytest.fixture(autouse=True)
     def _packages(self) -> None:
@@ -144,10 +144,10 @@ class TestTheWorld:
         assert failing == known.unusable.keys() | LEFT_OUT.keys()
 
     def test_ground_truth_agrees_with_the_finished_records(self) -> None:
-        """A sample: the classes of finished records are examined again."""
+        """Every 25th published record is examined again."""
         subjects = {s.task_id: s for s in read_subjects(DATA / "classeval" / "ClassEval_data.json")}
         finished = {r.id: r for r in read_lines(FINISHED, FaultRecord)}
-        both = [
+        answers = [
             PublishedAnswer(r.model, r.mode, subject, f"```python{code}```")
             for r in list(finished.values())[::25]
             for subject in [subjects[r.task_id]]
@@ -155,11 +155,14 @@ class TestTheWorld:
         ]
         same = 0
         with LocalSandbox(packages=suite("classeval").packages) as sandbox:
-            for answer in both:
-                _, made = examine(sandbox, answer)
+            for answer in answers:
+                _, failure = examine(sandbox, answer)
                 wanted = finished[answer.id].ground_truth
-                same += made is not None and (made.ground_truth.kind, made.ground_truth.nodes) == (
+                same += failure is not None and (
+                    failure.ground_truth.kind,
+                    failure.ground_truth.nodes,
+                ) == (
                     wanted.kind,
                     wanted.nodes,
                 )
-        assert same >= 0.95 * len(both)
+        assert same >= 0.95 * len(answers)

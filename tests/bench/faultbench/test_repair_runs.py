@@ -1,4 +1,4 @@
-"""Mending: a run begins with an injected fault as if a model had said it."""
+"""Repair runs begin with an injected fault, as if a model had written it."""
 
 from collections.abc import Iterator
 
@@ -48,40 +48,40 @@ def fault(
     )
 
 
-def begun(sandbox: Sandbox, solved: SolvedProgram, codes: dict[NodeId, str]) -> Solution:
+def run_with_fault(sandbox: Sandbox, solved: SolvedProgram, codes: dict[NodeId, str]) -> Solution:
     model = SeededModel(ScriptedModel(()), opening(solved, fault(codes)))
     tools = RunResources(SqliteStore(":memory:"), model, sandbox)
     return start(tools, solved.task, Options(max_repairs=0))
 
 
-def test_a_solved_program_is_what_it_says_it_is(sandbox: Sandbox) -> None:
+def test_a_solved_program_passes_with_its_own_plan(sandbox: Sandbox) -> None:
     for solved in list(programs())[::12]:
-        found = begun(sandbox, solved, {})
+        found = run_with_fault(sandbox, solved, {})
         assert found.passed, solved.name
         assert found.trace.working.graph == solved.plan.graph
 
 
-def test_the_fault_is_in_the_first_program_wherever_it_is(sandbox: Sandbox) -> None:
+def test_a_fault_in_any_node_is_in_the_first_program(sandbox: Sandbox) -> None:
     solved = program("sums", TEXT)
     for node in (NodeId("S2"), ROOT):
         wrong = solved.codes[node].replace("return ", "return None and ", 1)
-        found = begun(sandbox, solved, {node: wrong})
+        found = run_with_fault(sandbox, solved, {node: wrong})
         assert not found.passed
         assert "return None and" in (found.program or "")
 
 
-def test_given_answers_cost_nothing_and_all_others_are_asked_for() -> None:
-    asked = ScriptedModel(["mine"])
-    model = SeededModel(asked, ["one", "two"])
+def test_seeded_replies_are_free_and_later_requests_reach_the_model() -> None:
+    live = ScriptedModel(["mine"])
+    model = SeededModel(live, ["one", "two"])
     request = Request(messages=(), max_tokens=1, temperature=0)
     assert [model.complete(request).text for _ in range(3)] == ["one", "two", "mine"]
-    assert len(asked.asked) == 1
-    assert SeededModel(asked, ["one"]).complete(request).usage == Usage(calls=1)
+    assert len(live.asked) == 1
+    assert SeededModel(live, ["one"]).complete(request).usage == Usage(calls=1)
     with pytest.raises(ModelMisconfigured):
         model.complete(request)
 
 
-def test_so_many_of_each_program_the_same_ones_each_time() -> None:
+def test_a_fixed_number_of_faults_per_program_is_chosen_deterministically() -> None:
     known = {name: program(name, TEXT) for name in "ab"}
     faults = [
         fault({}, name, where, str(number))
@@ -100,7 +100,7 @@ def test_so_many_of_each_program_the_same_ones_each_time() -> None:
     assert gone.value.code == "faults.program"
 
 
-def test_a_root_that_is_another_plan_is_no_fault_of_this_one() -> None:
+def test_a_root_whose_code_changes_the_plan_is_not_chosen() -> None:
     solved = program("sums", TEXT)
     other = solved.codes[ROOT].replace("keep(", "list(", 1)
     assert other != solved.codes[ROOT]
@@ -109,7 +109,7 @@ def test_a_root_that_is_another_plan_is_no_fault_of_this_one() -> None:
     assert some_of([fault({ROOT: none})], {"sums": solved}, 1) == ([], 1)
 
 
-def test_every_fault_names_a_run() -> None:
+def test_every_fault_has_its_own_valid_run_id() -> None:
     pair = fault({}, more="+S2.off_by_one")
     assert is_run_id(run_of(pair))
     assert run_of(pair) != run_of(fault({}))

@@ -1,4 +1,4 @@
-"""The study: tables that say who is right, and controls that say when nobody could be."""
+"""Study tables: locators compared with intervals, and controls at chance level."""
 
 import random
 
@@ -20,8 +20,8 @@ from tests.support.faultbench import cases
 pytest.importorskip("numpy")
 
 
-def tables(made: list[FailureEvidence]) -> dict[str, Table]:
-    return {table.name: table for table in study(made)}
+def tables(failures: list[FailureEvidence]) -> dict[str, Table]:
+    return {table.name: table for table in study(failures)}
 
 
 def cell(table: Table, row: str, column: str) -> object:
@@ -29,7 +29,7 @@ def cell(table: Table, row: str, column: str) -> object:
     return found.cells[table.columns.index(column)]
 
 
-def test_every_locator_stands_in_one_table_with_its_interval() -> None:
+def test_one_table_compares_every_locator_with_its_interval() -> None:
     compared = tables(cases(120, told=1.0))["located-real-failures"]
     assert [row.cells[0] for row in compared.rows] == [
         *("traceback", "ochiai", "tarantula", "dstar", "slice"),
@@ -42,7 +42,7 @@ def test_every_locator_stands_in_one_table_with_its_interval() -> None:
     assert " to " in str(cell(compared, "weighed", "Top-1, 95 %"))
 
 
-def test_what_was_looked_at_otherwise_is_never_pooled() -> None:
+def test_failures_observed_with_different_settings_are_not_pooled() -> None:
     some = cases(90, told=1.0)
     drawn = [replace(case, opinions=1) for case in some[30:60]]
     seen = [replace(case, view="all") for case in some[60:]]
@@ -54,7 +54,7 @@ def test_what_was_looked_at_otherwise_is_never_pooled() -> None:
     ]
 
 
-def test_what_could_not_be_watched_is_answered_by_rules_and_never_with_confidence() -> None:
+def test_untraced_failures_are_located_by_rules_with_low_confidence() -> None:
     seen = cases(60, told=1.0)
     unseen = [replace(case, blind=True, rules=case.truth, id=f"b{case.id}") for case in seen]
     compared = tables(unseen)
@@ -65,7 +65,7 @@ def test_what_could_not_be_watched_is_answered_by_rules_and_never_with_confidenc
     assert cell(tables([*seen, *unseen])["located-real-failures"], "weighed", "Top-1") == 1.0
 
 
-def test_shuffled_labels_give_chance() -> None:
+def test_shuffled_labels_give_chance_level() -> None:
     controls = tables(cases(300, told=1.0))["controls"]
     shuffled = cell(controls, "Top-1 with shuffled labels", "share")
     chance = cell(controls, "Top-1 by chance", "share")
@@ -74,7 +74,7 @@ def test_shuffled_labels_give_chance() -> None:
     assert abs(shuffled - 1 / 3) < 0.12
 
 
-def test_labels_of_interfaces_are_shuffled_like_all_others() -> None:
+def test_interface_labels_are_shuffled_too() -> None:
     kept = [replace(c, kind="interface", fault="wrong shape") for c in cases(300, told=1.0)]
     some = [replace(c, id=f"s{c.id}") for c in cases(60, told=1.0, seed=5)]
     controls = tables([*kept, *some])["controls"]
@@ -96,7 +96,7 @@ def injected() -> list[FailureEvidence]:
     ]
 
 
-def test_injected_faults_are_told_by_kind_and_place_and_apart_from_real_ones() -> None:
+def test_injected_faults_are_reported_by_kind_and_place_apart_from_real_ones() -> None:
     found = tables([*injected(), *(replace(c, id=f"r{c.id}") for c in cases(60, told=1.0))])
     assert {"located-real-failures", "located-faults-put-into-programs"} <= set(found)
     assert [row.cells[0] for row in found["by-kind-faults-put-into-programs"].rows] == [
@@ -109,7 +109,7 @@ def test_injected_faults_are_told_by_kind_and_place_and_apart_from_real_ones() -
     assert 0.3 < rules < 0.7
 
 
-def test_an_interface_is_named_as_such_if_the_changed_part_is_one_of_its_sides() -> None:
+def test_an_answer_counts_as_an_interface_if_the_changed_node_is_one_of_its_sides() -> None:
     case = replace(injected()[0], truth=("f",), crossings=(("f", "g"), ("h", "g")))
     assert as_interface(case, HeldOutFailure({}, ("f",)))
     assert not as_interface(case, HeldOutFailure({}, ("h",)))
@@ -117,7 +117,7 @@ def test_an_interface_is_named_as_such_if_the_changed_part_is_one_of_its_sides()
     assert not as_interface(case, HeldOutFailure({}, ()))
 
 
-def test_weights_can_be_judged_as_they_are() -> None:
+def test_given_weights_are_evaluated_without_fitting() -> None:
     some = cases(120, told=1.0)
     fitted = fit_both(some[:60])
     found = {table.name: table for table in evaluate_weights(some[60:], fitted)}
@@ -126,8 +126,8 @@ def test_weights_can_be_judged_as_they_are() -> None:
     right = cell(found["located-real-failures"], "weighed", "Top-1")
     assert isinstance(right, float)
     assert right > 0.8
-    nobody = FittedModels(classes=NO_WEIGHTS, programs=NO_WEIGHTS)
-    found = {table.name: table for table in evaluate_weights(some[60:], nobody)}
+    no_models = FittedModels(classes=NO_WEIGHTS, programs=NO_WEIGHTS)
+    found = {table.name: table for table in evaluate_weights(some[60:], no_models)}
     assert cell(found["located-real-failures"], "weighed", "coverage") == 0.0
 
 
@@ -141,7 +141,7 @@ def test_every_measure_of_the_locator_has_an_interval() -> None:
         assert low <= value <= high
 
 
-def test_what_was_held_out_says_how_much_of_it_was_known_all_the_same() -> None:
+def test_the_held_out_table_notes_the_overlap_with_the_fitted_tasks() -> None:
     some = cases(90, told=1.0)
     tasks = sorted({case.task for case in some})
     other = [case for case in some if case.task == tasks[0]]

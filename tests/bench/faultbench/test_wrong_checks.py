@@ -1,4 +1,4 @@
-"""Wrong checks: what they expect is of the same kind, and never the same."""
+"""Wrong checks expect a value of the same kind that never equals the right one."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ values = st.recursive(
 
 
 @given(values)
-def test_another_value_is_another(value: Any) -> None:
+def test_another_value_differs_from_the_given_one(value: Any) -> None:
     assert another(value) != value
 
 
@@ -34,11 +34,11 @@ def test_another_value_is_another(value: Any) -> None:
         ([], None),
     ],
 )
-def test_it_is_near(right: Any, wrong: Any) -> None:
+def test_another_value_is_similar_to_the_given_one(right: Any, wrong: Any) -> None:
     assert another(right) == wrong
 
 
-def test_examples_keep_their_question() -> None:
+def test_a_changed_example_keeps_its_input() -> None:
     call = with_another_answer(CallExample(arguments="1, 2", result="3"))
     assert call == CallExample(arguments="1, 2", result="4")
     stdio = with_another_answer(StdioExample(input="5", output="a b\n"))

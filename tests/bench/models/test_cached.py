@@ -1,4 +1,4 @@
-"""Recalling: what a store's runs were answered is not asked again; everything else is."""
+"""The cached model repeats recorded replies and forwards all other requests."""
 
 from collections.abc import Iterator
 
@@ -21,26 +21,26 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def test_two_locators_go_on_from_the_very_same_program(sandbox: Sandbox) -> None:
+def test_two_locators_start_from_the_same_program(sandbox: Sandbox) -> None:
     store, rules, again = SqliteStore(":memory:"), RunId("rules"), RunId("again")
-    # Of parts that promise nothing, somebody is asked for a second opinion.
+    # Nodes without contracts make the locator request second opinions.
     parts = stub("read(text: str) -> list[int]", "R."), stub("add(numbers: list[int]) -> int", "A.")
-    said = script(GOOD_READ, BAD_ADD, sketch=python("".join(parts) + ROOT), verdict=opinions())
-    answers = [Script(said)] * 40
+    replies = script(GOOD_READ, BAD_ADD, sketch=python("".join(parts) + ROOT), verdict=opinions())
+    answers = [Script(replies)] * 40
     by_rules = Options(locator=LocatorName.PAPER_RULES)
     first = start(RunResources(store, ScriptedModel(answers), sandbox), TASK, by_rules, rules)
     live = ScriptedModel(answers)
-    recalling = CachedModel(live, store)
-    assert (recalling.name, recalling.traits) == (live.name, live.traits)
-    second = start(RunResources(store, recalling, sandbox), TASK, Options(), again)
+    cached = CachedModel(live, store)
+    assert (cached.name, cached.traits) == (live.name, live.traits)
+    second = start(RunResources(store, cached, sandbox), TASK, Options(), again)
     assert first.trace.programs[0].program == second.trace.programs[0].program
     assert second.passed
-    asked = [answer.reply.role for answer in second.trace.replies]
-    assert 0 < len(live.asked) < len(asked)
-    recalling.close()
+    roles = [answer.reply.role for answer in second.trace.replies]
+    assert 0 < len(live.asked) < len(roles)
+    cached.close()
 
 
-def test_what_nobody_was_asked_is_asked(sandbox: Sandbox) -> None:
+def test_a_request_without_a_recorded_reply_reaches_the_model(sandbox: Sandbox) -> None:
     empty = SqliteStore(":memory:")
     with pytest.raises(ModelError):
         start(

@@ -1,4 +1,4 @@
-"""Reports: every number from runs, suites never pooled, methods compared on the same problems."""
+"""Comparison reports: suites are not pooled, and methods are compared on the same problems."""
 
 from auditcoder.domain.table import Row, Table
 from auditcoder.domain.usage import Usage
@@ -28,7 +28,7 @@ def cells(table: Table, method: str) -> dict[str, object]:
     return dict(zip(table.columns, row.cells, strict=True))
 
 
-def test_counts_and_intervals() -> None:
+def test_a_row_has_counts_rate_and_interval() -> None:
     (table,) = results_tables([result("auditcoder", n, n < 7) for n in range(10)], ORDER)
     found = cells(table, "auditcoder")
     assert (found["resolved"], found["of"], found["rate"]) == (7, 10, 0.7)
@@ -37,7 +37,7 @@ def test_counts_and_intervals() -> None:
     assert found["p"] is None
 
 
-def test_methods_are_compared_only_where_both_did_the_problem() -> None:
+def test_methods_are_compared_only_on_problems_that_both_did() -> None:
     done = [result("auditcoder", n, n == 0) for n in range(3)]
     done += [result("direct", n, True) for n in range(1, 6)]
     (table,) = results_tables(done, ORDER)
@@ -47,7 +47,7 @@ def test_methods_are_compared_only_where_both_did_the_problem() -> None:
     assert found["p"] == 0.5
 
 
-def test_suites_are_not_pooled_and_methods_have_their_order() -> None:
+def test_suites_are_not_pooled_and_methods_keep_their_order() -> None:
     done = [result(m, 1, True, s) for m in ("auditcoder", "direct") for s in ("b", "a")]
     tables = results_tables(done, ORDER)
     assert [t.name for t in tables] == ["results-a", "results-b"]
@@ -55,8 +55,8 @@ def test_suites_are_not_pooled_and_methods_have_their_order() -> None:
     assert tables[0].rows[0].runs == ("a.1.direct",)
 
 
-def counted(rate: str, calls: int) -> list[Table]:
-    """Tables of two shapes, as an audit and a bill have them."""
+def audit_and_cost(rate: str, calls: int) -> list[Table]:
+    """Return an audit table and a cost table."""
     return [
         Table(
             name="audit",
@@ -74,8 +74,8 @@ def counted(rate: str, calls: int) -> list[Table]:
     ]
 
 
-def test_a_line_names_the_runs_that_count_in_it() -> None:
-    alone = [(RunId("a"), counted("0/1", 0)), (RunId("b"), counted("0/0", 3))]
-    audit, cost = with_runs(counted("0/1", 3), alone)
+def test_a_row_names_the_runs_that_count_in_it() -> None:
+    alone = [(RunId("a"), audit_and_cost("0/1", 0)), (RunId("b"), audit_and_cost("0/0", 3))]
+    audit, cost = with_runs(audit_and_cost("0/1", 3), alone)
     assert audit.rows[0].runs == ("a",)
     assert [row.runs for row in cost.rows] == [("b",), ("a", "b")]

@@ -43,7 +43,7 @@ BOUNDS = Bounds(seconds=20.0)
 
 
 class Mutant(NamedTuple):
-    """One plausible mistake: a text of an oracle, and what stands there instead."""
+    """One plausible mistake: a text of an oracle and its wrong replacement."""
 
     task: str
     mistake: str
@@ -161,7 +161,7 @@ def methods(name: str) -> list[str]:
     return [function.name for function in functions if function.name.startswith("test")]
 
 
-def test_the_eight_tasks_are_all_there_is() -> None:
+def test_there_are_exactly_eight_tasks() -> None:
     for folder, suffix in (("tasks", ".md"), ("hidden", ".py"), ("oracles", ".py")):
         found = {path.stem for path in (HERE / folder).glob(f"*{suffix}")} - {"__init__"}
         assert found == set(ENTRIES)
@@ -178,13 +178,13 @@ def test_a_task_is_a_function_with_public_examples(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_what_a_statement_shows_is_what_is_checked(name: str) -> None:
+def test_the_examples_of_a_statement_are_the_checked_ones(name: str) -> None:
     parsed = task(name)
     shown = re.findall(rf"^ *>>> {ENTRIES[name]}\(", parsed.statement, re.MULTILINE)
     assert 2 <= len(shown) <= 3
     calls = [example for example in parsed.examples if isinstance(example, CallExample)]
     codes = [example for example in parsed.examples if isinstance(example, CodeExample)]
-    if codes:  # a result that is an array is shown as a list, which is no call of the entry alone
+    if codes:  # an array is shown as a list, which is not a plain call of the entry
         assert not calls
         assert len(codes) == 3
     else:
@@ -220,7 +220,7 @@ def control_program(entry: str) -> str:
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_the_control_passes_nothing(sandbox: Sandbox, name: str) -> None:
+def test_the_control_program_passes_no_hidden_test(sandbox: Sandbox, name: str) -> None:
     outcome = judged(sandbox, control_program(ENTRIES[name]), hidden(name))
     assert outcome.ending is Ending.OK, outcome
     assert (len(outcome.tests), passed(outcome)) == (9, [])
@@ -228,14 +228,14 @@ def test_the_control_passes_nothing(sandbox: Sandbox, name: str) -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 @pytest.mark.parametrize("answer", ["None", "0.0", "np.zeros(0)"])
-def test_no_other_fixed_answer_passes_anything(sandbox: Sandbox, name: str, answer: str) -> None:
+def test_no_constant_answer_passes_a_hidden_test(sandbox: Sandbox, name: str, answer: str) -> None:
     program = f"import numpy as np\ndef {ENTRIES[name]}(*given, **named): return {answer}\n"
     outcome = judged(sandbox, program, hidden(name))
     assert (len(outcome.tests), passed(outcome)) == (9, [])
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_a_task_has_nine_tests_of_six_kinds(name: str) -> None:
+def test_a_task_has_nine_hidden_tests_of_six_kinds(name: str) -> None:
     names = methods(name)
     assert len(set(names)) == len(names) == 9
     kinds = {method.split("_")[1].replace("shape", "dtype") for method in names}
@@ -272,7 +272,7 @@ def test_a_plausible_mistake_fails_a_hidden_test(sandbox: Sandbox, mutant: Mutan
     outcome = judged(sandbox, program, hidden(mutant.task))
     assert len(outcome.tests) == 9
     assert len(passed(outcome)) < 9
-    # A mistake that breaks everything would be found by any test, and says nothing about these.
+    # A mutant that fails every test would say nothing about the quality of the tests.
     assert passed(outcome)
 
 

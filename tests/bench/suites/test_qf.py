@@ -1,4 +1,4 @@
-"""QF-Small6: the checkout is read as it is, and our contract checks tell right from wrong."""
+"""QF-Small6: the checkout is read unchanged, and contract checks find wrong programs."""
 
 import ast
 import json
@@ -26,7 +26,7 @@ NAMES = {
     "pca-factor-portfolio": 3,
     "zero-coupon-bootstrapping": 2,
 }
-"""How many contract checks each task has."""
+"""The number of contract checks of each task."""
 CANARY = "# a line that must stay where it stands"
 RETURNS = {
     "portfolio_value": 1000,
@@ -115,13 +115,13 @@ def _checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(checkout: Path) -> dict[str, Problem]:
+def read_problems(checkout: Path) -> dict[str, Problem]:
     return {problem.id: problem for problem in problems_of(suite("qf"), checkout)}
 
 
 class TestReading:
-    def test_all_six_are_tasks_of_files(self, checkout: Path) -> None:
-        problems = read(checkout)
+    def test_all_six_problems_are_file_tasks(self, checkout: Path) -> None:
+        problems = read_problems(checkout)
         assert set(problems) == set(NAMES)
         assert problems["corporate-action-adjustment"].task.form == FilesForm(
             inputs=("prices.csv", "corporate_actions.json"),
@@ -131,22 +131,22 @@ class TestReading:
             inputs=("returns.json",), artefacts=("output/var_results.json",)
         )
 
-    def test_a_statement_is_the_original_and_then_ours(self, checkout: Path) -> None:
-        for name, problem in read(checkout).items():
+    def test_a_statement_is_the_original_followed_by_clarifications(self, checkout: Path) -> None:
+        for name, problem in read_problems(checkout).items():
             original, _, added = problem.task.statement.partition("\n\n## Clarifications\n\n")
             assert original == f"{CANARY}\n\n# {name}\n\nRead `/app/x`."
             assert added.startswith("`/app/x` stands for `x`")
             assert added.rstrip().endswith(clarification(name) or "the program makes it.")
             assert CANARY.strip("# ") not in problem.task.title
 
-    def test_visible_data_is_an_example_that_expects_no_content(self, checkout: Path) -> None:
-        (example,) = read(checkout)["pca-factor-portfolio"].task.examples
+    def test_the_visible_data_is_an_example_without_expected_files(self, checkout: Path) -> None:
+        (example,) = read_problems(checkout)["pca-factor-portfolio"].task.examples
         assert example == FilesExample(
             inputs={"params.json": "data of pca-factor-portfolio\n"}, artefacts={}
         )
 
     def test_tests_work_in_the_current_folder_and_stay_hidden(self, checkout: Path) -> None:
-        for problem in read(checkout).values():
+        for problem in read_problems(checkout).values():
             assert isinstance(problem.hidden, FileTests)
             theirs, ours = problem.hidden.code
             assert "open('./output/ok', 'w')" in theirs
@@ -154,31 +154,31 @@ class TestReading:
             assert b"test_secret" not in encode(problem.task)
             assert b"Contract" not in encode(problem.task)
 
-    def test_the_checkout_itself_can_be_named(self, checkout: Path) -> None:
-        assert set(read(checkout / "qfbench")) == set(NAMES)
+    def test_the_checkout_folder_itself_is_accepted(self, checkout: Path) -> None:
+        assert set(read_problems(checkout / "qfbench")) == set(NAMES)
 
-    def test_a_solution_is_taken_out_of_its_script(self, checkout: Path) -> None:
-        assert read(checkout)["historical-var"].reference is None
+    def test_a_reference_is_extracted_from_the_solution_script(self, checkout: Path) -> None:
+        assert read_problems(checkout)["historical-var"].reference is None
         script = checkout / "qfbench/tasks/historical-var/solution/solve.sh"
         script.parent.mkdir()
         script.write_text("python3 - << 'PYEOF'\nopen('/app/returns.json')\nPYEOF\n")
-        assert read(checkout)["historical-var"].reference == "open('./returns.json')\n"
+        assert read_problems(checkout)["historical-var"].reference == "open('./returns.json')\n"
 
     def test_a_checkout_without_tests_is_refused_with_advice(self, checkout: Path) -> None:
         (checkout / "qfbench/tasks/historical-var/tests/test_outputs.py").unlink()
         with pytest.raises(DataUnavailable, match="historical-var/tests") as caught:
-            read(checkout)
+            read_problems(checkout)
         assert caught.value.code == "data.missing"
         assert "git clone" in caught.value.advice
         assert REVISION in caught.value.advice
 
 
-def test_four_tasks_are_clarified() -> None:
+def test_four_tasks_have_clarifications() -> None:
     clear = {"historical-var", "interest-rate-cap-floor"}
     assert {name for name in NAMES if not clarification(name)} == clear
 
 
-def test_sixteen_contract_checks() -> None:
+def test_there_are_sixteen_contract_checks() -> None:
     counts = {}
     for name in NAMES:
         classes = [n for n in ast.parse(contract(name)).body if isinstance(n, ast.ClassDef)]
@@ -193,10 +193,10 @@ class TestContracts:
     @pytest.mark.parametrize(
         ("name", "program"), [("historical-var", VAR), ("zero-coupon-bootstrapping", ZEROS)]
     )
-    def test_a_right_program_passes(
+    def test_a_right_program_passes_the_contract_checks(
         self, checkout: Path, sandbox: Sandbox, name: str, program: str
     ) -> None:
-        results = judge(sandbox, read(checkout)[name], program)
+        results = judge(sandbox, read_problems(checkout)[name], program)
         assert sum("Contract" in test for test in results) == NAMES[name]
         assert results["test_secret"]
         assert resolved(results)
@@ -212,14 +212,14 @@ class TestContracts:
             ("zero-coupon-bootstrapping", ZEROS.replace("round(v, 8)", "v")),
         ],
     )
-    def test_a_wrong_one_does_not(
+    def test_a_wrong_program_fails_a_contract_check(
         self, checkout: Path, sandbox: Sandbox, name: str, program: str
     ) -> None:
         assert program not in {VAR, ZEROS}
-        results = judge(sandbox, read(checkout)[name], program)
+        results = judge(sandbox, read_problems(checkout)[name], program)
         assert results["program"]
         assert not all(passed for test, passed in results.items() if "Contract" in test)
 
-    def test_nor_does_one_that_does_nothing(self, checkout: Path, sandbox: Sandbox) -> None:
-        for problem in read(checkout).values():
+    def test_a_program_that_writes_nothing_fails(self, checkout: Path, sandbox: Sandbox) -> None:
+        for problem in read_problems(checkout).values():
             assert judge(sandbox, problem, "") == {"program": False}

@@ -1,4 +1,4 @@
-"""SciCode Blind-Small-8: texts and cases apart, and targets that come from a file of their own."""
+"""SciCode Blind-Small-8: statements without test cases, and targets from a separate file."""
 
 import importlib
 import json
@@ -70,11 +70,11 @@ def first() -> Problem:
     return problems(ROWS, target)[0]
 
 
-def test_the_eight_first_steps_and_no_others() -> None:
+def test_only_the_eight_first_steps_are_problems() -> None:
     assert tuple(problem.id for problem in problems(ROWS, target)) == IDS
 
 
-def test_the_task_has_text_background_and_header_and_no_case() -> None:
+def test_the_task_has_text_background_and_header_but_no_test_case() -> None:
     task = first().task
     assert task.form == FunctionForm(entry="scale", signature="def scale(x, k)")
     assert task.title == "Scale a vector."
@@ -85,7 +85,7 @@ def test_the_task_has_text_background_and_header_and_no_case() -> None:
     assert b"14.0" not in encode(task)
 
 
-def test_each_case_is_a_test_of_its_own(sandbox: Sandbox) -> None:
+def test_each_case_is_a_separate_test(sandbox: Sandbox) -> None:
     problem = first()
     assert isinstance(problem.hidden, CodeTests)
     assert "scicode.compare" not in problem.hidden.code
@@ -104,7 +104,7 @@ def test_each_case_is_a_test_of_its_own(sandbox: Sandbox) -> None:
         np.zeros((0, 3)),
     ],
 )
-def test_targets_arrive_as_they_are(sandbox: Sandbox, value: Any) -> None:
+def test_targets_reach_the_tests_unchanged(sandbox: Sandbox, value: Any) -> None:
     rows = [
         {"sub_steps": [{**row(name)["sub_steps"][0], "test_cases": ["check(target)"]}]}
         for name in IDS
@@ -118,7 +118,7 @@ def test_targets_arrive_as_they_are(sandbox: Sandbox, value: Any) -> None:
     assert resolved(judge(sandbox, problem, program))
 
 
-def test_texts_and_lists_are_targets_too() -> None:
+def test_strings_and_lists_can_be_targets() -> None:
     assert literal(b"odd") == literal("odd") == "'odd'"
     assert literal(["a", ("b", True)]) == "['a', ['b', True]]"
 
@@ -129,7 +129,7 @@ def test_a_file_without_the_steps_is_refused() -> None:
     assert caught.value.code == "data.missing"
 
 
-def test_missing_targets_say_where_to_put_them(folder: Path) -> None:
+def test_a_missing_target_file_is_reported_with_its_path(folder: Path) -> None:
     with pytest.raises(DataUnavailable, match=r"test_data\.h5") as caught:
         problems_of(suite("scicode"), folder)
     assert caught.value.code == "data.missing"
@@ -137,29 +137,29 @@ def test_missing_targets_say_where_to_put_them(folder: Path) -> None:
     assert "--data" in caught.value.advice
 
 
-def test_a_missing_library_says_what_to_install(
+def test_a_missing_library_is_reported_with_its_install_command(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = importlib.import_module
 
-    def without(name: str, package: str | None = None) -> ModuleType:
+    def import_without_h5py(name: str, package: str | None = None) -> ModuleType:
         if name == "h5py":
             raise ModuleNotFoundError(name)
         return found(name, package)
 
-    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setattr(importlib, "import_module", import_without_h5py)
     (folder / "scicode" / "test_data.h5").write_bytes(b"")
     with pytest.raises(DataUnavailable) as caught:
         problems_of(suite("scicode"), folder)
     assert caught.value.advice == "pip install 'auditcoder-bench[scicode]'"
 
 
-class TestTheFileOfTargets:
+class TestTargetFile:
     @pytest.fixture(name="h5py")
     def _h5py(self) -> Any:
         return pytest.importorskip("h5py")
 
-    def test_values_several_values_and_lists(
+    def test_single_values_several_values_and_lists_are_read(
         self, h5py: Any, folder: Path, sandbox: Sandbox
     ) -> None:
         with h5py.File(folder / "scicode" / "test_data.h5", "w") as store:
@@ -173,14 +173,14 @@ class TestTheFileOfTargets:
             assert resolved(judge(sandbox, problem, RIGHT))
             assert not resolved(judge(sandbox, problem, WRONG))
 
-    def test_a_target_that_is_not_there(self, h5py: Any, folder: Path) -> None:
+    def test_a_missing_target_is_reported(self, h5py: Any, folder: Path) -> None:
         with h5py.File(folder / "scicode" / "test_data.h5", "w") as store:
             store["13.1/test1/var1"] = 1.0
         with pytest.raises(DataUnavailable, match=r"13\.1/test2") as caught:
             problems_of(suite("scicode"), folder)
         assert caught.value.code == "data.missing"
 
-    def test_a_file_that_is_something_else(self, h5py: Any, folder: Path) -> None:
+    def test_a_file_that_is_not_hdf5_is_reported(self, h5py: Any, folder: Path) -> None:
         (folder / "scicode" / "test_data.h5").write_text("no")
         with pytest.raises(DataUnavailable, match="is not an HDF5 file"):
             problems_of(suite("scicode"), folder)

@@ -39,7 +39,9 @@ def _sandbox() -> Iterator[Sandbox]:
     opened.close()
 
 
-def apps(folder: Path, name: str, rows: list[dict[str, Any]], *, lines: bool = True) -> Problem:
+def read_apps_problem(
+    folder: Path, name: str, rows: list[dict[str, Any]], *, lines: bool = True
+) -> Problem:
     path = folder / "apps" / name
     path.parent.mkdir(exist_ok=True)
     text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows)
@@ -49,7 +51,7 @@ def apps(folder: Path, name: str, rows: list[dict[str, Any]], *, lines: bool = T
 
 
 class TestApps:
-    def test_public_and_hidden_tests_apart(self, tmp_path: Path) -> None:
+    def test_public_and_hidden_tests_are_separated(self, tmp_path: Path) -> None:
         row = {
             "problem_id": "5",
             "difficulty": "introductory",
@@ -57,7 +59,7 @@ class TestApps:
             "public": [{"input": "1 2\n", "output": "3\n"}],
             "hidden": [{"input": "7 8\n", "output": "15\n"}],
         }
-        problem = apps(tmp_path, "apps_dev.jsonl", [row])
+        problem = read_apps_problem(tmp_path, "apps_dev.jsonl", [row])
         assert (problem.id, problem.group) == ("5", "introductory")
         assert problem.task.form == ProgramForm()
         assert problem.task.examples == (StdioExample(input="1 2\n", output="3\n"),)
@@ -65,7 +67,7 @@ class TestApps:
         assert [c.output for c in problem.hidden.cases] == ["3\n", "15\n"]
         assert b"15" not in encode(problem.task)
 
-    def test_the_selection(self, tmp_path: Path) -> None:
+    def test_the_layout_of_the_selected_problems_is_read(self, tmp_path: Path) -> None:
         row = {
             "name": "5",
             "difficulty": "interview",
@@ -73,11 +75,11 @@ class TestApps:
             "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
             "private_tests": {"input": ["7 8\n"], "output": ["15\n"]},
         }
-        problem = apps(tmp_path, "apps_selected.json", [row], lines=False)
+        problem = read_apps_problem(tmp_path, "apps_selected.json", [row], lines=False)
         assert isinstance(problem.hidden, StdioTests)
         assert problem.hidden.cases[0].output == "15\n"
 
-    def test_as_first_published_by_calls(self, tmp_path: Path, sandbox: Sandbox) -> None:
+    def test_the_original_layout_with_calls_is_read(self, tmp_path: Path, sandbox: Sandbox) -> None:
         row = {
             "id": 5,
             "difficulty": "introductory",
@@ -87,14 +89,14 @@ class TestApps:
                 {"fn_name": "add", "inputs": [[7, 8], ["a", "b"]], "outputs": [[15], ["ab"]]}
             ),
         }
-        problem = apps(tmp_path, "test.jsonl", [row])
+        problem = read_apps_problem(tmp_path, "test.jsonl", [row])
         assert isinstance(problem.task.form, FunctionForm)
         assert problem.task.form.entry == "add"
         assert isinstance(problem.hidden, CallTests)
         assert resolved(judge(sandbox, problem, "def add(a, b):\n    return a + b\n"))
         assert not resolved(judge(sandbox, problem, "def add(a, b):\n    return 15\n"))
 
-    def test_as_first_published_by_standard_input(self, tmp_path: Path) -> None:
+    def test_the_original_layout_with_standard_input_is_read(self, tmp_path: Path) -> None:
         row = {
             "id": 5,
             "difficulty": "competition",
@@ -104,7 +106,7 @@ class TestApps:
                 {"inputs": ["7 8\n", ["1", "2"]], "outputs": ["15\n", ["3"]]}
             ),
         }
-        problem = apps(tmp_path, "test.jsonl", [row])
+        problem = read_apps_problem(tmp_path, "test.jsonl", [row])
         assert isinstance(problem.hidden, StdioTests)
         assert [c.input for c in problem.hidden.cases] == ["7 8\n", "1\n2"]
 
@@ -130,24 +132,28 @@ class TestSamples:
         path.write_text("\n".join(map(json.dumps, self.rows(introductory))), encoding="utf-8")
         return chosen_ids(Experiment(suite="apps", data=str(folder)), (sample,))
 
-    def test_the_papers_shape(self, tmp_path: Path) -> None:
+    def test_the_paper_sample_has_the_expected_number_of_each_difficulty(
+        self, tmp_path: Path
+    ) -> None:
         ids = self.chosen(tmp_path, 70)
         groups = Counter(name.split("-")[0] for name in ids)
         assert groups == {"introductory": 50, "interview": 100, "competition": 50}
         assert len(set(ids)) == 200
-        assert ids[0] == "introductory-27"  # for ever: the choice is part of a result
+        assert ids[0] == "introductory-27"  # fixed: the choice is part of published results
 
-    def test_too_few_say_so(self, tmp_path: Path) -> None:
+    def test_too_few_problems_for_a_sample_are_reported(self, tmp_path: Path) -> None:
         with pytest.raises(DataUnavailable, match="needs 50 introductory problems"):
             self.chosen(tmp_path, 49)
 
-    def test_an_unknown_one_is_answered_with_the_known(self, tmp_path: Path) -> None:
+    def test_an_unknown_sample_is_reported_with_the_known_ones(self, tmp_path: Path) -> None:
         with pytest.raises(NotFound) as caught:
             self.chosen(tmp_path, 70, "@magic")
         assert "@paper-200" in caught.value.advice
 
 
-def test_humaneval(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_humaneval_problem_is_read_with_its_hidden_tests(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     row = {
         "task_id": "HumanEval/3",
         "prompt": "from typing import List\n\n\ndef total(xs: List[int]) -> int:\n"
@@ -167,7 +173,9 @@ def test_humaneval(tmp_path: Path, sandbox: Sandbox) -> None:
     assert b"[5]" not in encode(problem.task)
 
 
-def test_classeval(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_classeval_problem_is_read_with_its_hidden_tests(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     row = {
         "task_id": "ClassEval_9",
         "class_name": "Box",
@@ -192,21 +200,23 @@ def test_classeval(tmp_path: Path, sandbox: Sandbox) -> None:
     assert b"77" not in encode(problem.task)
 
 
-def test_unknown_suites_are_answered_with_the_known_ones() -> None:
+def test_an_unknown_suite_is_reported_with_the_known_ones() -> None:
     with pytest.raises(NotFound) as caught:
         suite("magic")
     assert all(name in caught.value.advice for name in SUITES)
 
 
-def test_a_file_without_a_home_says_where_to_put_it(tmp_path: Path) -> None:
+def test_a_missing_file_without_an_address_is_reported_with_advice(tmp_path: Path) -> None:
     apps_suite = suite("apps")
-    homeless = apps_suite._replace(sources=tuple(_homeless(s) for s in apps_suite.sources))
+    without_addresses = apps_suite._replace(
+        sources=tuple(_without_address(s) for s in apps_suite.sources)
+    )
     with pytest.raises(DataUnavailable, match="apps_selected") as caught:
-        files_of(homeless, tmp_path)
+        files_of(without_addresses, tmp_path)
     assert "--data" in caught.value.advice
 
 
-def test_missing_packages_say_which_extra_installs_them(
+def test_missing_packages_are_reported_with_the_extra_that_installs_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(
@@ -218,7 +228,7 @@ def test_missing_packages_say_which_extra_installs_them(
     assert caught.value.advice == "pip install 'auditcoder-bench[bench]'"
 
 
-def _homeless(source: Any) -> Any:
+def _without_address(source: Any) -> Any:
     from msgspec.structs import replace
 
     return replace(source, url="")
@@ -240,8 +250,8 @@ def _with_imports(problem: Problem, code: str) -> str:
 
 @with_data
 @pytest.mark.campaign
-class TestTheHarnessAgreesWithTheWorld:
-    """On the real data, where there is a copy of it."""
+class TestPublishedScores:
+    """On the real data, where a copy is available."""
 
     def test_references_of_humaneval_pass(self, sandbox: Sandbox) -> None:
         problems = problems_of(suite("humaneval"), DATA)
@@ -255,7 +265,7 @@ class TestTheHarnessAgreesWithTheWorld:
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             problem = problems[row["task_id"].split("/")[1]]
-            # They were published with the imports of their prompts around them, and no more.
+            # The solutions were published with the imports of their prompts only.
             given = given_code(row["prompt"], row["entry_point"]).splitlines()
             imports = "\n".join(line for line in given if line.startswith(("import ", "from ")))
             found = resolved(judge(sandbox, problem, f"{imports}\n{row['solution']}"))
@@ -290,9 +300,9 @@ class TestTheHarnessAgreesWithTheWorld:
         finally:
             sandbox.close()
         unusable = set(chosen.unusable)
-        assert unusable - {"51"} <= wrong <= unusable  # some machines round as it wants
+        assert unusable - {"51"} <= wrong <= unusable  # 51 depends on rounding
         assert (len(right), len(right - unusable)) == (25, 25)
 
-    def test_apps_has_its_difficulties(self) -> None:
+    def test_apps_has_the_expected_number_of_each_difficulty(self) -> None:
         groups = Counter(p.group for p in problems_of(suite("apps"), DATA))
         assert groups == {"introductory": 31, "interview": 30, "competition": 31}

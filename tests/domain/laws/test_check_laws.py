@@ -29,25 +29,25 @@ replace = msgspec.structs.replace
 
 
 class TestEvidence:
-    def test_evidence_about_code_that_is_gone(self, store: SqliteStore) -> None:
+    def test_evidence_about_replaced_code_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2"))
         old = recorder.ledger.working.code[S2].digest
         recorder.write_code(S2, code("S2", "return x + 1"))
         assert_illegal(recorder, ran(S2, old), Law.STALE_EVIDENCE)
 
-    def test_evidence_for_a_node_without_code(self, store: SqliteStore) -> None:
+    def test_evidence_about_a_node_without_code_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         assert_illegal(recorder, ran(S2, digest(b"")), Law.STALE_EVIDENCE)
 
-    def test_a_check_that_becomes_another_check(self, store: SqliteStore) -> None:
+    def test_a_check_cannot_change_its_declaration(self, store: SqliteStore) -> None:
         recorder = failing(store)
         standing = recorder.ledger.working.code[S1_1].digest
         event = ran(S1_1, standing)
         other = replace(event.evidence, check=CheckId("S1_1-generated"), trust=Trust.GIVEN)
         assert_illegal(recorder, CheckRan(evidence=other), Law.MISDECLARED)
 
-    def test_a_check_that_came_with_the_task_cannot_be_dropped(self, store: SqliteStore) -> None:
+    def test_a_given_check_cannot_be_dropped(self, store: SqliteStore) -> None:
         recorder = failing(store)
         event = CheckDropped(check=CheckId("given-1"), reason="inconvenient")
         assert_illegal(recorder, event, Law.MISDECLARED)
@@ -64,7 +64,7 @@ class TestEvidence:
         event = CheckDropped(check=CheckId("S1_1-generated"), reason="in the way")
         assert_illegal(recorder, event, Law.WRONG_DECISION)
 
-    def test_changed_code_takes_its_evidence_with_it(self, store: SqliteStore) -> None:
+    def test_changing_code_invalidates_its_evidence(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2"))
         check_node(recorder, S2, Verdict.PASSED)
@@ -90,7 +90,9 @@ class TestRegressions:
         )
         assert_illegal(recorder, CheckRan(evidence=easier), Law.MISDECLARED)
 
-    def test_running_a_check_again_is_no_repair(self, store: SqliteStore) -> None:
+    def test_a_check_cannot_run_again_on_the_unchanged_program_during_a_repair(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store)
         assembly = recorder.ledger.working.assembly
         assert assembly is not None
@@ -104,7 +106,7 @@ class TestRegressions:
         )
         assert_illegal(recorder, CheckRan(evidence=lucky), Law.STALE_EVIDENCE)
 
-    def test_evidence_about_no_code_is_none(self, store: SqliteStore) -> None:
+    def test_evidence_about_a_branch_without_code_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         evidence = Evidence(
             check=CheckId("empty"),
@@ -132,18 +134,18 @@ class TestRegressions:
             input=recorder.put("1"),
             expected=recorder.put("2"),
         )
-        lie = replace(honest, expected=recorder.put("0"))
-        assert_illegal(recorder, CheckRan(evidence=lie), Law.MISDECLARED)
+        forged = replace(honest, expected=recorder.put("0"))
+        assert_illegal(recorder, CheckRan(evidence=forged), Law.MISDECLARED)
         recorder.record(CheckRan(evidence=honest))
         recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN), reason="the same"))
 
-    def test_what_came_with_the_task_is_about_the_program(self, store: SqliteStore) -> None:
+    def test_a_given_check_must_be_about_the_program(self, store: SqliteStore) -> None:
         recorder = built(store)
         event = ran(S2, recorder.ledger.working.code[S2].digest)
         given = replace(event.evidence, trust=Trust.GIVEN)
         assert_illegal(recorder, CheckRan(evidence=given), Law.MISDECLARED)
 
-    def test_an_opinion_is_never_given(self, store: SqliteStore) -> None:
+    def test_a_review_cannot_be_a_given_check(self, store: SqliteStore) -> None:
         recorder = built(store)
         program = recorder.assemble()
         opinion = Evidence(
@@ -156,6 +158,6 @@ class TestRegressions:
         )
         assert_illegal(recorder, CheckRan(evidence=opinion), Law.MISDECLARED)
 
-    def test_only_what_a_model_wrote_is_dropped(self, store: SqliteStore) -> None:
+    def test_only_generated_checks_can_be_dropped(self, store: SqliteStore) -> None:
         event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
         assert_illegal(failing(store), event, Law.MISDECLARED)

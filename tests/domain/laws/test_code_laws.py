@@ -46,21 +46,21 @@ replace = msgspec.structs.replace
 
 
 class TestIdsComeBeforeCode:
-    def test_code_for_a_node_that_was_never_committed(self, store: SqliteStore) -> None:
+    def test_code_for_an_uncommitted_node_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         event = written(recorder, NodeId("S9"), code("S9"))
         assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
 
-    def test_code_before_any_graph(self, store: SqliteStore) -> None:
+    def test_code_before_any_graph_is_refused(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
         event = written(recorder, S1, code("S1"))
         assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
 
-    def test_code_asked_for_before_any_graph(self, store: SqliteStore) -> None:
+    def test_a_code_request_before_any_graph_is_refused(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
         assert_illegal(recorder, reply(recorder, phase=Phase.GENERATION), Law.CODE_BEFORE_ID)
 
-    def test_code_sampled_before_its_own_id(self, store: SqliteStore) -> None:
+    def test_code_generated_before_its_node_id_is_refused(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
         early = recorder.record(reply(recorder, phase=Phase.PLANNING))
         recorder.record(GraphCommitted(graph=GRAPH))
@@ -75,18 +75,18 @@ class TestIdsComeBeforeCode:
         recorder.record(GraphCommitted(graph=GRAPH))
         recorder.record(written(recorder, ROOT, code(ROOT), reply=sketch))
 
-    def test_code_taken_from_a_rejected_reply(self, store: SqliteStore) -> None:
+    def test_code_from_a_rejected_reply_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         bad = recorder.record(replace(reply(recorder), rejected="no code in it"))
         assert_illegal(recorder, written(recorder, S2, code("S2"), reply=bad), Law.MISDECLARED)
 
-    def test_no_code_at_all(self, store: SqliteStore) -> None:
+    def test_blank_code_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         assert_illegal(recorder, written(recorder, S2, "\n"), Law.MISDECLARED)
 
 
 class TestOneOwner:
-    def test_a_name_that_another_node_owns(self, store: SqliteStore) -> None:
+    def test_a_name_that_another_node_owns_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2") + "def helper():\n    return 1\n")
         event = written(recorder, S1_1, code("S1_1") + "def helper():\n    return 2\n")
@@ -100,19 +100,21 @@ class TestOneOwner:
         assert owners["helper"] == S2
         assert owners["helper__S1_1"] == S1_1
 
-    def test_a_name_that_another_node_has_promised(self, store: SqliteStore) -> None:
+    def test_a_name_that_another_node_promises_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         event = written(recorder, S1_1, code("S1_1") + code("S2"))
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
-    def test_units_that_are_not_in_the_code(self, store: SqliteStore) -> None:
+    def test_units_that_differ_from_the_code_are_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         event = replace(written(recorder, S2, code("S2")), units=())
         assert_illegal(recorder, event, Law.MISDECLARED)
 
 
 class TestAssembly:
-    def test_a_program_that_is_not_what_the_nodes_own(self, store: SqliteStore) -> None:
+    def test_a_program_that_differs_from_the_code_of_its_nodes_is_refused(
+        self, store: SqliteStore
+    ) -> None:
         recorder = built(store)
         recorder.assemble()
         honest = take(store, RUN).events()[-1]
@@ -121,7 +123,7 @@ class TestAssembly:
         forged = Assembled(program=recorder.put(text), segments=honest.segments)
         assert_illegal(recorder, forged, Law.UNFAITHFUL_ASSEMBLY)
 
-    def test_a_line_that_is_attributed_to_another_node(self, store: SqliteStore) -> None:
+    def test_a_line_attributed_to_another_node_is_refused(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
         honest = take(store, RUN).events()[-1]
@@ -129,7 +131,7 @@ class TestAssembly:
         lying = tuple(replace(s, node=S1) if s.node == S2 else s for s in honest.segments)
         assert_illegal(recorder, replace(honest, segments=lying), Law.UNFAITHFUL_ASSEMBLY)
 
-    def test_lines_that_belong_to_nobody(self, store: SqliteStore) -> None:
+    def test_lines_without_an_owner_are_refused(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
         honest = take(store, RUN).events()[-1]
@@ -138,7 +140,7 @@ class TestAssembly:
         event = Assembled(program=recorder.put(text), segments=(*honest.segments, Segment(lines=1)))
         assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
 
-    def test_a_leaf_without_code(self, store: SqliteStore) -> None:
+    def test_an_assembly_without_the_code_of_a_leaf_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2"))
         event = Assembled(
@@ -180,7 +182,7 @@ class TestRegressions:
             "a = 1; f_S2 = 2\n",
         ],
     )
-    def test_nobody_takes_a_promised_name_by_the_back_door(
+    def test_another_node_cannot_bind_a_promised_name_indirectly(
         self, store: SqliteStore, hijack: str
     ) -> None:
         recorder = started(store)
@@ -195,7 +197,9 @@ class TestRegressions:
             "try:\n    import json as f_S2\nexcept ImportError: pass\n",
         ],
     )
-    def test_nor_by_importing_it(self, store: SqliteStore, text: str) -> None:
+    def test_another_node_cannot_bind_a_promised_name_by_an_import(
+        self, store: SqliteStore, text: str
+    ) -> None:
         recorder = started(store)
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, code(name) if name != S1 else text + code("S1"))
@@ -226,17 +230,19 @@ class TestRegressions:
             b"if True:\n    from math import *\ndef f_S2(x):\n    return 1\n",
         ],
     )
-    def test_code_has_one_reading(self, store: SqliteStore, source: bytes) -> None:
+    def test_code_with_an_ambiguous_encoding_or_star_imports_is_refused(
+        self, store: SqliteStore, source: bytes
+    ) -> None:
         recorder = started(store)
         event = CodeWritten(node=S2, code=recorder.put(source), units=())
         assert_illegal(recorder, event, Law.MISDECLARED)
 
-    def test_the_writer_ends_lines_as_the_law_wants_them(self, store: SqliteStore) -> None:
+    def test_the_recorder_normalises_line_endings(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, "def f_S2(x):\r\n    return 1\r")
         assert recorder.ledger.working.owners() == {"f_S2": S2}
 
-    def test_code_that_does_not_parse_cannot_swallow_its_neighbour(
+    def test_unparsable_code_cannot_absorb_the_code_of_another_node(
         self, store: SqliteStore
     ) -> None:
         recorder = started(store)
@@ -247,7 +253,7 @@ class TestRegressions:
             recorder.assemble()
         assert refused.value.code == "law.unfaithful-assembly"
 
-    def test_a_method_that_lands_outside_its_class_is_noticed(self, store: SqliteStore) -> None:
+    def test_a_method_assembled_outside_its_class_is_refused(self, store: SqliteStore) -> None:
         graph = TaskGraph(
             nodes=(replace(ROOT_NODE, contract=None, dependencies=()), node("S1")), order=(S1,)
         )
@@ -258,31 +264,31 @@ class TestRegressions:
             recorder.assemble()
         assert refused.value.code == "law.unfaithful-assembly"
 
-    def test_a_reply_for_one_node_is_no_code_for_another(self, store: SqliteStore) -> None:
+    def test_a_reply_for_one_node_cannot_become_code_of_another(self, store: SqliteStore) -> None:
         recorder = started(store)
         answer = recorder.record(replace(reply(recorder), node=S1))
         event = written(recorder, S2, code("S2"), reply=answer)
         assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
 
-    def test_a_reviewers_reply_is_no_code(self, store: SqliteStore) -> None:
+    def test_a_review_cannot_become_code(self, store: SqliteStore) -> None:
         recorder = started(store)
         answer = recorder.record(reply(recorder, phase=Phase.VERIFICATION))
         event = written(recorder, S2, code("S2"), reply=answer)
         assert_illegal(recorder, event, Law.MISDECLARED)
 
     @pytest.mark.parametrize("alone", [True, False], ids=["alone", "with others"])
-    def test_what_was_said_to_verify_a_node_may_become_its_code_and_no_other(
+    def test_a_second_opinion_may_become_code_of_its_own_node_only(
         self, store: SqliteStore, alone: bool
     ) -> None:
         recorder = failing(store)
-        said = reply(recorder, phase=Phase.VERIFICATION)
+        opinion = reply(recorder, phase=Phase.VERIFICATION)
 
-        def about(*nodes: NodeId) -> int:
+        def record_opinion(*nodes: NodeId) -> int:
             return recorder.record(
-                replace(said, **{"node": nodes[0]} if alone else {"nodes": nodes})
+                replace(opinion, **{"node": nodes[0]} if alone else {"nodes": nodes})
             )
 
-        older, newer, other = about(S1_1, S2), about(S1_1, S1), about(S2)
+        older, newer, other = record_opinion(S1_1, S2), record_opinion(S1_1, S1), record_opinion(S2)
         locate(recorder, AtNode(node=S1_1))
         recorder.open_transaction()
         another = f"{code('S1_1')}\n# another\n"
@@ -291,19 +297,19 @@ class TestRegressions:
         recorder.record(written(recorder, S1_1, another, reply=newer))
         assert recorder.ledger.working.code[S1_1].digest == recorder.put(another)
 
-    def test_nobody_is_asked_about_a_node_that_has_no_id(self, store: SqliteStore) -> None:
+    def test_a_reply_about_an_uncommitted_node_is_refused(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        said = reply(recorder, phase=Phase.VERIFICATION)
-        event = replace(said, nodes=(S2, NodeId("S9")))
+        opinion = reply(recorder, phase=Phase.VERIFICATION)
+        event = replace(opinion, nodes=(S2, NodeId("S9")))
         assert_illegal(recorder, event, Law.CODE_BEFORE_ID)
 
     @pytest.mark.parametrize(("parent", "child"), [(S2, S1), (S1_1, S1_1), (S2, S2)])
-    def test_an_exception_leads_from_the_region_outwards(
+    def test_an_integration_exception_must_lead_out_of_the_region(
         self, store: SqliteStore, parent: NodeId, child: NodeId
     ) -> None:
         assert_illegal(repairing(store), exception(parent, child), Law.WRONG_REGION)
 
-    def test_code_does_not_move_into_another_class(self, store: SqliteStore) -> None:
+    def test_code_cannot_move_into_another_class(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2"))
         source = code("S2")
@@ -315,13 +321,13 @@ class TestRegressions:
         )
         assert_illegal(recorder, event, Law.MISDECLARED)
 
-    def test_half_characters_in_code_are_marked(self, store: SqliteStore) -> None:
+    def test_unpaired_surrogates_in_code_are_replaced(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2", "return '\ud800'"))
         assert verify_run(store, RUN).holds
 
     @pytest.mark.parametrize("mark", ["# coding: utf-7", "# -*- coding: utf_16 -*-"])
-    def test_no_comment_declares_an_encoding(self, store: SqliteStore, mark: str) -> None:
+    def test_a_comment_cannot_declare_an_encoding(self, store: SqliteStore, mark: str) -> None:
         recorder = started(store)
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, f"{mark}\n" + code(name))
@@ -335,7 +341,7 @@ class TestRegressions:
         forged = forge(raw, [*raw.events()[:-1], event], bare.encode())
         assert [f.code for f in forged.verify().findings] == ["law.unfaithful-assembly"]
 
-    def test_nodes_are_not_interleaved(self, store: SqliteStore) -> None:
+    def test_the_code_of_two_nodes_cannot_be_interleaved(self, store: SqliteStore) -> None:
         recorder = started(store)
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, code(name) + (f"log_{name} = 1\n"))
@@ -357,7 +363,7 @@ class TestRegressions:
         forged = forge(raw, [*raw.events()[:-1], event], text.encode())
         assert [f.code for f in forged.verify().findings] == ["law.unfaithful-assembly"]
 
-    def test_a_blank_line_more_is_no_candidate(self, store: SqliteStore) -> None:
+    def test_an_added_blank_line_is_not_a_candidate(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         assembly = recorder.ledger.working.assembly
         assert assembly is not None
@@ -368,13 +374,15 @@ class TestRegressions:
         assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
 
     @pytest.mark.parametrize("cause", ["S2", "S99"])
-    def test_a_cause_is_a_node_of_the_region(self, store: SqliteStore, cause: str) -> None:
+    def test_the_cause_of_code_must_be_a_node_of_the_region(
+        self, store: SqliteStore, cause: str
+    ) -> None:
         recorder = repairing(store)
         event = written(recorder, S1_1, code("S1_1", "return 3"), cause=NodeId(cause))
         law = Law.BOUNDARY_CROSSED if cause == "S2" else Law.MISDECLARED
         assert_illegal(recorder, event, law)
 
-    def test_nobody_takes_a_builtin_from_the_others(self, store: SqliteStore) -> None:
+    def test_a_node_cannot_shadow_a_builtin_for_the_others(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2", "return sum([x])"))
         recorder.write_code(
@@ -387,7 +395,7 @@ class TestRegressions:
         )
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
-    def test_nor_by_importing_one(self, store: SqliteStore) -> None:
+    def test_a_node_cannot_shadow_a_builtin_by_an_import(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S2, code("S2", "return pow(x, 2)"))
         for name in (S1_1, S1, ROOT):
@@ -395,12 +403,14 @@ class TestRegressions:
         with pytest.raises(AssemblyConflict, match="pow"):
             recorder.assemble()
 
-    def test_an_exception_frees_the_child_and_no_more(self, store: SqliteStore) -> None:
+    def test_an_integration_exception_adds_only_the_child_to_the_region(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store)
         wide = replace(exception(S1_1, S2).exception, region=(S1, S2))
         assert_illegal(recorder, ExceptionRaised(exception=wide), Law.WRONG_REGION)
 
-    def test_a_class_is_named_by_an_identifier(self, store: SqliteStore) -> None:
+    def test_the_scope_of_code_must_be_an_identifier(self, store: SqliteStore) -> None:
         recorder = started(store)
         with pytest.raises(RecordRefused):
             recorder.write_code(S2, code("S2"), scope="not one\n")

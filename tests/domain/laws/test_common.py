@@ -60,7 +60,7 @@ def test_a_check_covers_its_node_or_its_branch(store: SqliteStore) -> None:
     assert covered(working, AtProgram()) == set()
 
 
-def test_what_is_present_is_named_by_its_digest(store: SqliteStore) -> None:
+def test_present_code_is_identified_by_its_digest(store: SqliteStore) -> None:
     working = failing(store).ledger.working
     assert working.assembly is not None
     assert present(working, AtNode(node=S2)) == working.code[S2].digest == digest_in(working, S2)

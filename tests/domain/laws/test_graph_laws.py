@@ -53,24 +53,24 @@ from tests.support.record_builders import (
 replace = msgspec.structs.replace
 
 
-class TestIdsAreForGood:
+class TestIdsArePermanent:
     def test_the_graph_is_committed_once(self, store: SqliteStore) -> None:
         recorder = started(store)
         assert_illegal(recorder, GraphCommitted(graph=GRAPH), Law.ID_REPURPOSED)
 
-    def test_a_retired_id_is_not_given_again(self, store: SqliteStore) -> None:
+    def test_a_retired_id_is_not_allocated_again(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         recorder.record(retire_s1_1())
         again = GraphDelta(added=(node("S1_1", S1),), order=(S1_1, S2))
         assert_illegal(recorder, GraphRevised(delta=again, reason="again"), Law.ID_REUSED)
 
-    def test_a_retired_node_is_not_changed_any_more(self, store: SqliteStore) -> None:
+    def test_a_retired_node_cannot_be_revised(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         recorder.record(retire_s1_1())
         delta = GraphDelta(revised=(GRAPH.by_id[S1_1],), order=(S1, S2))
         assert_illegal(recorder, GraphRevised(delta=delta, reason="again"), Law.ID_REUSED)
 
-    def test_an_id_of_a_rejected_candidate_is_not_given_again(self, store: SqliteStore) -> None:
+    def test_an_id_of_a_rejected_candidate_is_not_allocated_again(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         recorder.record(add_s1_2())
         recorder.decide()
@@ -84,7 +84,7 @@ class TestIdsAreForGood:
         delta = GraphDelta(revised=(other,), order=GRAPH.order)
         assert_illegal(recorder, GraphRevised(delta=delta, reason="drift"), Law.ID_REPURPOSED)
 
-    def test_an_id_names_where_it_was_given(self, store: SqliteStore) -> None:
+    def test_an_id_must_name_its_parent(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
         graph = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()), node("S1_1")), order=(S1_1,))
         assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
@@ -110,7 +110,7 @@ class TestGraphs:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
         assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
 
-    def test_two_contracts_of_one_name(self, store: SqliteStore) -> None:
+    def test_two_contracts_of_one_name_are_refused(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
         twin = replace(node("S3"), contract=node("S2").contract)
         graph = TaskGraph(nodes=(*GRAPH.nodes, twin), order=(S1_1, S2, NodeId("S3")))
@@ -124,28 +124,28 @@ class TestGraphs:
 
 
 class TestGraphDeltas:
-    def test_a_delta_outside_the_region(self, store: SqliteStore) -> None:
+    def test_a_delta_outside_the_region_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         other = replace(GRAPH.by_id[S2], hints=("hurry",))
         delta = GraphDelta(revised=(other,), order=GRAPH.order)
         assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.BOUNDARY_CROSSED)
 
-    def test_a_new_node_outside_the_region(self, store: SqliteStore) -> None:
+    def test_a_new_node_outside_the_region_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         delta = GraphDelta(added=(node("S3"),), order=(*GRAPH.order, NodeId("S3")))
         assert_illegal(recorder, GraphRevised(delta=delta, reason="why"), Law.BOUNDARY_CROSSED)
 
-    def test_an_interface_does_not_move_under_a_frozen_caller(self, store: SqliteStore) -> None:
+    def test_an_interface_cannot_change_under_a_frozen_caller(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         assert_illegal(recorder, move_interface(S1_1), Law.BOUNDARY_CROSSED)
         recorder.record(exception(S1_1, S1))
         recorder.record(move_interface(S1_1))
 
-    def test_an_interface_may_move_within_a_branch(self, store: SqliteStore) -> None:
+    def test_an_interface_may_change_within_a_branch(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         recorder.record(move_interface(S1_1))
 
-    def test_the_branch_keeps_its_own_interface(self, store: SqliteStore) -> None:
+    def test_the_interface_of_a_branch_root_cannot_change(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         assert_illegal(recorder, move_interface(S1), Law.BOUNDARY_CROSSED)
 
@@ -166,7 +166,9 @@ class TestGraphDeltas:
 class TestRegressions:
     """Illegal histories that an earlier version accepted."""
 
-    def test_branch_evidence_falls_with_a_retired_leaf(self, store: SqliteStore) -> None:
+    def test_retiring_a_leaf_invalidates_evidence_about_its_branch(
+        self, store: SqliteStore
+    ) -> None:
         recorder = built(store)
         check_branch(recorder, S1, Verdict.FAILED)
         recorder.assemble()
@@ -176,7 +178,7 @@ class TestRegressions:
         recorder.record(retire_s1_1())
         assert CheckId("S1-branch") not in recorder.ledger.working.evidence
 
-    def test_a_child_is_not_taken_from_a_frozen_parent(self, store: SqliteStore) -> None:
+    def test_a_child_of_a_frozen_parent_cannot_be_moved(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNodes(nodes=(S1_1, S2)))
         recorder.open_transaction()
@@ -184,15 +186,17 @@ class TestRegressions:
         delta = GraphDelta(revised=(moved,), order=(S1_1, S1))
         assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.BOUNDARY_CROSSED)
 
-    def test_a_new_leaf_needs_code_before_anything_passes(self, store: SqliteStore) -> None:
+    def test_a_new_leaf_invalidates_the_assembly(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         recorder.record(add_s1_2())
         assert recorder.ledger.working.assembly is None
 
-    def test_outputs_do_not_change_under_a_frozen_consumer(self, store: SqliteStore) -> None:
-        makes = replace(node("S1"), outputs=(Slot(name="o", type="int"),))
-        takes = replace(node("S2"), inputs=(Slot(name="o", source=FromNode(node=S1, slot="o")),))
-        graph = TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()), makes, takes), order=(S1, S2))
+    def test_outputs_cannot_change_under_a_frozen_consumer(self, store: SqliteStore) -> None:
+        provider = replace(node("S1"), outputs=(Slot(name="o", type="int"),))
+        consumer = replace(node("S2"), inputs=(Slot(name="o", source=FromNode(node=S1, slot="o")),))
+        graph = TaskGraph(
+            nodes=(replace(ROOT_NODE, dependencies=()), provider, consumer), order=(S1, S2)
+        )
         recorder = started(store, graph)
         for name in (S1, S2):
             recorder.write_code(name, code(name))
@@ -200,11 +204,11 @@ class TestRegressions:
         check_program(recorder, "given-1", Verdict.FAILED)
         locate(recorder, AtNode(node=S1))
         recorder.open_transaction()
-        other = replace(makes, outputs=(Slot(name="o", type="str"),))
+        other = replace(provider, outputs=(Slot(name="o", type="str"),))
         delta = GraphDelta(revised=(other,), order=(S1, S2))
         assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.BOUNDARY_CROSSED)
 
-    def test_a_bounded_repair_leaves_the_brief_alone(self, store: SqliteStore) -> None:
+    def test_a_bounded_repair_cannot_change_the_brief(self, store: SqliteStore) -> None:
         event = BriefCommitted(brief=Brief(), reason="an easier task")
         assert_illegal(repairing(store), event, Law.BOUNDARY_CROSSED)
 

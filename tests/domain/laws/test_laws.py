@@ -56,12 +56,12 @@ class TestBeginningAndEnd:
         event = RunStarted(format=1, run=RUN, task=TASK)
         assert_illegal(recorder, event, Law.OUT_OF_PLACE)
 
-    def test_nothing_follows_the_end(self, store: SqliteStore) -> None:
+    def test_no_event_follows_the_end_of_a_run(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.record(RunFinished(outcome=RunOutcome.STOPPED, program=None))
         assert_illegal(recorder, written(recorder, S2, code("S2")), Law.OUT_OF_PLACE)
 
-    def test_passed_is_earned(self, store: SqliteStore) -> None:
+    def test_a_run_with_a_failed_check_cannot_end_as_passed(self, store: SqliteStore) -> None:
         recorder = failing(store)
         assembly = recorder.ledger.working.assembly
         assert assembly is not None
@@ -77,7 +77,7 @@ class TestBeginningAndEnd:
 class TestRegressions:
     """Illegal histories that an earlier version accepted."""
 
-    def test_passed_needs_every_given_check_there_ever_was(self, store: SqliteStore) -> None:
+    def test_a_passed_run_needs_every_given_check_ever_recorded(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
         check_program(recorder, "given-1", Verdict.FAILED)
@@ -91,7 +91,7 @@ class TestRegressions:
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
-    def test_passed_needs_the_checks_that_the_brief_planned(self, store: SqliteStore) -> None:
+    def test_a_passed_run_needs_the_checks_that_the_brief_planned(self, store: SqliteStore) -> None:
         recorder = built(store)
         planned = PlannedCheck(
             id=CheckId("planned"), trust=Trust.GIVEN, example=StdioExample(input="1", output="2")
@@ -104,13 +104,15 @@ class TestRegressions:
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
     @pytest.mark.parametrize("name", ["../up", "/abs", "", "-flag", "a b", "x" * 200, "\x1b[2J"])
-    def test_a_runs_name_is_plain(self, store: SqliteStore, name: str) -> None:
+    def test_a_run_id_must_be_a_plain_name(self, store: SqliteStore, name: str) -> None:
         with pytest.raises(RecordRefused) as refused:
             Recorder.start(store, RunId(name), TASK, ticking())
         assert refused.value.code == "law.misdeclared"
         assert store.runs() == []
 
-    def test_what_cannot_be_written_is_refused_and_loses_nothing(self, store: SqliteStore) -> None:
+    def test_an_event_that_cannot_be_encoded_is_refused_and_leaves_the_head_unchanged(
+        self, store: SqliteStore
+    ) -> None:
         recorder = started(store)
         before = recorder.head
         with pytest.raises(RecordRefused) as refused:
@@ -129,7 +131,7 @@ class TestRegressions:
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
-    def test_code_that_cannot_be_read_passes_nothing(self, store: SqliteStore) -> None:
+    def test_a_program_with_unparsable_code_cannot_pass(self, store: SqliteStore) -> None:
         recorder = started(store)
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
@@ -138,13 +140,13 @@ class TestRegressions:
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
-    def test_acts_out_of_place_are_refused_like_events(self, store: SqliteStore) -> None:
+    def test_recorder_operations_out_of_place_are_refused(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, ticking())
         for act in (recorder.assemble, recorder.decide, recorder.open_transaction):
             with pytest.raises(RecordRefused):
                 act()
 
-    def test_a_writer_does_not_go_on_with_a_broken_chain(self, store: SqliteStore) -> None:
+    def test_a_recorder_does_not_resume_a_broken_chain(self, store: SqliteStore) -> None:
         started(store)
         store._db.execute("DROP TRIGGER events_stand")
         store._db.execute(

@@ -60,25 +60,25 @@ class TestDiagnoses:
         seen = check_program(recorder, "given-1", Verdict.PASSED)
         assert_illegal(recorder, localised(S2, seen), Law.UNSUPPORTED_DIAGNOSIS)
 
-    def test_a_boundary_needs_evidence(self, store: SqliteStore) -> None:
+    def test_a_localised_diagnosis_needs_evidence(self, store: SqliteStore) -> None:
         assert_illegal(failing(store), localised(S2), Law.UNSUPPORTED_DIAGNOSIS)
 
-    def test_the_evidence_must_stand(self, store: SqliteStore) -> None:
+    def test_the_evidence_of_a_diagnosis_must_stand(self, store: SqliteStore) -> None:
         assert_illegal(failing(store), localised(S2, 1), Law.UNSUPPORTED_DIAGNOSIS)
 
-    def test_the_target_must_exist(self, store: SqliteStore) -> None:
+    def test_the_target_of_a_diagnosis_must_exist(self, store: SqliteStore) -> None:
         recorder = failing(store)
         seen = recorder.ledger.working.evidence[CheckId("given-1")].seq
         assert_illegal(recorder, localised(NodeId("S9"), seen), Law.UNSUPPORTED_DIAGNOSIS)
 
 
 class TestRegionsAndFreezing:
-    def test_a_frozen_node_whose_code_changes(self, store: SqliteStore) -> None:
+    def test_a_change_to_the_code_of_a_frozen_node_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         event = written(recorder, S2, code("S2", "return 0"))
         assert_illegal(recorder, event, Law.FROZEN_CHANGED)
 
-    def test_frozen_evidence_is_frozen_too(self, store: SqliteStore) -> None:
+    def test_new_evidence_about_a_frozen_node_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         event = ran(S2, recorder.ledger.working.code[S2].digest)
         assert_illegal(recorder, event, Law.FROZEN_CHANGED)
@@ -88,58 +88,62 @@ class TestRegionsAndFreezing:
         event = written(recorder, S2, code("S2", "return 0"))
         assert_illegal(recorder, event, Law.FROZEN_CHANGED)
 
-    def test_an_edit_across_the_boundary_without_an_exception(self, store: SqliteStore) -> None:
+    def test_an_edit_across_the_boundary_without_an_exception_is_refused(
+        self, store: SqliteStore
+    ) -> None:
         recorder = repairing(store)
         event = written(recorder, S2, code("S2", "return 0"), cause=S1_1)
         assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
 
-    def test_with_an_exception_the_region_is_wider(self, store: SqliteStore) -> None:
+    def test_an_integration_exception_widens_the_region(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         recorder.record(exception(S1_1, S2))
         recorder.write_code(S2, code("S2", "return 0"), cause=S1_1)
         assert recorder.ledger.transaction is not None
         assert recorder.ledger.transaction.region == {S1_1, S2}
 
-    def test_writing_for_another_node_while_building(self, store: SqliteStore) -> None:
+    def test_writing_for_another_node_while_building_needs_an_exception(
+        self, store: SqliteStore
+    ) -> None:
         recorder = started(store)
         event = written(recorder, S2, code("S2"), cause=S1)
         assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
         recorder.record(exception(S1, S2))
         recorder.record(event)
 
-    def test_an_exception_gives_its_reason(self, store: SqliteStore) -> None:
+    def test_an_integration_exception_needs_a_reason(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         silent = replace(exception(S1_1, S2).exception, rationale=" ")
         assert_illegal(recorder, ExceptionRaised(exception=silent), Law.BOUNDARY_CROSSED)
 
-    def test_a_region_larger_than_the_diagnosis_gives(self, store: SqliteStore) -> None:
+    def test_a_region_larger_than_the_target_is_refused(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         greedy = replace(opening(recorder.ledger, TransactionKind.BOUNDED), selected=(S1_1, S2))
         assert_illegal(recorder, greedy, Law.WRONG_REGION)
 
-    def test_an_abstention_gives_no_boundary(self, store: SqliteStore) -> None:
+    def test_an_abstention_cannot_open_a_bounded_transaction(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         bounded = opening(recorder.ledger, TransactionKind.BOUNDED)
         seq = locate(recorder, None)
         assert_illegal(recorder, replace(bounded, diagnosis=seq), Law.WRONG_REGION)
 
-    def test_a_boundary_is_no_licence_for_a_fallback(self, store: SqliteStore) -> None:
+    def test_a_localised_diagnosis_cannot_open_a_fallback(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, None)
         fallback = opening(recorder.ledger, TransactionKind.FALLBACK)
         seq = locate(recorder, AtNode(node=S1_1))
         assert_illegal(recorder, replace(fallback, diagnosis=seq), Law.WRONG_REGION)
 
-    def test_frozen_digests_that_are_not_those_of_the_complement(self, store: SqliteStore) -> None:
+    def test_frozen_digests_must_cover_the_whole_complement(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         honest = opening(recorder.ledger, TransactionKind.BOUNDED)
         assert_illegal(recorder, replace(honest, frozen=honest.frozen[1:]), Law.FROZEN_CHANGED)
 
     @pytest.mark.parametrize("field", ["snapshot", "rank", "pinned", "number"])
-    def test_a_transaction_opens_on_the_state_as_it_is(
+    def test_a_transaction_must_declare_the_current_state(
         self, store: SqliteStore, field: str
     ) -> None:
         recorder = failing(store)
@@ -153,7 +157,7 @@ class TestRegionsAndFreezing:
         }
         assert_illegal(recorder, replace(honest, **{field: wrong[field]}), Law.MISDECLARED)
 
-    def test_one_transaction_at_a_time(self, store: SqliteStore) -> None:
+    def test_only_one_transaction_can_be_open(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         event = opening(recorder.ledger, TransactionKind.BOUNDED)
@@ -170,30 +174,30 @@ class TestRegionsAndFreezing:
 
 
 class TestDecisions:
-    def test_acceptance_without_strict_improvement(self, store: SqliteStore) -> None:
+    def test_acceptance_without_strict_improvement_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
-        lie = replace(deciding(recorder.ledger), decision=Decision.ACCEPTED)
-        assert_illegal(recorder, lie, Law.WRONG_DECISION)
+        forged = replace(deciding(recorder.ledger), decision=Decision.ACCEPTED)
+        assert_illegal(recorder, forged, Law.WRONG_DECISION)
 
-    def test_rejection_of_an_improvement(self, store: SqliteStore) -> None:
+    def test_rejection_of_an_improvement_is_refused(self, store: SqliteStore) -> None:
         recorder = improved(store)
-        lie = replace(deciding(recorder.ledger), decision=Decision.REJECTED)
-        assert_illegal(recorder, lie, Law.WRONG_DECISION)
+        forged = replace(deciding(recorder.ledger), decision=Decision.REJECTED)
+        assert_illegal(recorder, forged, Law.WRONG_DECISION)
 
-    def test_ranks_that_the_evidence_does_not_give(self, store: SqliteStore) -> None:
+    def test_ranks_that_contradict_the_evidence_are_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         best = Rank(
             full=True, external_passes=9, internal_passes=9, external_clean=9, internal_clean=9
         )
-        lie = replace(deciding(recorder.ledger), after=best, decision=Decision.ACCEPTED)
-        assert_illegal(recorder, lie, Law.WRONG_DECISION)
+        forged = replace(deciding(recorder.ledger), after=best, decision=Decision.ACCEPTED)
+        assert_illegal(recorder, forged, Law.WRONG_DECISION)
 
-    def test_deltas_that_are_not_what_changed(self, store: SqliteStore) -> None:
+    def test_code_deltas_that_omit_a_change_are_refused(self, store: SqliteStore) -> None:
         recorder = improved(store)
-        lie = replace(deciding(recorder.ledger), code_deltas=())
-        assert_illegal(recorder, lie, Law.MISDECLARED)
+        forged = replace(deciding(recorder.ledger), code_deltas=())
+        assert_illegal(recorder, forged, Law.MISDECLARED)
 
-    def test_a_regression_is_always_named(self, store: SqliteStore) -> None:
+    def test_an_omitted_regression_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 1"))
         recorder.assemble()
@@ -214,7 +218,7 @@ class TestRollback:
     @pytest.mark.parametrize(
         "part", ["brief", "graph", "code", "ownership", "assembly", "evidence"]
     )
-    def test_a_rollback_restores_nothing_less_than_everything(
+    def test_a_rollback_must_restore_every_part_of_the_state(
         self, store: SqliteStore, part: str
     ) -> None:
         recorder = rejected(store)
@@ -224,17 +228,17 @@ class TestRollback:
         event = RolledBack(number=1, restored=restored)
         assert_illegal(recorder, event, Law.ROLLBACK_INCOMPLETE)
 
-    def test_a_rejected_candidate_is_rolled_back_at_once(self, store: SqliteStore) -> None:
+    def test_a_rejected_candidate_must_be_rolled_back_at_once(self, store: SqliteStore) -> None:
         recorder = rejected(store)
         event = written(recorder, S1_1, code("S1_1", "return 3"))
         assert_illegal(recorder, event, Law.ROLLBACK_INCOMPLETE)
 
-    def test_nothing_else_is_rolled_back(self, store: SqliteStore) -> None:
+    def test_a_rollback_without_a_rejected_transaction_is_refused(self, store: SqliteStore) -> None:
         recorder = failing(store)
         event = RolledBack(number=1, restored=recorder.ledger.working.digest())
         assert_illegal(recorder, event, Law.OUT_OF_PLACE)
 
-    def test_the_state_afterwards_is_the_state_before(self, store: SqliteStore) -> None:
+    def test_the_state_after_a_rollback_equals_the_state_before(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))
         before = recorder.ledger.working
         recorder.record(add_s1_2())
@@ -243,7 +247,7 @@ class TestRollback:
         assert recorder.decide() is Decision.REJECTED
         assert recorder.ledger.working == before
 
-    def test_a_rejected_fallback_gives_the_brief_back_too(self, store: SqliteStore) -> None:
+    def test_a_rejected_fallback_restores_the_brief_too(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, None)
         recorder.open_transaction(TransactionKind.FALLBACK)
@@ -253,14 +257,14 @@ class TestRollback:
         assert recorder.decide() is Decision.REJECTED
         assert recorder.ledger.working == before
 
-    def test_a_writer_cut_off_before_the_rollback_can_go_on(self, store: SqliteStore) -> None:
+    def test_a_run_interrupted_before_the_rollback_can_be_resumed(self, store: SqliteStore) -> None:
         rejected(store)
         resumed = Recorder.resume(store, RUN, ticking())
         resumed.record(RunResumed())
         assert resumed.decide() is Decision.REJECTED
         assert resumed.ledger.transaction is None
 
-    def test_going_on_with_the_rejected_program_is_noticed(self, store: SqliteStore) -> None:
+    def test_a_run_cannot_end_with_a_rejected_program(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 3"))
         candidate = recorder.assemble()
@@ -293,7 +297,7 @@ class TestRegressions:
         check_node(recorder, S1_1, Verdict.PASSED)
         assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
 
-    def test_a_boundary_is_not_drawn_from_what_passed(self, store: SqliteStore) -> None:
+    def test_a_diagnosis_cannot_rest_on_a_passed_check(self, store: SqliteStore) -> None:
         recorder = failing(store)
         passed = recorder.ledger.working.evidence[CheckId("given-2")].seq
         assert_illegal(recorder, localised(S2, passed), Law.UNSUPPORTED_DIAGNOSIS)

@@ -87,7 +87,9 @@ def test_named_options_are_the_only_ones_added() -> None:
         (["--temperature", "3"], "must be a number from 0 to 2, not '3'"),
     ],
 )
-def test_an_invalid_option_is_rejected_with_what_it_must_be(flags: list[str], reason: str) -> None:
+def test_an_invalid_option_is_rejected_with_the_expected_values(
+    flags: list[str], reason: str
+) -> None:
     parser = _parser()
     add_options(parser)
     with pytest.raises(argparse.ArgumentError) as rejected:

@@ -33,13 +33,17 @@ def test_a_script_completes_every_option_of_solve(run: RunCommand, shell: str) -
 
 def test_bash_accepts_the_script_and_completes_a_command(run: RunCommand) -> None:
     script = run("completion", "bash").out
-    asked = (
+    completion_request = (
         'COMP_WORDS=(auditcoder ver); COMP_CWORD=1; COMP_LINE="auditcoder ver"; COMP_POINT=14\n'
         "_shtab_auditcoder\n"
         'printf "%s\\n" "${COMPREPLY[@]}"\n'
     )
     done = subprocess.run(
-        ["bash", "--norc"], input=script + asked, capture_output=True, text=True, check=True
+        ["bash", "--norc"],
+        input=script + completion_request,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.split() == ["verify"]
 

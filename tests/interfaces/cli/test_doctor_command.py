@@ -10,12 +10,12 @@ KEY = "sk-1029384756abcdef"
 
 
 def test_a_complete_machine_is_reported_without_its_keys(home: Path) -> None:
-    said = run_as_user(home, "doctor", OPENAI_API_KEY=KEY)
-    assert said.code == Exit.OK
-    assert "full: user+pid+ipc+net+uts+mount+landlock+seccomp+rlimits" in said.out
-    assert "OPENAI_API_KEY" in said.out
-    assert KEY not in said.out
-    assert "models pull" in said.out
+    result = run_as_user(home, "doctor", OPENAI_API_KEY=KEY)
+    assert result.code == Exit.OK
+    assert "full: user+pid+ipc+net+uts+mount+landlock+seccomp+rlimits" in result.out
+    assert "OPENAI_API_KEY" in result.out
+    assert KEY not in result.out
+    assert "models pull" in result.out
 
 
 def test_findings_are_written_as_json(home: Path) -> None:
@@ -27,6 +27,6 @@ def test_findings_are_written_as_json(home: Path) -> None:
 
 def test_an_invalid_configuration_is_a_finding(home: Path) -> None:
     (home / "c.toml").write_text("modle = 1")
-    said = run_as_user(home, "doctor", AUDITCODER_CONFIG=str(home / "c.toml"))
-    assert "modle" in said.out
-    assert said.code == Exit.UNREADABLE
+    result = run_as_user(home, "doctor", AUDITCODER_CONFIG=str(home / "c.toml"))
+    assert "modle" in result.out
+    assert result.code == Exit.UNREADABLE

@@ -43,8 +43,8 @@ def test_an_altered_bundle_is_refused_everywhere(
     assert run("verify", bundle).code == Exit.DOES_NOT_HOLD
     assert run("import", bundle, "--store", tmp_path / "s.db").code == Exit.UNREADABLE
     for form in ("bundle", "head", "record", "repairs"):
-        said = run("export", bundle, "--as", form, "--out", tmp_path / "out")
-        assert said.code == Exit.UNREADABLE, form
+        result = run("export", bundle, "--as", form, "--out", tmp_path / "out")
+        assert result.code == Exit.UNREADABLE, form
         assert not (tmp_path / "out").exists()
 
 
@@ -60,7 +60,7 @@ def test_a_file_is_replaced_completely_or_not_at_all(
     os.mkfifo(pipe)
     for target in (pipe, tmp_path, tmp_path / "no" / "folder"):
         for form in ("bundle", "record"):
-            said = run("export", "help", "--as", form, "--out", target, "--store", example)
-            assert said.code == Exit.STORE
-            assert "[file.unwritable]" in said.err
+            result = run("export", "help", "--as", form, "--out", target, "--store", example)
+            assert result.code == Exit.STORE
+            assert "[file.unwritable]" in result.err
     assert stat.S_ISFIFO(pipe.stat().st_mode)

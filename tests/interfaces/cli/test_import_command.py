@@ -55,9 +55,9 @@ def test_a_bundle_of_another_history_is_refused(run: RunCommand, tmp_path: Path)
         write_bundle(store, RUN, paths[-1])
         store.close()
     assert run("import", paths[0], "--store", tmp_path / "s.db").code == Exit.OK
-    said = run("import", paths[1], "--store", tmp_path / "s.db")
-    assert said.code == Exit.REFUSED
-    assert "[store.conflict]" in said.err
+    result = run("import", paths[1], "--store", tmp_path / "s.db")
+    assert result.code == Exit.REFUSED
+    assert "[store.conflict]" in result.err
 
 
 def test_special_files_are_refused_as_bundles(run: RunCommand, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_special_files_are_refused_as_bundles(run: RunCommand, tmp_path: Path) -
         assert run("verify", path).code == Exit.UNREADABLE
 
 
-def test_a_run_that_another_program_named_is_refused(run: RunCommand, tmp_path: Path) -> None:
+def test_a_bundle_with_an_invalid_run_id_is_refused(run: RunCommand, tmp_path: Path) -> None:
     event = RunStarted(format=1, run=RunId("../../evil"), task=TASK)
     _, body, head = seal(EMPTY, event, ticking()())
     manifest = {"bundle": 1, "run": "../../evil", "entries": 1, "head": head.digest}

@@ -19,7 +19,7 @@ def test_the_live_view_is_redrawn_in_place(server: FaultServer, tmp_path: Path) 
     command = [sys.executable, "-m", "auditcoder", "solve", TASK, "--run-id", "sum"]
     child = subprocess.Popen(command, env=env, stdout=theirs, stderr=theirs, stdin=theirs)
     os.close(theirs)
-    seen = b""
+    output = b""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if select.select([ours], [], [], 0.2)[0]:
@@ -29,10 +29,10 @@ def test_the_live_view_is_redrawn_in_place(server: FaultServer, tmp_path: Path) 
                 break
             if not piece:
                 break
-            seen += piece
+            output += piece
     assert child.wait(timeout=30) == 0
     os.close(ours)
-    text = seen.decode("utf-8", "replace")
+    text = output.decode("utf-8", "replace")
     assert "\x1b[" in text
     assert "repaired" in text
     assert "tokens" in text

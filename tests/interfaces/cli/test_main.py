@@ -14,9 +14,9 @@ from tests.support.record_builders import RUN, failing
 
 
 def test_json_errors_are_json(run: RunCommand, example: Path) -> None:
-    said = run("show", "nothing", "--store", example, "--json")
-    assert said.out == ""
-    assert json.loads(said.err)["error"]["code"] == "run.unknown"
+    result = run("show", "nothing", "--store", example, "--json")
+    assert result.out == ""
+    assert json.loads(result.err)["error"]["code"] == "run.unknown"
 
 
 def test_help_names_every_command_and_loads_no_slow_module() -> None:
@@ -24,7 +24,7 @@ def test_help_names_every_command_and_loads_no_slow_module() -> None:
     assert done.returncode == 0
     for command in ("runs", "show", "blame", "verify", "export", "import"):
         assert command in done.stdout
-    # Not timed here; but nothing slow may be loaded for it.
+    # Time is not measured here, but no slow module may be loaded.
     loaded = "import sys; from auditcoder.interfaces.cli.main import main\n"
     loaded += "try: main(['--help'])\nexcept SystemExit: pass\n"
     loaded += "print(*sorted(sys.modules), file=sys.stderr)"
@@ -39,7 +39,7 @@ def test_no_arguments_print_the_help() -> None:
     assert (done.returncode, done.stdout) == (Exit.OK, run_process("--help").stdout)
 
 
-def test_unknown_words_get_a_suggestion() -> None:
+def test_an_unknown_command_or_flag_gets_a_suggestion() -> None:
     done = run_process("verfy", "x")
     assert done.returncode == Exit.USAGE
     assert "did you mean verify?" in done.stderr

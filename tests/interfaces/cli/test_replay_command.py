@@ -15,7 +15,7 @@ from tests.support.modest_model import DOUBLE, TASK, answer_request
 def test_another_version_of_a_prompt_is_refused(
     run: RunCommand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # The server ends first: a replay waits for replies while other threads are at work.
+    # Stop the server first: a replay waits for replies while other threads are running.
     with serving(*[answer_request] * 20) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
         assert run("solve", DOUBLE, "--model", "server:x", "--run-id", "d").code == Exit.OK
@@ -25,23 +25,23 @@ def test_another_version_of_a_prompt_is_refused(
     prompts.load.cache_clear()
     monkeypatch.setattr(prompts, "_text", lambda *name: real(*name) + "\nBe brief.")
     before = (tmp_path / "runs.db").read_bytes()
-    said = run("replay", "d")
+    result = run("replay", "d")
     prompts.load.cache_clear()
-    assert said.code == Exit.DOES_NOT_HOLD
-    assert re.search(r"\[replay\.(miss|diverged)\]", said.err)
+    assert result.code == Exit.DOES_NOT_HOLD
+    assert re.search(r"\[replay\.(miss|diverged)\]", result.err)
     assert (tmp_path / "runs.db").read_bytes() == before
 
 
 def test_replay_reproduces_every_event(run: RunCommand, server: FaultServer) -> None:
     run("solve", TASK, "--run-id", "sum")
-    said = run("replay", "sum", "--json")
-    assert said.code == Exit.OK
-    found = said.json
+    result = run("replay", "sum", "--json")
+    assert result.code == Exit.OK
+    found = result.json
     assert found["same"] is True
     assert run("replay", "sum", "--trust-evidence").code == Exit.OK
 
 
-def test_a_bundle_replays_too(run: RunCommand, server: FaultServer, tmp_path: Path) -> None:
+def test_a_bundle_can_be_replayed(run: RunCommand, server: FaultServer, tmp_path: Path) -> None:
     run("solve", TASK, "--run-id", "sum")
     run("export", "sum", "--out", "sum.acb")
     assert run("replay", "sum.acb").code == Exit.OK
@@ -50,7 +50,7 @@ def test_a_bundle_replays_too(run: RunCommand, server: FaultServer, tmp_path: Pa
 def test_replay_reports_a_program_that_is_not_deterministic(
     run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def timely_answers(handler: Handler) -> None:
+    def answer_with_the_time(handler: Handler) -> None:
         prompt = handler.server.asked[-1]["messages"][-1]["content"]
         if "# Your step: the sketch" in prompt:
             handler.say(completion("```python\ndef double(x: int) -> int:\n    ...\n```"))
@@ -58,12 +58,12 @@ def test_replay_reports_a_program_that_is_not_deterministic(
             code = "import time\ndef double(x: int) -> int:\n    return time.time_ns()"
             handler.say(completion(f"```python\n{code}\n```"))
 
-    with serving(*[timely_answers] * 9) as running:
+    with serving(*[answer_with_the_time] * 9) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
         run("solve", DOUBLE, "--model", "server:x", "--run-id", "d", "--max-repairs", "0")
-    said = run("replay", "d")
-    assert said.code == Exit.DOES_NOT_HOLD
-    assert "different output" in said.out
+    result = run("replay", "d")
+    assert result.code == Exit.DOES_NOT_HOLD
+    assert "different output" in result.out
 
 
 def test_a_record_of_another_origin_is_refused(run: RunCommand, tmp_path: Path) -> None:
@@ -72,6 +72,6 @@ def test_a_record_of_another_origin_is_refused(run: RunCommand, tmp_path: Path) 
     store = SqliteStore(tmp_path / "runs.db")
     repairing(store)
     store.close()
-    said = run("replay", "a-run")
-    assert said.code == Exit.UNREADABLE
-    assert "[record.not-solved]" in said.err
+    result = run("replay", "a-run")
+    assert result.code == Exit.UNREADABLE
+    assert "[record.not-solved]" in result.err

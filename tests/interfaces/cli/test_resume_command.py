@@ -15,20 +15,20 @@ from tests.support.fault_server import FaultServer, Handler, completion, error, 
 from tests.support.modest_model import SKETCH, TASK, answer, answer_request
 
 
-def test_a_lost_model_leaves_a_run_to_resume(
+def test_a_run_whose_model_fails_can_be_resumed(
     run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = [error(401)] * 3
     with serving(answer_request, *gone) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
-        said = run("solve", TASK, "--model", "server:x", "--run-id", "sum")
-        assert said.code == Exit.MODEL
-        assert "auditcoder resume sum" in said.err
+        result = run("solve", TASK, "--model", "server:x", "--run-id", "sum")
+        assert result.code == Exit.MODEL
+        assert "auditcoder resume sum" in result.err
         assert run("verify", "sum").code == Exit.OK
     with serving(*[answer_request] * 20) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
-        said = run("resume", "sum")
-        assert said.code == Exit.OK, said.err
+        result = run("resume", "sum")
+        assert result.code == Exit.OK, result.err
         steps = [m["messages"][-1]["content"] for m in running.asked]
     assert not any("# Your step: the sketch" in step for step in steps), "it has that reply"
     assert run("replay", "sum").code == Exit.OK
@@ -38,24 +38,24 @@ def test_a_lost_model_leaves_a_run_to_resume(
 def test_resume_uses_the_same_model_for_second_opinions(
     run: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    silent = SKETCH.replace("    ensures: result == sum(values)\n", "").replace(
+    unchecked_sketch = SKETCH.replace("    ensures: result == sum(values)\n", "").replace(
         "    example: total([1, 2]) == 3\n", ""
     )
 
-    def told(handler: Handler) -> None:
+    def answer_without_checks(handler: Handler) -> None:
         prompt = handler.server.asked[-1]["messages"][-1]["content"]
         sketching = "# Your step: the sketch" in prompt
-        handler.say(completion(silent if sketching else answer(prompt)))
+        handler.say(completion(unchecked_sketch if sketching else answer(prompt)))
 
-    with serving(told, told, *[error(401)] * 3) as running:
+    with serving(answer_without_checks, answer_without_checks, *[error(401)] * 3) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
         by = ("--model", "server:x", "--second-opinions-by", "server:y")
         assert run("solve", TASK, *by, "--run-id", "sum").code == Exit.MODEL
         assert [asked["model"] for asked in running.asked] == ["x", "x", "y"]
-    with serving(*[told] * 20) as running:
+    with serving(*[answer_without_checks] * 20) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
-        said = run("resume", "sum")
-        assert said.code in {Exit.OK, Exit.UNSOLVED}, said.err
+        result = run("resume", "sum")
+        assert result.code in {Exit.OK, Exit.UNSOLVED}, result.err
         assert running.asked[0]["model"] == "y"
     assert run("replay", "sum").code == Exit.OK
 
@@ -73,11 +73,11 @@ def test_an_interrupted_run_says_how_to_resume(server: FaultServer, tmp_path: Pa
     child = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     assert requested.wait(60), "the second request never came"
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=60)
     ended.set()
     assert child.returncode == Exit.INTERRUPTED
-    assert "auditcoder resume sum" in said
-    assert "Traceback" not in said
+    assert "auditcoder resume sum" in err
+    assert "Traceback" not in err
     server._behaviours[:] = [answer_request] * 20
     again = [sys.executable, "-m", "auditcoder", "resume", "sum", "--out", "-"]
     done = subprocess.run(again, env=env, capture_output=True, text=True, check=True)

@@ -8,10 +8,10 @@ from tests.support.commands import RunCommand
 
 
 def test_runs_are_listed_with_their_outcome(run: RunCommand, example: Path) -> None:
-    said = run("runs", "--store", example)
-    assert said.code == Exit.OK
-    assert "helpful-currents" in said.out
-    assert "passed" in said.out
+    result = run("runs", "--store", example)
+    assert result.code == Exit.OK
+    assert "helpful-currents" in result.out
+    assert "passed" in result.out
     (line,) = run("runs", "--store", example, "--json").json["runs"]
     assert line["outcome"] == "passed"
     assert len(line["head"]["digest"]) == 64
@@ -23,9 +23,9 @@ def test_an_empty_store_is_reported(run: RunCommand, tmp_path: Path) -> None:
 
 
 def test_a_missing_store_is_not_created(run: RunCommand, tmp_path: Path) -> None:
-    said = run("runs", "--store", tmp_path / "none.db")
-    assert said.code == Exit.NOT_FOUND
-    assert "[store.missing]" in said.err
+    result = run("runs", "--store", tmp_path / "none.db")
+    assert result.code == Exit.NOT_FOUND
+    assert "[store.missing]" in result.err
     (tmp_path / "empty.db").touch()
     assert run("runs", "--store", tmp_path / "empty.db").code == Exit.NOT_FOUND
     assert (tmp_path / "empty.db").stat().st_size == 0

@@ -13,11 +13,11 @@ from tests.support.record_builders import RUN, TASK, ticking
 
 
 def test_a_run_is_shown_as_a_tree(run: RunCommand, example: Path) -> None:
-    said = run("show", "helpful-currents", "--store", example)
-    assert said.code == Exit.OK
+    result = run("show", "helpful-currents", "--store", example)
+    assert result.code == Exit.OK
     for expected in ("├─ S1 ", "│  └─ S1_2", "count_routes(grid: list[str]", "R3 points to"):
-        assert expected in said.out
-    assert "frozen        S0, S2" in said.out
+        assert expected in result.out
+    assert "frozen        S0, S2" in result.out
 
 
 def test_the_beginning_of_an_id_names_a_run(run: RunCommand, example: Path) -> None:
@@ -25,7 +25,7 @@ def test_the_beginning_of_an_id_names_a_run(run: RunCommand, example: Path) -> N
 
 
 def test_a_responsibility_is_shown_in_full(run: RunCommand, example: Path) -> None:
-    said = run("show", "helpful-currents", "S1_2", "--store", example)
+    result = run("show", "helpful-currents", "S1_2", "--store", example)
     for expected in (
         "id committed at event 2",
         "requires",
@@ -33,8 +33,8 @@ def test_a_responsibility_is_shown_in_full(run: RunCommand, example: Path) -> No
         "MODULUS",
         "History",
     ):
-        assert expected in said.out
-    assert "no longer stands" in said.out
+        assert expected in result.out
+    assert "no longer stands" in result.out
 
 
 def test_the_record_has_the_papers_twelve_fields(run: RunCommand, example: Path) -> None:
@@ -49,10 +49,10 @@ def test_the_record_has_the_papers_twelve_fields(run: RunCommand, example: Path)
 def test_an_unknown_node_is_reported_with_the_known_ones(
     run: RunCommand, example: Path, node: str
 ) -> None:
-    said = run("show", "helpful-currents", node, "--store", example)
-    assert said.code == Exit.NOT_FOUND
-    assert "S1_1" in said.err, "it says which there are"
-    assert "\x1b" not in said.err
+    result = run("show", "helpful-currents", node, "--store", example)
+    assert result.code == Exit.NOT_FOUND
+    assert "S1_1" in result.err, "it says which there are"
+    assert "\x1b" not in result.err
 
 
 def test_a_run_without_a_plan_is_shown(run: RunCommand, tmp_path: Path) -> None:
@@ -62,12 +62,14 @@ def test_a_run_without_a_plan_is_shown(run: RunCommand, tmp_path: Path) -> None:
     Recorder.start(store, RUN, TASK, ticking())
     store.close()
     assert "no responsibilities" in run("show", RUN, "--store", tmp_path / "s.db").out
-    said = run("blame", RUN, "--store", tmp_path / "s.db")
-    assert said.code == Exit.NOT_FOUND
-    assert "[program.none]" in said.err
+    result = run("blame", RUN, "--store", tmp_path / "s.db")
+    assert result.code == Exit.NOT_FOUND
+    assert "[program.none]" in result.err
 
 
-def test_texts_of_a_record_do_not_reach_the_terminal(run: RunCommand, tmp_path: Path) -> None:
+def test_control_characters_of_a_record_do_not_reach_the_terminal(
+    run: RunCommand, tmp_path: Path
+) -> None:
     evil = "\x1b]0;owned\x07\x1b[8mhidden\u202egnirts\u200b\nnext"
     from auditcoder.lifecycle.recorder import Recorder
 

@@ -1,4 +1,4 @@
-"""What is written to a terminal, a pipe or a file."""
+"""Output to a terminal, a pipe or a file."""
 
 import io
 import sys

@@ -16,17 +16,17 @@ from tests.support.record_builders import RUN, failing, repairing
 
 
 def test_a_good_record_verifies(run: RunCommand, example: Path) -> None:
-    said = run("verify", "helpful-currents", "--store", example)
-    assert said.code == Exit.OK
-    assert said.out.count("holds") == 4
-    assert "against itself only" in said.out
+    result = run("verify", "helpful-currents", "--store", example)
+    assert result.code == Exit.OK
+    assert result.out.count("holds") == 4
+    assert "against itself only" in result.out
 
 
 def test_a_known_head_is_compared(run: RunCommand, example: Path) -> None:
     head = run("export", "helpful-currents", "--as", "head", "--store", example).out.strip()
-    said = run("verify", "helpful-currents", "--head", head, "--store", example)
-    assert said.code == Exit.OK
-    assert "the last" in said.out
+    result = run("verify", "helpful-currents", "--head", head, "--store", example)
+    assert result.code == Exit.OK
+    assert "the last" in result.out
     other = run("verify", "helpful-currents", "--head", "0" * 64, "--store", example)
     assert other.code == Exit.DOES_NOT_HOLD
     assert "head.unknown" in other.out
@@ -38,15 +38,15 @@ def test_an_earlier_head_is_found_in_the_grown_record(run: RunCommand, tmp_path:
     head = recorder.head.digest
     recorder.decide()
     store.close()
-    said = run("verify", RUN, "--head", f"sha256:{head}", "--store", tmp_path / "s.db")
-    assert said.code == Exit.OK
-    assert "2 events came later" in said.out
+    result = run("verify", RUN, "--head", f"sha256:{head}", "--store", tmp_path / "s.db")
+    assert result.code == Exit.OK
+    assert "2 events came later" in result.out
 
 
 @pytest.mark.parametrize("head", ["", "zz", "0" * 63, "g" * 64])
 def test_an_invalid_digest_is_a_usage_error(run: RunCommand, example: Path, head: str) -> None:
-    said = run("verify", "helpful-currents", "--head", head, "--store", example)
-    assert said.code == Exit.USAGE
+    result = run("verify", "helpful-currents", "--head", head, "--store", example)
+    assert result.code == Exit.USAGE
 
 
 def test_verify_writes_json(run: RunCommand, example: Path) -> None:
@@ -63,9 +63,9 @@ def test_an_altered_store_does_not_verify(run: RunCommand, tmp_path: Path, examp
         "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), 'failed', 'passed') AS BLOB)"
         " WHERE seq = 11"
     )
-    said = run("verify", "helpful-currents", "--store", altered)
-    assert said.code == Exit.DOES_NOT_HOLD
-    assert "chain." in said.out
+    result = run("verify", "helpful-currents", "--store", altered)
+    assert result.code == Exit.DOES_NOT_HOLD
+    assert "chain." in result.out
     db.execute("DELETE FROM events WHERE seq = 32")
     assert "head.mismatch" in run("verify", "helpful-currents", "--store", altered).out
     db.close()

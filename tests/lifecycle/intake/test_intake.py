@@ -31,7 +31,7 @@ def _refused(text: str, code: str, **more: Any) -> str:
     return str(invalid.value)
 
 
-def test_a_few_words_are_a_program() -> None:
+def test_a_short_text_is_a_program_task() -> None:
     task = make_task("  Read two numbers.\r\nPrint their sum. \n")
     assert task == Task(
         title="Read two numbers.",

@@ -40,7 +40,7 @@ TWO = [*ONE, ("4 5\n\n6\n", "9\n")]
         ("Example\n```\nInput:\n1 2\nOutput:\n3\n```\nThat is all.", ONE),
         ("Examples\ninputCopy\n1 2\noutputCopy\n3\nNote\nFine.", ONE),
         ("Example\n\nInput:\n\n    1 2\n\nOutput:\n\n    3\n", ONE),
-        # What may be something else is left out.
+        # Ambiguous blocks are left out.
         ("## Input\n1 2\n## Output\n3", []),
         ("-----Examples-----\nNone.\n-----Input-----\nA number.\n-----Output-----\nAnother.", []),
         ("Example\nInput: n = 3\nOutput: 4", []),
@@ -154,7 +154,7 @@ def test_a_fence_that_never_ends_is_no_block() -> None:
         ("Input devices", False),
     ],
 )
-def test_headings_that_many_statements_have_are_known(heading: str, common: bool) -> None:
+def test_common_headings_are_recognised(heading: str, common: bool) -> None:
     assert names_a_part(heading) is common
 
 

@@ -34,23 +34,27 @@ class TestContractsAtRunTime:
         assert found.seen.passes
         assert found.breaches == ()
 
-    def test_a_broken_assurance_blames_who_returned(self, sandbox: Sandbox) -> None:
+    def test_a_broken_postcondition_blames_the_function_that_returned(
+        self, sandbox: Sandbox
+    ) -> None:
         found = looked(sandbox, GOOD.replace("text.split()]", "text.split()[:2]]"), task(*CASES))
         assert FeatureKind.BROKE_PROMISE in kinds(found, "read")
         assert FeatureKind.BROKE_PROMISE not in kinds(found, "total")
 
-    def test_a_broken_requirement_blames_who_provided_the_value(self, sandbox: Sandbox) -> None:
+    def test_a_broken_precondition_blames_the_provider_of_the_value(self, sandbox: Sandbox) -> None:
         found = looked(sandbox, GOOD.replace("[int(", "[-int("), task(*CASES))
         assert FeatureKind.HANDED_BADLY in kinds(found, "read")
         assert FeatureKind.GIVEN_BADLY in kinds(found, "total")
 
-    def test_or_who_passed_it_on_where_nobody_else_made_it(self, sandbox: Sandbox) -> None:
+    def test_a_broken_precondition_blames_the_caller_that_computed_the_value_itself(
+        self, sandbox: Sandbox
+    ) -> None:
         wrong = GOOD.replace("total(read(text))", "total([-n for n in read(text)])")
         found = looked(sandbox, wrong, task(*CASES))
         assert FeatureKind.HANDED_BADLY in kinds(found, "main")
         assert FeatureKind.HANDED_BADLY not in kinds(found, "read")
 
-    def test_the_value_that_a_requirement_names_is_meant_and_no_other(
+    def test_a_broken_precondition_blames_only_the_provider_of_the_value_it_names(
         self, sandbox: Sandbox
     ) -> None:
         fill = Contract(
@@ -74,9 +78,7 @@ class TestContractsAtRunTime:
             ("items", FeatureKind.HANDED_BADLY)
         ]
 
-    def test_what_sets_a_failing_test_up_is_not_a_case_that_comes_out_right(
-        self, sandbox: Sandbox
-    ) -> None:
+    def test_the_set_up_of_a_failing_test_is_not_a_passing_case(self, sandbox: Sandbox) -> None:
         driver = (
             "import unittest\nclass T(unittest.TestCase):\n"
             "    def setUp(self):\n        self.first = read('1 2 3')\n"
@@ -91,20 +93,22 @@ class TestContractsAtRunTime:
         assert FeatureKind.BROKE_PROMISE in kinds(found, "read")
         assert FeatureKind.RAN_AND_FAILED not in kinds(found, "read"), "no case passes"
 
-    def test_another_type_is_a_breach_with_two_sides(self, sandbox: Sandbox) -> None:
+    def test_a_wrong_type_is_a_breach_with_a_provider_and_a_consumer(
+        self, sandbox: Sandbox
+    ) -> None:
         wrong = GOOD.replace("return [int(word)", "return [word").replace("= 0", "= ''")
         found = looked(sandbox, wrong, task(*CASES))
         breaches = {(b.provider, b.consumer, b.kind) for b in found.breaches}
         assert ("read", "total", FeatureKind.WRONG_TYPE) in breaches
-        assert FeatureKind.WRONG_TYPE not in kinds(found, "main")  # it only handed on what it got
+        assert FeatureKind.WRONG_TYPE not in kinds(found, "main")  # it only passed on the value
 
-    def test_what_raised_returned_nothing_of_another_type(self, sandbox: Sandbox) -> None:
+    def test_a_function_that_raises_has_no_result_of_a_wrong_type(self, sandbox: Sandbox) -> None:
         wrong = GOOD.replace("return [int(word)", "raise ValueError\n    return [int(word)")
         found = looked(sandbox, wrong, task(*CASES))
         assert not {FeatureKind.WRONG_TYPE, FeatureKind.RETURNED_NOTHING} & kinds(found, "read")
         assert FeatureKind.RAISED in kinds(found, "read")
 
-    def test_a_promise_that_right_answers_break_blames_nobody(self, sandbox: Sandbox) -> None:
+    def test_a_promise_that_passing_cases_break_blames_no_function(self, sandbox: Sandbox) -> None:
         wrong = GOOD.replace("split()]", "split() if word != '4'] or [4, 0]")
         cases = (*CASES[:2], CallExample(arguments="''", result="4"))
         found = looked(
@@ -116,7 +120,7 @@ class TestContractsAtRunTime:
         assert not found.seen.passes
         assert FeatureKind.BROKE_PROMISE not in kinds(found, "read")
 
-    def test_what_changes_what_it_was_given_is_held_to_what_that_was(
+    def test_promises_are_evaluated_on_the_arguments_from_before_the_call(
         self, sandbox: Sandbox
     ) -> None:
         ensured = Contract(
@@ -139,7 +143,7 @@ class TestContractsAtRunTime:
         assert FeatureKind.BROKE_PROMISE in kinds(collect_evidence(sandbox, failing), "total")
 
 
-def test_a_type_derived_from_pythons_own_is_as_good(sandbox: Sandbox) -> None:
+def test_a_subclass_of_a_builtin_type_conforms_to_that_type(sandbox: Sandbox) -> None:
     derived = "class Numbers(list):\n    pass\n\n" + GOOD.replace(
         "return [int(word) for word in text.split()]", "return Numbers(map(int, text.split()))"
     )
@@ -147,9 +151,9 @@ def test_a_type_derived_from_pythons_own_is_as_good(sandbox: Sandbox) -> None:
     assert FeatureKind.WRONG_TYPE not in kinds(looked(sandbox, wrong, task(*CASES)), "read")
 
 
-def test_what_must_always_hold_of_an_object_blames_who_broke_it_first(sandbox: Sandbox) -> None:
-    told = "A box.\n\n    invariant: self.n >= 0\n    invariant: nonsense(\n    "
-    skeleton = f'class Box:\n    """{told}"""\n'
+def test_a_broken_invariant_blames_the_method_that_broke_it_first(sandbox: Sandbox) -> None:
+    description = "A box.\n\n    invariant: self.n >= 0\n    invariant: nonsense(\n    "
+    skeleton = f'class Box:\n    """{description}"""\n'
     box = """
 class Box:
     def __init__(self):
@@ -163,7 +167,7 @@ class Box:
 """
     methods = {f"Box.{n}": Contract(name=n) for n in ("__init__", "put", "take", "seen")}
 
-    def broke(use: str) -> set[str]:
+    def methods_blamed_by(use: str) -> set[str]:
         asked = task(CodeExample(code=use), form=ClassForm(name="Box", skeleton=skeleton))
         trial = trace_plan_of(asked, asked.examples, GRAPH)
         assert trial is not None
@@ -171,12 +175,12 @@ class Box:
         return {sign.node for sign in found.signs if sign.kind is FeatureKind.BROKE_INVARIANT}
 
     use = "box = Box()\nbox.put(1)\nbox.take(2)\nassert box.seen() == 0\n"
-    assert broke(use) == {"Box.take"}
+    assert methods_blamed_by(use) == {"Box.take"}
     itself = "box = Box()\nbox.n = -3\nbox.put(1)\nassert box.seen() == 0\n"
-    assert broke(itself) == set()
+    assert methods_blamed_by(itself) == set()
 
 
-def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
+def test_time_is_attributed_to_the_function_that_used_it(sandbox: Sandbox) -> None:
     slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
     found = looked(sandbox, slow, task(CASES[0], seconds=0.8))
     spent = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.TOOK_TIME}
@@ -184,7 +188,9 @@ def test_the_time_is_seen_where_it_went(sandbox: Sandbox) -> None:
     assert FeatureKind.RAISED in kinds(found, "total")
 
 
-def test_the_memory_is_seen_where_it_went_not_where_there_was_none_left(sandbox: Sandbox) -> None:
+def test_memory_is_attributed_to_the_function_that_keeps_it_not_to_the_failing_one(
+    sandbox: Sandbox,
+) -> None:
     hoards = GOOD.replace("    return [", "    KEPT.append(bytearray(400 << 20))\n    return [")
     program = "KEPT = []\n" + hoards.replace("result = 0", "result = len(bytearray(200 << 20)) * 0")
     found = looked(sandbox, program, task(CASES[0], memory_mb=512), memory_ran_out=True)
@@ -192,7 +198,7 @@ def test_the_memory_is_seen_where_it_went_not_where_there_was_none_left(sandbox:
     assert took["read"] > 0.6
 
 
-def test_what_is_given_back_is_not_what_is_kept(sandbox: Sandbox) -> None:
+def test_memory_that_a_call_frees_is_not_attributed_to_it(sandbox: Sandbox) -> None:
     program = """
 KEPT = []
 def read(text):
@@ -210,7 +216,9 @@ def main(text):
     assert took == {"read"}
 
 
-def test_what_is_returned_and_dropped_is_not_held(sandbox: Sandbox) -> None:
+def test_a_returned_value_that_the_caller_drops_is_not_attributed_to_the_callee(
+    sandbox: Sandbox,
+) -> None:
     program = """
 KEPT = []
 def read(text):
@@ -227,7 +235,7 @@ def main(text):
     assert took == {"total"}
 
 
-def test_who_runs_in_failing_cases_only_is_more_suspicious(sandbox: Sandbox) -> None:
+def test_a_function_that_runs_only_in_failing_cases_is_more_suspicious(sandbox: Sandbox) -> None:
     wrong = GOOD.replace("return total(read(text))", "return total(read(text)) if text else 0")
     found = looked(sandbox, wrong.replace("result = 0", "result = 1"), task(*CASES))
     ran = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.RAN_AND_FAILED}
@@ -257,10 +265,10 @@ def test_who_runs_in_failing_cases_only_is_more_suspicious(sandbox: Sandbox) -> 
         ("not an annotation", "int"),
         ("Iterable[int]", "generator"),
         ("'int'", "int"),
-        ("int", "int | " * 2000 + "str"),  # nobody reads so much
+        ("int", "int | " * 2000 + "str"),  # too long to be parsed
     ],
 )
-def test_what_may_stand_there_fits(promised: str, found: str) -> None:
+def test_a_conforming_type_fits(promised: str, found: str) -> None:
     assert fits(promised, found)
 
 
@@ -282,5 +290,5 @@ def test_what_may_stand_there_fits(promised: str, found: str) -> None:
         ("Sequence[int]", "dict[int, int]"),
     ],
 )
-def test_what_may_not_does_not(promised: str, found: str) -> None:
+def test_a_type_that_does_not_conform_does_not_fit(promised: str, found: str) -> None:
     assert not fits(promised, found)

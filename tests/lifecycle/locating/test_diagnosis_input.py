@@ -1,4 +1,4 @@
-"""What a locator sees of a run, and the state that diagnoses carry from one to the next."""
+"""The input of a locator, and the state that is kept between diagnoses."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ class TestInput:
         trusts = [check.evidence.trust for check in diagnosis_input_of(context).program]
         assert trusts == [Trust.GIVEN, Trust.GIVEN, Trust.DERIVED, Trust.GENERATED]
 
-    def test_the_weightiest_check_is_the_first_that_failed(self, context: RunContext) -> None:
+    def test_the_most_trusted_failure_is_the_first_that_failed(self, context: RunContext) -> None:
         check_program(context.recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
         assert most_trusted_failure(context).check == "given-1"
 
@@ -103,7 +103,7 @@ class TestDiagnoses:
 
 
 class TestState:
-    def test_it_cannot_be_changed_in_place(self) -> None:
+    def test_the_state_cannot_be_changed_in_place(self) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
             DiagnosisState().rejected = ()  # type: ignore[misc]
 

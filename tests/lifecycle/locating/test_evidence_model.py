@@ -1,4 +1,4 @@
-"""The weighed locator on hand-made cases: what checks of single nodes say, and when it is open."""
+"""The evidence locator on constructed inputs: node checks, unsettled nodes and diagnoses."""
 
 from auditcoder.domain.diagnosis import Abstained, Level, Localised
 from auditcoder.domain.evidence import CheckKind, Verdict
@@ -41,50 +41,50 @@ def case(
     return DiagnosisInput(GRAPH, {}, shown, standing, looked=clues(looked), swapped=clues(swapped))
 
 
-def said(found: DiagnosisInput) -> dict[NodeId, set[str]]:
+def features_by_node(found: DiagnosisInput) -> dict[NodeId, set[str]]:
     return {NodeId(node): set(own) for node, own in signs_of(found).items() if own}
 
 
-class TestChecksOfSingleNodes:
-    def test_what_is_rejected_without_what_it_relies_on_is_told_from_what_only_follows(
+class TestNodeChecks:
+    def test_a_node_rejected_alone_is_distinguished_from_one_rejected_with_its_child(
         self,
     ) -> None:
         alone = case(local(S1), looked={})
-        assert said(alone) == {
+        assert features_by_node(alone) == {
             S1: {FeatureKind.REJECTED.name},
             S1_1: {FeatureKind.REJECTED_ABOVE.name},
             S1_2: {FeatureKind.REJECTED_ABOVE.name},
         }
         follows = case(local(S1), local(S1_1), looked={})
-        assert said(follows) == {
+        assert features_by_node(follows) == {
             S1: {FeatureKind.REJECTED_TOO.name},
             S1_1: {FeatureKind.REJECTED.name},
             S1_2: {FeatureKind.REJECTED_ABOVE.name},
         }
 
-    def test_what_rejects_outweighs_what_accepts(self) -> None:
+    def test_a_rejecting_check_outweighs_an_accepting_one(self) -> None:
         both = local(S2_1), local(S2_1, Verdict.PASSED, CheckKind.CONTRACT)
-        assert said(case(*both, looked={})) == {S2_1: {FeatureKind.REJECTED.name}}
+        assert features_by_node(case(*both, looked={})) == {S2_1: {FeatureKind.REJECTED.name}}
 
-    def test_what_any_code_does_says_nothing(self) -> None:
+    def test_a_passed_compile_check_yields_no_feature(self) -> None:
         compiles = local(S2_1, Verdict.PASSED, CheckKind.COMPILE)
-        assert said(case(compiles, looked={})) == {}
+        assert features_by_node(case(compiles, looked={})) == {}
 
-    def test_cost_and_opinions_are_kinds_of_their_own(self) -> None:
+    def test_probes_and_reviews_have_features_of_their_own(self) -> None:
         grown = local(S2_1, Verdict.FAILED, CheckKind.PROBE)
         opinion = local(S1_1, Verdict.FAILED, CheckKind.REVIEW)
-        assert said(case(grown, opinion, looked={})) == {
+        assert features_by_node(case(grown, opinion, looked={})) == {
             S2_1: {FeatureKind.GREW.name},
             S1_1: {FeatureKind.REJECTED_BY_OPINION.name},
         }
 
 
-class TestWhenItIsOpen:
-    def test_everything_is_until_it_was_watched(self) -> None:
+class TestUnsettledNodes:
+    def test_every_node_is_unsettled_before_a_traced_run(self) -> None:
         assert set(WEIGHED.unsettled(case())) == set(GRAPH.order)
         assert isinstance(WEIGHED.locate(case()), Abstained)
 
-    def test_nothing_is_when_one_is_clear(self) -> None:
+    def test_no_node_is_unsettled_when_one_is_clearly_at_fault(self) -> None:
         clear = case(looked={S2: {"RAISED": 1.0}})
         assert WEIGHED.unsettled(clear) == ()
         found = WEIGHED.locate(clear)
@@ -92,11 +92,11 @@ class TestWhenItIsOpen:
         assert found.target == AtNode(node=S2)
         assert found.evidence == (1, 70)
 
-    def test_else_those_that_may_be_at_fault_are_the_likeliest_first(self) -> None:
+    def test_unsettled_nodes_are_ordered_by_probability(self) -> None:
         doubtful = case(looked={S2: {"BEFORE": 1.0}, S1: {"BEFORE": 0.5}})
         assert WEIGHED.unsettled(doubtful) == (S2, S1)
 
-    def test_where_nothing_could_be_tried_nothing_is_asked_for_and_the_first_weights_hold(
+    def test_without_a_possible_substitution_the_weights_of_the_traced_run_decide(
         self,
     ) -> None:
         doubtful = case(looked={S2: {"BEFORE": 1.0}})
@@ -109,13 +109,13 @@ class TestWhenItIsOpen:
         assert isinstance(before, Localised)
         assert found.probability == before.probability
 
-    def test_what_was_tried_then_decides(self) -> None:
+    def test_the_result_of_a_substitution_decides(self) -> None:
         tried = case(looked={S2: {"BEFORE": 1.0}}, swapped={S1_1: {"HEALS": 1.0, "TRIED": 0.25}})
         found = WEIGHED.locate(tried)
         assert isinstance(found, Localised)
         assert found.target == AtNode(node=S1_1)
 
-    def test_what_passes_when_it_is_run_once_more_is_flaky_too(self) -> None:
+    def test_a_failure_that_passes_when_run_again_is_flaky(self) -> None:
         passing = Clue(signs={}, passes=True)
         again = case(looked={S2: {"BEFORE": 1.0}})._replace(swapped={S2: (71, passing)})
         assert WEIGHED.unsettled(again) == ()
@@ -123,7 +123,7 @@ class TestWhenItIsOpen:
         assert isinstance(diagnosis, Abstained)
         assert "flaky" in diagnosis.reason
 
-    def test_what_passes_when_it_is_watched_is_flaky(self) -> None:
+    def test_a_failure_that_passes_in_the_traced_run_is_flaky(self) -> None:
         flaky = case(looked={S2: {"RAISED": 1.0}}, passes=True)
         assert WEIGHED.unsettled(flaky) == ()
         diagnosis = WEIGHED.locate(flaky)
@@ -131,7 +131,7 @@ class TestWhenItIsOpen:
         assert "flaky" in diagnosis.reason
 
 
-def test_a_rejected_repair_is_lifted_to_the_branch_and_then_given_up() -> None:
+def test_the_locator_widens_a_rejected_target_to_its_branch_and_then_abstains() -> None:
     clear = case(looked={S1_1: {"RAISED": 1.0}})
     node, branch = AtNode(node=S1_1), AtBranch(root=S1)
     lifted = WEIGHED.locate(clear._replace(tried=(node,)))
@@ -141,10 +141,10 @@ def test_a_rejected_repair_is_lifted_to_the_branch_and_then_given_up() -> None:
 
 
 NEVER_SEEN = {"CALLED", "REJECTED_BY_OPINION", "ACCEPTED_BY_OPINION", "MISCALLED"}
-"""Signs that no failure of the study has; opinions are asked for by the paper's rules alone."""
+"""Features that no failure of the study has; only the paper's rules request reviews."""
 
 
-def test_the_weights_in_the_package_are_of_known_signs() -> None:
+def test_the_shipped_weights_cover_the_known_features() -> None:
     known = (
         {kind.name for kind in FeatureKind}
         | {f"{kind.name}_FIRST" for kind in FeatureKind}
@@ -159,11 +159,11 @@ def test_the_weights_in_the_package_are_of_known_signs() -> None:
         assert 0 < part.each < 1
 
 
-def answered(
-    beliefs: list[NodeScore], seqs: tuple[int, ...] = (), case: DiagnosisInput | None = None
+def diagnosed(
+    scores: list[NodeScore], seqs: tuple[int, ...] = (), case: DiagnosisInput | None = None
 ) -> Localised | Abstained:
-    """Answer with what is likelier than 0.2, and others from 0.8 on."""
-    return answer(case or CASE, beliefs, named(beliefs, 0.8), seqs)
+    """Return the diagnosis for these scores; 0.8 is the threshold for naming several nodes."""
+    return answer(case or CASE, scores, named(scores, 0.8), seqs)
 
 
 CASE = DiagnosisInput(
@@ -171,7 +171,7 @@ CASE = DiagnosisInput(
 )
 
 
-def belief(
+def score(
     node: NodeId, probability: float, *points: FeatureKind, against: FeatureKind | None = None
 ) -> NodeScore:
     return NodeScore(
@@ -182,11 +182,11 @@ def belief(
     )
 
 
-def test_one_that_is_likely_is_named_with_what_points_there_and_what_does_not() -> None:
-    found = answered(
+def test_a_likely_node_is_named_with_the_features_for_and_against_it() -> None:
+    found = diagnosed(
         [
-            belief(S1_1, 0.93, FeatureKind.RAISED, FeatureKind.ANSWERED, against=FeatureKind.FINE),
-            belief(S2_1, 0.2),
+            score(S1_1, 0.93, FeatureKind.RAISED, FeatureKind.ANSWERED, against=FeatureKind.FINE),
+            score(S2_1, 0.2),
         ],
         (7, 9),
     )
@@ -202,69 +202,69 @@ def test_one_that_is_likely_is_named_with_what_points_there_and_what_does_not() 
     )
 
 
-def test_several_are_named_only_if_each_is_very_likely() -> None:
-    found = answered([belief(S1_1, 0.95), belief(S2_1, 0.85), belief(S1_2, 0.79)])
+def test_several_nodes_are_named_only_if_each_is_very_likely() -> None:
+    found = diagnosed([score(S1_1, 0.95), score(S2_1, 0.85), score(S1_2, 0.79)])
     assert isinstance(found, Localised)
     assert found.target == AtNodes(nodes=(S1_1, S2_1))
     assert (found.level, found.probability) == (Level.MEDIUM, 0.85), "of both at once"
 
 
-def test_less_likely_is_less_sure() -> None:
+def test_a_lower_probability_gives_a_lower_level() -> None:
     for probability, level in ((0.75, Level.MEDIUM), (0.55, Level.LOW)):
-        found = answered([belief(S1_1, probability)])
+        found = diagnosed([score(S1_1, probability)])
         assert isinstance(found, Localised)
         assert found.level is level
 
 
-def test_what_is_not_likely_is_not_named_and_what_would_settle_it_is_said() -> None:
+def test_an_unlikely_node_is_not_named_and_the_missing_evidence_is_stated() -> None:
     tried = CASE._replace(swapped={S2_1: (2, Clue(signs={FeatureKind.TRIED.name: 0.25}))})
-    found = answered([belief(S1_1, 0.15), belief(S2_1, 0.12)], (3,), tried)
+    found = diagnosed([score(S1_1, 0.15), score(S2_1, 0.12)], (3,), tried)
     assert found == Abstained(
         reason="nothing is likely enough: S1_1 (0.15) and S2_1 (0.12) come first;"
         " another implementation of S1_1 would tell",
         evidence=(3,),
     )
-    assert isinstance(answered([]), Abstained)
-    alone = answered([belief(S2_1, 0.7), belief(S1_1, 0.03)], case=tried)
+    assert isinstance(diagnosed([]), Abstained)
+    alone = diagnosed([score(S2_1, 0.7), score(S1_1, 0.03)], case=tried)
     assert isinstance(alone, Localised)
     assert alone.explanation.endswith("a check of S2_1 alone would tell")
-    clear = answered([belief(S2_1, 0.97), belief(S1_1, 0.03)], case=tried)
+    clear = diagnosed([score(S2_1, 0.97), score(S1_1, 0.03)], case=tried)
     assert isinstance(clear, Localised)
     assert "would tell" not in clear.explanation
 
 
-def test_who_hands_over_what_the_next_does_not_take_is_named_with_that_one() -> None:
+def test_a_provider_of_an_invalid_value_is_named_with_its_consumer() -> None:
     clue = Clue(signs={}, hands_badly_to=(S2_1,))
     case = CASE._replace(looked={S1_1: (4, clue)})
-    found = answered([belief(S1_1, 0.95)], (3,), case)
+    found = diagnosed([score(S1_1, 0.95)], (3,), case)
     assert isinstance(found, Localised)
     assert found.target == AtInterface(provider=S1_1, consumer=S2_1)
     assert found.evidence == (3, 4)
 
 
-def test_what_was_tried_in_vain_is_lifted_and_then_given_up() -> None:
-    likely = [belief(S1_1, 0.95)]
+def test_a_target_repaired_in_vain_is_widened_to_its_branch_and_then_abandoned() -> None:
+    likely = [score(S1_1, 0.95)]
     node, branch = AtNode(node=S1_1), AtBranch(root=GRAPH.branch_root(S1_1))
-    lifted = answered(likely, case=CASE._replace(tried=(node,)))
+    lifted = diagnosed(likely, case=CASE._replace(tried=(node,)))
     assert isinstance(lifted, Localised)
     assert lifted.target == branch
-    given_up = answered(likely, case=CASE._replace(tried=(node, branch)))
+    given_up = diagnosed(likely, case=CASE._replace(tried=(node, branch)))
     assert given_up == Abstained(reason="what points to S1_1 was repaired in vain")
-    fixed = answered(likely, case=CASE._replace(tried=(node,), replannable=False))
+    fixed = diagnosed(likely, case=CASE._replace(tried=(node,), replannable=False))
     assert isinstance(fixed, Abstained)
 
 
-def test_several_that_were_tried_together_are_tried_alone() -> None:
-    likely = [belief(S1_1, 0.95), belief(S2_1, 0.85)]
+def test_nodes_repaired_together_in_vain_are_tried_alone() -> None:
+    likely = [score(S1_1, 0.95), score(S2_1, 0.85)]
     both = AtNodes(nodes=(S1_1, S2_1))
-    found = answered(likely, case=CASE._replace(tried=(both,)))
+    found = diagnosed(likely, case=CASE._replace(tried=(both,)))
     assert isinstance(found, Localised)
     assert found.target == AtNode(node=S1_1)
     assert (found.level, found.probability) == (Level.HIGH, 0.95)
 
 
-def test_the_same_parts_in_another_order_are_the_same_attempt() -> None:
-    likely = [belief(S1_1, 0.95), belief(S2_1, 0.9)]
-    found = answered(likely, case=CASE._replace(tried=(AtNodes(nodes=(S2_1, S1_1)),)))
+def test_the_same_nodes_in_another_order_are_the_same_target() -> None:
+    likely = [score(S1_1, 0.95), score(S2_1, 0.9)]
+    found = diagnosed(likely, case=CASE._replace(tried=(AtNodes(nodes=(S2_1, S1_1)),)))
     assert isinstance(found, Localised)
     assert found.target == AtNode(node=S1_1)

@@ -1,4 +1,4 @@
-"""Scripted runs in which each of the rules R1 to R4 decides what is repaired."""
+"""Scripted runs in which each of the rules R1 to R4 selects the target of the repair."""
 
 from collections.abc import Iterator
 
@@ -51,14 +51,14 @@ def _sandbox() -> Iterator[Sandbox]:
 
 
 class TestR1:
-    def test_takes_the_leaf_whose_line_crashed(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r1_selects_the_leaf_whose_line_crashed(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + CRASHES),
             "replan_node": finding(hints=["mind the empty list"]),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         diagnosis = localised(finished)
         assert placed(diagnosis) == (AtNode(node=S2), "R1", Level.HIGH)
@@ -67,15 +67,15 @@ class TestR1:
         assert "mind the empty list" in finished.request("repair_node")
         assert finished.graph.by_id[S2].hints == ("mind the empty list",)
 
-    def test_takes_the_root_too(self, sandbox: Sandbox) -> None:
+    def test_r1_selects_the_root_if_its_line_crashed(self, sandbox: Sandbox) -> None:
         solve = SOLVE.replace("str(add_up", "str(1 // 0 + add_up")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(READ + ADD + solve),
             "joint": python(READS + ADDS),
             "replan_node": finding(),
             "repair_node": python(SOLVE),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert targets(finished) == [AtNode(node=S0)]
         assert 'if __name__ == "__main__":' in finished.code("S0")
@@ -107,83 +107,85 @@ BIG = program(("1 " * 40_000, "40000\n"), seconds=2.0)
 
 
 class TestR2:
-    def test_takes_the_node_whose_cost_grows_faster_than_promised(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r2_selects_the_node_whose_cost_grows_faster_than_promised(
+        self, sandbox: Sandbox
+    ) -> None:
+        replies: ScriptedReplies = {
             "sketch": promising("cost: O(n)"),
             "joint": python(READS + SLOW),
             "replan_node": finding("algorithm", "it is quadratic", cost="O(n)"),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, BIG, said)
+        finished = run(sandbox, BIG, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert placed(localised(finished)) == (AtNode(node=S2), "R2", Level.MEDIUM)
         assert finished.checks("S2.growth")[0].kind is CheckKind.PROBE
         assert "the idea so far cannot work; use another one" in finished.graph.by_id[S2].hints
 
-    def test_takes_the_node_that_the_program_was_in_when_it_ended(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r2_selects_the_node_that_was_running_at_the_timeout(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + "def add_up(numbers):\n    while True:\n        pass\n"),
             "replan_node": finding(cost="O(n)"),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, program(("1 2", "3\n"), seconds=1.0), said)
+        finished = run(sandbox, program(("1 2", "3\n"), seconds=1.0), replies)
         assert finished.outcome is RunOutcome.PASSED
         assert placed(localised(finished)) == (AtNode(node=S2), "R2", Level.LOW)
         contract = finished.graph.by_id[S2].contract
         assert contract is not None
         assert contract.cost == CostBudget(time="O(n)")
 
-    def test_abstains_where_two_could_each_be_too_slow(self, sandbox: Sandbox) -> None:
+    def test_r2_abstains_if_two_nodes_could_each_be_too_slow(self, sandbox: Sandbox) -> None:
         read = stub("read_numbers(data: str) -> list[int]", "Read them.", "cost: O(1)")
         add = stub("add_up(numbers: list[int]) -> int", "Add them up.", "cost: O(1)")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(read + add + SOLVE),
             "joint": python(SLOWLY_READS + SLOW),
         }
-        finished = run(sandbox, BIG, said)
+        finished = run(sandbox, BIG, replies)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert finished.reason == "S1, S2 could each be what uses too much"
         assert finished.history == ()
 
 
 class TestR3:
-    def test_takes_the_node_that_its_own_example_rejects(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r3_selects_the_node_that_its_own_example_rejects(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": python(READS + OFF),
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         diagnosis = localised(finished)
         assert placed(diagnosis) == (AtNode(node=S2), "R3", Level.MEDIUM)
         assert "it is 4" in diagnosis.explanation
 
-    def test_takes_the_node_that_breaks_its_promise(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r3_selects_the_node_that_breaks_its_promise(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": promising("ensures: result == sum(numbers)"),
             "joint": python(READS + OFF),
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert targets(finished) == [AtNode(node=S2)]
         broken, kept = finished.checks("S2.ensures")
         assert (broken.verdict, broken.kind) == (Verdict.FAILED, CheckKind.CONTRACT)
         assert kept.verdict is Verdict.PASSED
 
-    def test_takes_a_reviewers_word_where_there_is_nothing_else(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r3_follows_the_reviewer_if_there_is_no_other_evidence(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + OFF),
             "verdict": opinions(read_numbers="accept", add_up="reject", solve="accept"),
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert localised(finished).level is Level.LOW
         assert targets(finished) == [AtNode(node=S2)]
@@ -193,23 +195,26 @@ class TestR3:
             "S2.review": Verdict.FAILED,
         }
 
-    def test_takes_the_branch_over_several_that_are_rejected(self, sandbox: Sandbox) -> None:
+    def test_r3_selects_the_branch_of_several_rejected_nodes(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {**BRANCH, "joint": [BRANCH_WRONG, python(ADDS)]})
         assert targets(finished) == [AtBranch(root=S2)]
         assert finished.history[0].selected == ("S2", "S2_1", "S2_2")
 
-    def test_abstains_where_they_lie_side_by_side(self, sandbox: Sandbox) -> None:
+    def test_r3_abstains_if_rejected_nodes_share_only_the_root(self, sandbox: Sandbox) -> None:
         read = stub(
             "read_numbers(data: str) -> list[int]", "Read.", "example: read_numbers('1') == [1]"
         )
         add = stub("add_up(numbers: list[int]) -> int", "Add.", "example: add_up([1]) == 1")
         reads = READS.replace("int(word)", "int(word) + 1")
-        said: ScriptedReplies = {"sketch": python(read + add + SOLVE), "joint": python(reads + OFF)}
-        finished = run(sandbox, TASK, said, SILENT)
+        replies: ScriptedReplies = {
+            "sketch": python(read + add + SOLVE),
+            "joint": python(reads + OFF),
+        }
+        finished = run(sandbox, TASK, replies, SILENT)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert finished.reason == "S1, S2 are each rejected, and only the root is above them all"
 
-    def test_hears_only_nodes_that_ran_in_the_failing_case(self, sandbox: Sandbox) -> None:
+    def test_r3_considers_only_nodes_that_ran_in_the_failing_case(self, sandbox: Sandbox) -> None:
         rare = stub("rare(x: int) -> int", "For large sums.", "example: rare(1) == 1")
         solve = """\
 def solve(data: str) -> str:
@@ -217,73 +222,73 @@ def solve(data: str) -> str:
     return str(rare(total) if total > 100 else total)
 """
         add = stub("add_up(numbers: list[int]) -> int", "Add.", "example: add_up([1, 2]) == 3")
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python(READ + add + rare + solve),
             "joint": python(READS + OFF + "def rare(x):\n    return x + 1\n"),
             "replan_node": finding(),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert targets(finished) == [AtNode(node=S2)]
         assert finished.checks("example-1")[0].ran == ("S0", "S1", "S2")
         assert finished.checks("S3.example")[0].verdict is Verdict.FAILED
 
-    def test_blames_the_only_node_there_is(self, sandbox: Sandbox) -> None:
+    def test_r3_selects_the_only_node(self, sandbox: Sandbox) -> None:
         task = Task(
             title="Twice",
             statement="Write twice(x).",
             form=FunctionForm(entry="twice", signature="def twice(x: int) -> int"),
             examples=(CodeExample(code="assert twice(2) == 4\n"),),
         )
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python("def twice(x: int) -> int:\n    ..."),
             "joint": python("def twice(x):\n    return x"),
             "replan_node": finding(),
             "repair_node": python("def twice(x):\n    return 2 * x"),
         }
-        finished = run(sandbox, task, said)
+        finished = run(sandbox, task, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert "only responsibility" in localised(finished).explanation
         assert targets(finished) == [AtNode(node=S1)]
 
 
 class TestR4:
-    SAID: ScriptedReplies = {"sketch": SKETCH, "joint": python(READS + OFF)}
+    REPLIES: ScriptedReplies = {"sketch": SKETCH, "joint": python(READS + OFF)}
 
-    def test_abstains_where_nothing_points_anywhere(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, self.SAID, SILENT)
+    def test_r4_abstains_without_evidence(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, TASK, self.REPLIES, SILENT)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert isinstance(finished.diagnoses[0], Abstained)
         assert finished.history == ()
         assert finished.program
 
-    def test_abstains_where_the_reviewer_finds_nothing_either(self, sandbox: Sandbox) -> None:
+    def test_r4_abstains_if_the_reviewer_accepts_every_node(self, sandbox: Sandbox) -> None:
         fine = opinions(read_numbers="accept", add_up="accept", solve="accept")
-        assert run(sandbox, TASK, {**self.SAID, "verdict": fine}).outcome is RunOutcome.ABSTAINED
+        assert run(sandbox, TASK, {**self.REPLIES, "verdict": fine}).outcome is RunOutcome.ABSTAINED
 
-    def test_abstains_where_the_reviewer_cannot_be_understood(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, {**self.SAID, "verdict": "I cannot say."})
+    def test_r4_abstains_if_the_review_is_unusable(self, sandbox: Sandbox) -> None:
+        finished = run(sandbox, TASK, {**self.REPLIES, "verdict": "I cannot say."})
         assert finished.outcome is RunOutcome.ABSTAINED
         assert finished.prompts[-2:] == ["verdict", "verdict"]
 
-    def test_abstains_where_a_fault_is_said_to_be_everybodys(self, sandbox: Sandbox) -> None:
-        said: ScriptedReplies = {
+    def test_r4_abstains_if_the_root_cause_is_global(self, sandbox: Sandbox) -> None:
+        replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": python(READS + OFF),
             "replan_node": finding("global", "the units differ"),
         }
-        finished = run(sandbox, TASK, said)
+        finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert finished.reason == "no single part can be right alone: the units differ"
         assert targets(finished) == [AtNode(node=S2), None]
 
-    def test_repairs_a_global_fault_where_there_is_only_one_node(self, sandbox: Sandbox) -> None:
+    def test_a_global_fault_is_repaired_if_there_is_only_one_node(self, sandbox: Sandbox) -> None:
         solve = "def solve(data):\n    return str(sum(map(int, data.split())){})"
-        said: ScriptedReplies = {
+        replies: ScriptedReplies = {
             "sketch": python("def solve(data):\n    ..."),
             "joint": python(solve.format(" + 1")),
             "replan_node": finding("global"),
             "repair_node": python(solve.format("")),
         }
-        assert run(sandbox, TASK, said).outcome is RunOutcome.PASSED
+        assert run(sandbox, TASK, replies).outcome is RunOutcome.PASSED

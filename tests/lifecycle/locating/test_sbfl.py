@@ -1,4 +1,4 @@
-"""Spectra: the formulas on hand-computed counts, and no answer where there is none."""
+"""Spectrum-based locators: the formulas on hand-computed counts, and when they abstain."""
 
 import math
 
@@ -28,7 +28,7 @@ FAILING = [{"f", "g"}, {"f"}]
 PASSING = [{"g"}, {"g", "h"}, {"f", "h"}]
 
 
-def test_by_hand() -> None:
+def test_the_formulas_give_the_hand_computed_values() -> None:
     counts = SpectrumCounts(failed=2, passed=1, all_failed=2, all_passed=3)
     assert ochiai(counts) == pytest.approx(2 / math.sqrt(2 * 3))
     assert tarantula(counts) == pytest.approx(1 / (1 + 1 / 3))
@@ -36,20 +36,20 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_what_ran_in_every_failure_is_most_suspicious(name: str) -> None:
+def test_a_function_that_ran_in_every_failure_is_most_suspicious(name: str) -> None:
     counts = counted(FAILING, PASSING)
     assert most_suspicious(FORMULAS[name], counts) == "f"
     assert FORMULAS[name](counts["h"]) == 0.0
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_without_a_passing_check_those_that_ran_cannot_be_told_apart(name: str) -> None:
+def test_without_a_passing_check_the_functions_that_ran_are_tied(name: str) -> None:
     assert most_suspicious(FORMULAS[name], counted([{"f", "g"}], [])) is None
     assert most_suspicious(FORMULAS[name], counted([{"f"}], [])) == "f"
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_nothing_is_nothing(name: str) -> None:
+def test_an_empty_spectrum_names_no_function(name: str) -> None:
     assert counted([], []) == {}
     assert most_suspicious(FORMULAS[name], {}) is None
     assert FORMULAS[name](SpectrumCounts(0, 0, 0, 0)) == 0.0
@@ -60,13 +60,13 @@ def case() -> DiagnosisInput:
     return DiagnosisInput(GRAPH, {}, (program(Verdict.FAILED),), ())
 
 
-class TestLocatorsToCompareWith:
-    def test_each_can_be_chosen(self) -> None:
+class TestBaselineLocators:
+    def test_every_locator_name_has_a_locator(self) -> None:
         assert {which: make().name for which, make in LOCATORS.items()} == {
             which: which.value for which in LocatorName
         }
 
-    def test_the_traceback_knows_nothing_else(self) -> None:
+    def test_the_traceback_locator_uses_only_the_innermost_frame(self) -> None:
         crashed = case()._replace(program=(program(Verdict.CRASH, ROOT, S2),))
         found = TracebackLocator().locate(crashed)
         assert isinstance(found, Localised)
@@ -75,7 +75,7 @@ class TestLocatorsToCompareWith:
         assert isinstance(again, Abstained)
         assert isinstance(TracebackLocator().locate(case()), Abstained)
 
-    def test_a_ranking_needs_it_watched_and_one_above_all(self) -> None:
+    def test_a_ranked_locator_needs_a_traced_run_and_a_unique_maximum(self) -> None:
         ranked = RankedLocator("ochiai")
         assert set(ranked.unsettled(case())) == set(GRAPH.order)
         assert isinstance(ranked.locate(case()), Abstained)

@@ -1,4 +1,4 @@
-"""Believing: signs are weighed, and a reviewer can read why."""
+"""Scoring: features are weighted, and each score lists its reasons."""
 
 import math
 
@@ -22,12 +22,12 @@ WEIGHTS = FeatureWeights(
 )
 
 
-def test_the_likeliest_comes_first_with_its_reasons() -> None:
-    noticed = {
+def test_the_most_probable_node_comes_first_with_its_reasons() -> None:
+    strengths = {
         "f": {"FINE": 1.0},
         "g": {"RAISED": 1.0, "RAISED_FIRST": 1.0, "FINE": 0.5, "BEFORE": 1.0},
     }
-    first, second = score_nodes(noticed, WEIGHTS)
+    first, second = score_nodes(strengths, WEIGHTS)
     assert (first.node, second.node) == ("g", "f")
     assert math.isclose(first.probability, logistic(-2.0 + 3.0 - 0.75 + 0.1))
     assert first.points == (FeatureKind.RAISED.value,)
@@ -35,56 +35,56 @@ def test_the_likeliest_comes_first_with_its_reasons() -> None:
     assert second.points == ()
 
 
-def test_what_has_no_weight_says_nothing() -> None:
-    (belief,) = score_nodes({"f": {"EMPTY": 1.0}}, WEIGHTS)
-    assert math.isclose(belief.probability, logistic(-2.0))
-    assert belief.points == ()
+def test_a_feature_without_a_weight_does_not_change_the_score() -> None:
+    (score,) = score_nodes({"f": {"EMPTY": 1.0}}, WEIGHTS)
+    assert math.isclose(score.probability, logistic(-2.0))
+    assert score.points == ()
 
 
-def test_what_is_about_one_thing_is_said_once_and_never_on_the_wrong_side() -> None:
+def test_related_features_are_listed_once_and_never_on_the_wrong_side() -> None:
     weights = FeatureWeights(signs={"ALWAYS": 0.0, "HEALS": 0.7, "MENDS": -1.4, "MENDS_SOME": 1.9,
                              "TRIED": 2.7, "BROKE_PROMISE": -0.9, "FINE": 0.6})  # fmt: skip
-    (belief,) = score_nodes(
+    (score,) = score_nodes(
         {"f": {name: 1.0 for name in weights.signs if name != "ALWAYS"}}, weights
     )
-    assert belief.points == (FeatureKind.HEALS.value,)
-    assert belief.speaks_against == ()
+    assert score.points == (FeatureKind.HEALS.value,)
+    assert score.speaks_against == ()
 
 
-def test_the_package_says_of_what_heals_that_it_points_there() -> None:
+def test_the_shipped_weights_count_a_healing_substitution_as_pointing_to_its_node() -> None:
     tried = {"TRIED": 0.25} | dict.fromkeys(
         ("HEALS", "HEALS_OFTEN", "MENDS", "MENDS_OFTEN", "MENDS_SOME", "MENDS_MANY"), 1.0
     )
     for weights in (fitted().classes, fitted().programs):
-        (belief,) = score_nodes({"f": tried}, weights.tried)
-        assert FeatureKind.HEALS.value in belief.points
-        assert belief.speaks_against == ()
+        (score,) = score_nodes({"f": tried}, weights.tried)
+        assert FeatureKind.HEALS.value in score.points
+        assert score.speaks_against == ()
 
 
-def test_a_sign_that_nobody_knows_any_more_says_nothing() -> None:
-    (belief,) = score_nodes({"f": {"OF_OLD": 1.0, "RAISED": 1.0}}, WEIGHTS)
-    assert belief.points == (FeatureKind.RAISED.value,)
+def test_an_unknown_feature_is_ignored() -> None:
+    (score,) = score_nodes({"f": {"OF_OLD": 1.0, "RAISED": 1.0}}, WEIGHTS)
+    assert score.points == (FeatureKind.RAISED.value,)
 
 
 @given(st.floats(-700, 700), st.floats(-700, 700))
-def test_more_weight_is_never_less_likely(one: float, other: float) -> None:
+def test_the_logistic_function_is_monotonic_and_symmetric(one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert 0.0 <= logistic(low) <= logistic(high) <= 1.0
     assert math.isclose(logistic(one) + logistic(-one), 1.0)
 
 
-def test_it_is_settled_if_everyone_is_clear_and_somebody_is_to_blame() -> None:
-    def likely(*probabilities: float) -> list[NodeScore]:
+def test_a_diagnosis_is_settled_if_every_score_is_clear_and_one_is_high() -> None:
+    def scores_of(*probabilities: float) -> list[NodeScore]:
         return [NodeScore(node=str(n), probability=p) for n, p in enumerate(probabilities)]
 
-    assert is_settled(likely(0.95, 0.02))
-    assert is_settled(likely(0.95, 0.97, 0.02))
-    assert not is_settled(likely(0.95, 0.4))
-    assert not is_settled(likely(0.02, 0.01))
+    assert is_settled(scores_of(0.95, 0.02))
+    assert is_settled(scores_of(0.95, 0.97, 0.02))
+    assert not is_settled(scores_of(0.95, 0.4))
+    assert not is_settled(scores_of(0.02, 0.01))
     assert not is_settled([])
 
 
-def test_what_was_tried_counts_only_where_looking_left_doubt() -> None:
+def test_substitutions_count_only_where_the_traced_run_left_doubt() -> None:
     fitted = FittedWeights(
         looked=FeatureWeights(signs={"ALWAYS": -4.0, "RAISED": 8.0, "BEFORE": 4.0}),
         tried=FeatureWeights(signs={"ALWAYS": -4.0, "HEALS": 8.0}),

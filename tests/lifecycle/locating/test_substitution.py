@@ -1,4 +1,4 @@
-"""Swapping: another implementation in the right place mends, in the wrong place it does not."""
+"""Substitution: another implementation heals a failure only in place of the faulty one."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
+def test_a_failure_disappears_when_the_faulty_function_is_replaced(sandbox: Sandbox) -> None:
     before = run_traced(sandbox, WRONG + SHOW, ("double", "show"), TRIAL)
     assert before.failing == {2, 3}
     swapped = substitute_each(
@@ -53,25 +53,29 @@ def test_the_failure_goes_where_its_cause_is_replaced(sandbox: Sandbox) -> None:
         ),
         "show": SubstitutionResult(tried=2, runs=2),
     }
-    told = feature_strengths(
+    strengths = feature_strengths(
         substitution_features(swapped, ["double", "show", "solve"], len(before.failing))
     )
-    assert told["double"][FeatureKind.HEALS.name] == 1.0
-    assert told["double"][FeatureKind.HEALS_OFTEN.name] == 0.5
-    assert told["double"][FeatureKind.MENDS_MANY.name] == 1.0
-    assert FeatureKind.OTHER_HEALS.name not in told["double"]
-    assert told["show"][FeatureKind.NO_MATTER.name] == 1.0
-    assert told["show"][FeatureKind.OTHER_HEALS.name] == 1.0
-    assert set(told["solve"]) == {"UNTRIED", "OTHER_HEALS", "OTHER_MENDS"}
+    assert strengths["double"][FeatureKind.HEALS.name] == 1.0
+    assert strengths["double"][FeatureKind.HEALS_OFTEN.name] == 0.5
+    assert strengths["double"][FeatureKind.MENDS_MANY.name] == 1.0
+    assert FeatureKind.OTHER_HEALS.name not in strengths["double"]
+    assert strengths["show"][FeatureKind.NO_MATTER.name] == 1.0
+    assert strengths["show"][FeatureKind.OTHER_HEALS.name] == 1.0
+    assert set(strengths["solve"]) == {"UNTRIED", "OTHER_HEALS", "OTHER_MENDS"}
 
 
-def test_what_its_own_examples_reject_counts_only_where_it_mends(sandbox: Sandbox) -> None:
+def test_a_substitute_that_fails_its_own_examples_counts_only_if_it_mends_a_failure(
+    sandbox: Sandbox,
+) -> None:
     before = run_traced(sandbox, WRONG + SHOW, (), TRIAL)
     examples = (CallExample(arguments="0", result="0"), CallExample(arguments="5", result="10"))
     contract = Contract(name="double", params=(Param(name="x", type="int"),), examples=examples)
     own = own_examples(contract)
     assert own is not None
-    lopsided = "def double(x):\n    return 2 * x if x > 1 else None\n"  # mends, and is wrong
+    lopsided = (
+        "def double(x):\n    return 2 * x if x > 1 else None\n"  # mends failures but is wrong
+    )
     tries = [SubstitutedProgram("double", code + SHOW, own) for code in (WORSE, lopsided, RIGHT)]
     found = substitute_each(sandbox, TRIAL, before, tries)["double"]
     assert (found.tried, found.unfit, found.healed) == (2, 1, 1)
@@ -83,7 +87,7 @@ def test_what_its_own_examples_reject_counts_only_where_it_mends(sandbox: Sandbo
     assert own_examples(Contract(name="double", params=())) is None
 
 
-def test_a_line_that_is_never_reached_is_not_mended(sandbox: Sandbox) -> None:
+def test_a_line_that_the_substitute_never_reaches_is_not_mended(sandbox: Sandbox) -> None:
     hurried = TRIAL._replace(seconds=0.3)
     before = run_traced(sandbox, WRONG + SHOW, (), hurried)
     endless = "def double(x):\n    while True: pass\n"

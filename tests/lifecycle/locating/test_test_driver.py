@@ -1,4 +1,4 @@
-"""Test driver: checks of every form become code that is driven test by test."""
+"""Test driver: checks of every form become code that runs test by test."""
 
 from collections.abc import Iterator
 
@@ -24,8 +24,8 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-class TestTrials:
-    def test_standard_input_is_given_to_the_root_as_its_main_block_does(
+class TestTracePlans:
+    def test_the_driver_passes_standard_input_to_the_root_as_the_main_block_does(
         self, sandbox: Sandbox
     ) -> None:
         program = "def solve(data):\n    return data.upper()"
@@ -34,22 +34,26 @@ class TestTrials:
         wrong = task(StdioExample(input="a\n", output="B\n"), form=ProgramForm())
         assert not looked(sandbox, program, wrong).seen.passes
 
-    def test_files_are_written_before_and_compared_after(self, sandbox: Sandbox) -> None:
+    def test_input_files_are_written_before_and_artefacts_compared_after_the_call(
+        self, sandbox: Sandbox
+    ) -> None:
         program = "def solve():\n    open('b', 'w').write(open('a').read() + '!')"
         example = FilesExample(inputs={"a": "x"}, artefacts={"b": "x!"})
         asked = task(example, form=FilesForm(inputs=("a",), artefacts=("b",)))
         assert looked(sandbox, program, asked).seen.passes
 
-    def test_near_floats_are_the_same_as_where_verdicts_are_made(self, sandbox: Sandbox) -> None:
+    def test_the_driver_compares_floats_with_the_tolerance_of_validation(
+        self, sandbox: Sandbox
+    ) -> None:
         program = "def main(a, b):\n    return a + b"
         asked = task(CallExample(arguments="0.1, 0.2", result="0.3"))
         assert looked(sandbox, program, asked).seen.passes
 
-    def test_a_driver_takes_no_name_from_the_program(self, sandbox: Sandbox) -> None:
+    def test_the_driver_does_not_shadow_names_of_the_program(self, sandbox: Sandbox) -> None:
         program = "def _lines(n):\n    return n\n\ndef main(n):\n    return _lines(n)"
         assert looked(sandbox, program, task(CallExample(arguments="3", result="3"))).seen.passes
 
-    def test_test_code_is_driven_test_by_test_and_plain_code_as_one(self, sandbox: Sandbox) -> None:
+    def test_test_code_runs_test_by_test_and_plain_code_as_one_test(self, sandbox: Sandbox) -> None:
         code = (
             "import unittest\nclass T(unittest.TestCase):\n"
             "    def test_a(self):\n        self.assertEqual(main('1'), 1)\n"
@@ -61,7 +65,7 @@ class TestTrials:
         plain = looked(sandbox, GOOD, task(CodeExample(code="assert main('1') == 2"))).seen
         assert plain.failed_tests == {"Examples.test_1"}
 
-    def test_tests_without_unittest_are_driven_as_they_are_judged(self, sandbox: Sandbox) -> None:
+    def test_plain_test_functions_and_classes_run_without_unittest(self, sandbox: Sandbox) -> None:
         code = (
             "LIMIT = 2\n"
             "def test_right():\n    assert main('1') == 1\n"
@@ -78,7 +82,7 @@ class TestTrials:
         assert all(step.test in found.failed_tests for step in found.failing_steps)
         assert not found.blind
 
-    def test_two_pieces_of_test_code_may_call_their_tests_alike(self, sandbox: Sandbox) -> None:
+    def test_two_code_examples_may_use_the_same_test_names(self, sandbox: Sandbox) -> None:
         def case(expected: int) -> CodeExample:
             return CodeExample(
                 code="import unittest\nclass Test(unittest.TestCase):\n"
@@ -93,13 +97,15 @@ class TestTrials:
         found = looked(sandbox, GOOD, task(case(2), case(1))).seen
         assert found.failed_tests == {"Test.test", "Functions.test_alike"}
 
-    def test_files_have_the_folders_that_they_are_in(self, sandbox: Sandbox) -> None:
+    def test_folders_of_input_files_are_created(self, sandbox: Sandbox) -> None:
         program = "def solve():\n    open('b', 'w').write(open('in/of/a').read())"
         example = FilesExample(inputs={"in/of/a": "x"}, artefacts={"b": "x"})
         asked = task(example, form=FilesForm(inputs=("in/of/a",), artefacts=("b",)))
         assert looked(sandbox, program, asked).seen.passes
 
-    def test_who_fails_beside_its_steps_was_not_seen_to_fail(self, sandbox: Sandbox) -> None:
+    def test_a_failure_outside_the_traced_steps_makes_the_observation_blind(
+        self, sandbox: Sandbox
+    ) -> None:
         code = (
             "import unittest\nclass T(unittest.TestCase):\n"
             "    def test_a(self):\n        self.assertEqual(main('1'), 1)\n"
@@ -109,21 +115,23 @@ class TestTrials:
         assert not found.passes
         assert found.blind
 
-    def test_one_case_that_never_ends_leaves_the_others_their_time(self, sandbox: Sandbox) -> None:
+    def test_an_endless_case_does_not_use_up_the_time_of_the_others(self, sandbox: Sandbox) -> None:
         slow = GOOD.replace("def main(text):\n", "def main(text):\n    while text == '4': pass\n")
         seen = looked(sandbox, slow, task(*CASES, seconds=0.5)).seen
         assert seen.failed_tests == {"Examples.test_2"}
         assert len(seen.tests) == 3
 
-    def test_a_name_that_the_comparison_has_is_the_programs_own(self, sandbox: Sandbox) -> None:
+    def test_the_program_may_define_the_name_of_the_comparison_function(
+        self, sandbox: Sandbox
+    ) -> None:
         program = "def same_value(n):\n    return n\n\ndef main(n):\n    return same_value(n)"
         form = FunctionForm(entry="same_value")
         asked = task(CallExample(arguments="3", result="3"), form=form)
         assert looked(sandbox, program, asked).seen.passes
 
-    def test_star_imports_stay_where_they_are_allowed(self, sandbox: Sandbox) -> None:
+    def test_star_imports_stay_at_module_level(self, sandbox: Sandbox) -> None:
         code = CodeExample(code="from math import *\nassert main('9') == int(sqrt(81))")
         assert looked(sandbox, GOOD, task(code)).seen.passes
 
-    def test_nothing_to_drive_is_no_trial(self) -> None:
+    def test_without_examples_there_is_no_trace_plan(self) -> None:
         assert trace_plan_of(task(), (), GRAPH) is None

@@ -1,4 +1,4 @@
-"""Reading: small programs with a known fault, and what is noticed about each function."""
+"""Trace analysis: small programs with a known fault, and the features of each function."""
 
 from collections.abc import Iterator
 
@@ -17,8 +17,10 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def noticed(sandbox: Sandbox, program: str, driver: str) -> dict[str, set[FeatureKind]]:
-    """Return the kinds of signs about each function, as far as they are of the first failure."""
+def first_failure_features(
+    sandbox: Sandbox, program: str, driver: str
+) -> dict[str, set[FeatureKind]]:
+    """Return the kinds of features of each function that concern the first failure."""
     found = outline(program)
     seen = run_traced(sandbox, program, found, TracePlan(driver))
     reads = {name: one.reads for name, one in found.items()}
@@ -29,30 +31,32 @@ def noticed(sandbox: Sandbox, program: str, driver: str) -> dict[str, set[Featur
     return kinds
 
 
-def test_the_innermost_function_raised_and_the_others_passed_on(sandbox: Sandbox) -> None:
+def test_the_innermost_function_raised_the_exception_and_its_callers_passed_it_on(
+    sandbox: Sandbox,
+) -> None:
     program = "def outer():\n    return inner()\n\ndef inner():\n    return 1 / 0\n"
-    kinds = noticed(sandbox, program, "outer()\n")
+    kinds = first_failure_features(sandbox, program, "outer()\n")
     assert FeatureKind.RAISED in kinds["inner"]
     assert FeatureKind.PASSED_ON in kinds["outer"]
 
 
-def test_what_the_failing_step_called_last_answered(sandbox: Sandbox) -> None:
+def test_the_function_that_a_failing_step_called_last_answered(sandbox: Sandbox) -> None:
     program = "def f():\n    return 1\n\ndef g(x):\n    return x + 1\n"
-    kinds = noticed(sandbox, program, "assert g(f()) == 3\n")
+    kinds = first_failure_features(sandbox, program, "assert g(f()) == 3\n")
     assert FeatureKind.ANSWERED in kinds["g"]
     assert FeatureKind.CALLED in kinds["f"]
 
 
-def test_a_value_that_came_through_unchanged_points_below(sandbox: Sandbox) -> None:
+def test_a_value_returned_unchanged_points_to_the_callee(sandbox: Sandbox) -> None:
     program = "def f():\n    return g()\n\ndef g():\n    return [7, 8]\n"
-    kinds = noticed(sandbox, program, "assert f() == [7]\n")
+    kinds = first_failure_features(sandbox, program, "assert f() == [7]\n")
     assert FeatureKind.CAME_THROUGH in kinds["g"]
     assert {FeatureKind.ANSWERED, FeatureKind.HANDED_ON} <= kinds["f"]
 
 
-def test_a_variable_points_to_whoever_made_it(sandbox: Sandbox) -> None:
+def test_a_variable_points_to_the_function_that_produced_it(sandbox: Sandbox) -> None:
     program = "def f():\n    return [7]\n\ndef g():\n    return 5\n"
-    kinds = noticed(sandbox, program, "x = f()\ng()\nassert x == [8]\n")
+    kinds = first_failure_features(sandbox, program, "x = f()\ng()\nassert x == [8]\n")
     assert FeatureKind.MADE in kinds["f"]
     assert FeatureKind.MADE not in kinds["g"]
 
@@ -66,15 +70,15 @@ BOX = (
 
 def test_state_points_to_its_last_writer(sandbox: Sandbox) -> None:
     driver = "box = Box()\nbox.put()\nbox.other()\nassert box.get() == 1\n"
-    kinds = noticed(sandbox, BOX, driver)
+    kinds = first_failure_features(sandbox, BOX, driver)
     assert FeatureKind.WROTE in kinds["Box.put"]
     assert FeatureKind.ANSWERED in kinds["Box.get"]
     assert FeatureKind.BEFORE in kinds["Box.other"]
     assert FeatureKind.WROTE not in kinds["Box.other"]
 
 
-def test_an_attribute_that_nobody_returned_points_to_who_was_called_last(sandbox: Sandbox) -> None:
-    kinds = noticed(sandbox, BOX, "box = Box()\nbox.put()\nassert box.n == 1\n")
+def test_an_attribute_read_directly_points_to_the_method_called_last(sandbox: Sandbox) -> None:
+    kinds = first_failure_features(sandbox, BOX, "box = Box()\nbox.put()\nassert box.n == 1\n")
     assert {FeatureKind.RECENT, FeatureKind.WROTE_ALONE} <= kinds["Box.put"]
 
 
@@ -83,23 +87,26 @@ def test_a_file_points_to_its_last_writer(sandbox: Sandbox) -> None:
         "def put():\n    with open('f.txt', 'w') as f:\n        f.write('xyz')\n"
         "def get():\n    with open('f.txt') as f:\n        return f.read()\n"
     )
-    kinds = noticed(sandbox, program, "put()\ntext = get()\nassert text == 'abc'\n")
+    kinds = first_failure_features(sandbox, program, "put()\ntext = get()\nassert text == 'abc'\n")
     assert FeatureKind.WROTE_FILE in kinds["put"]
     assert FeatureKind.MADE in kinds["get"]
 
 
-def test_a_name_that_was_not_there_is_pointed_to(sandbox: Sandbox) -> None:
-    assert FeatureKind.LACKED in noticed(sandbox, BOX, "box = Box()\nbox.take()\n")["take"]
+def test_a_missing_attribute_is_a_feature_of_its_name(sandbox: Sandbox) -> None:
+    assert (
+        FeatureKind.LACKED
+        in first_failure_features(sandbox, BOX, "box = Box()\nbox.take()\n")["take"]
+    )
 
 
-def test_steps_that_are_fine_speak_for_those_who_took_part(sandbox: Sandbox) -> None:
+def test_passing_steps_count_in_favour_of_the_functions_they_called(sandbox: Sandbox) -> None:
     program = "def f(x):\n    return x\n\ndef g(x):\n    return x + 1\n"
-    kinds = noticed(sandbox, program, "assert f(1) == 1\nassert g(f(2)) == 2\n")
+    kinds = first_failure_features(sandbox, program, "assert f(1) == 1\nassert g(f(2)) == 2\n")
     assert FeatureKind.FINE in kinds["f"]
     assert FeatureKind.FINE not in kinds["g"]
 
 
-def test_what_follows_from_a_failure_is_not_another(sandbox: Sandbox) -> None:
+def test_a_consequence_of_a_failure_is_not_a_first_failure(sandbox: Sandbox) -> None:
     program = "def f():\n    raise ValueError\n\ndef g(x):\n    return x\n"
     driver = "x = f()\nassert g(x) == 1\ny = g(2)\nassert y == 3\n"
     found = outline(program)
@@ -109,7 +116,7 @@ def test_what_follows_from_a_failure_is_not_another(sandbox: Sandbox) -> None:
     assert Feature("g", FeatureKind.MADE) in signs_found
 
 
-def test_the_outline_shows_what_is_absent_or_empty() -> None:
+def test_the_outline_shows_absent_and_empty_functions() -> None:
     program = (
         "class A:\n    def f(self):\n        '''Say.'''\n    def g(self):\n        return self.x\n"
         "    def h(self):\n        raise NotImplementedError('later')\n"
@@ -121,15 +128,15 @@ def test_the_outline_shows_what_is_absent_or_empty() -> None:
         "A.h": True,
     }
     assert found["A.g"].reads == {"x"}
-    told = set(outline_features(found, [*found, "A.k"], {"A.g"}))
-    assert Feature("A.k", FeatureKind.ABSENT) in told
-    assert Feature("A.h", FeatureKind.EMPTY) in told
-    assert Feature("A.f", FeatureKind.UNCALLED) in told
-    assert not any(sign.node == "A.g" for sign in told)
+    features = set(outline_features(found, [*found, "A.k"], {"A.g"}))
+    assert Feature("A.k", FeatureKind.ABSENT) in features
+    assert Feature("A.h", FeatureKind.EMPTY) in features
+    assert Feature("A.f", FeatureKind.UNCALLED) in features
+    assert not any(sign.node == "A.g" for sign in features)
     assert outline("not Python (") == {}
 
 
-def test_signs_add_up_and_end_at_one() -> None:
+def test_feature_strengths_add_up_to_at_most_one() -> None:
     fine = Feature("f", FeatureKind.FINE, strength=0.25)
     assert feature_strengths([fine, fine]) == {"f": {"FINE": 0.5}}
     assert feature_strengths([fine] * 9) == {"f": {"FINE": 1.0}}
@@ -138,7 +145,7 @@ def test_signs_add_up_and_end_at_one() -> None:
     }
 
 
-def test_a_statement_is_read_without_those_inside_of_it() -> None:
+def test_a_compound_statement_is_read_without_its_body() -> None:
     lines = statements("for x in xs:\n    y = f(x)\nassert y == z.w\n")
     assert lines[1].used == {"xs"}
     assert lines[1].stored == {"x"}
@@ -155,20 +162,20 @@ SHELF = (
 )
 
 
-def test_what_changed_between_a_right_answer_and_a_wrong_one_is_seen(sandbox: Sandbox) -> None:
+def test_a_write_between_a_right_and_a_wrong_answer_is_a_feature(sandbox: Sandbox) -> None:
     driver = "s = Shelf()\nassert s.seen() == ['a', 'b']\ns.take('a')\nassert s.seen() == ['b']\n"
-    kinds = noticed(sandbox, SHELF, driver)
+    kinds = first_failure_features(sandbox, SHELF, driver)
     assert FeatureKind.SINCE_FINE in kinds["Shelf.take"]
     assert {FeatureKind.ANSWERED, FeatureKind.WAS_FINE} <= kinds["Shelf.seen"]
 
 
-def test_who_was_called_last_and_left_alone_what_is_read_is_seen(sandbox: Sandbox) -> None:
-    kinds = noticed(sandbox, SHELF, "s = Shelf()\ns.clear()\nassert s.books == []\n")
+def test_a_method_called_last_that_did_not_write_the_state_is_marked(sandbox: Sandbox) -> None:
+    kinds = first_failure_features(sandbox, SHELF, "s = Shelf()\ns.clear()\nassert s.books == []\n")
     assert {FeatureKind.RECENT, FeatureKind.LEFT_ALONE} <= kinds["Shelf.clear"]
     assert FeatureKind.WROTE_ALONE in kinds["Shelf.__init__"]
 
 
-def test_words_order_and_layout_do_not_matter_to_what_code_does() -> None:
+def test_the_normal_form_ignores_docstrings_order_and_layout() -> None:
     one = 'def f(a: int) -> int:\n    """Say."""\n    return a  # back\n\ndef g():\n    pass\n'
     other = "def g(): pass\ndef f(a):\n    return (a)\n"
     assert normal_form(one) == normal_form(other)

@@ -1,4 +1,4 @@
-"""Watching: every step is tried, and what it saw, called and left is noted."""
+"""Traced runs: every step is attempted, and its reads, calls and effects are recorded."""
 
 import json
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def _seen(sandbox: Sandbox) -> Observation:
 
 
 class TestSteps:
-    def test_all_are_tried_whatever_became_of_the_others(self, seen: Observation) -> None:
+    def test_every_step_is_attempted_even_after_a_failure(self, seen: Observation) -> None:
         assert [(step.line, step.fine) for step in seen.steps] == [
             (5, True),
             (8, True),
@@ -87,28 +87,30 @@ class TestSteps:
         assert seen.failing == {9, 10, 11, 14}
         assert not seen.passes
 
-    def test_what_sets_a_test_up_is_part_of_it(self, seen: Observation) -> None:
+    def test_set_up_steps_belong_to_the_test(self, seen: Observation) -> None:
         assert {step.test for step in seen.steps} == {"ShopTest.test_main"}
         assert seen.failed_tests == {"ShopTest.test_main"}
 
-    def test_an_exception_has_its_way_through_the_program(self, seen: Observation) -> None:
+    def test_a_step_records_the_frames_of_its_exception(self, seen: Observation) -> None:
         step = seen.steps[3]
         assert [name for name, _ in step.frames] == ["Shop.broken", "Shop.inner"]
 
-    def test_what_was_not_there_is_named(self, seen: Observation) -> None:
+    def test_a_step_names_the_missing_attribute(self, seen: Observation) -> None:
         assert seen.steps[4].lacks == "nowhere"
 
     @pytest.mark.parametrize("wrong", ["[1].add(2)", "None.total()", "''.bonus"])
-    def test_what_others_lack_is_no_part_of_the_program(self, sandbox: Sandbox, wrong: str) -> None:
+    def test_missing_attributes_of_other_objects_are_not_recorded(
+        self, sandbox: Sandbox, wrong: str
+    ) -> None:
         seen = run_traced(sandbox, SHOP, NODES, TracePlan(f"Shop()\n{wrong}\n"))
         assert [(step.fine, step.lacks) for step in seen.steps] == [(True, ""), (False, "")]
 
-    def test_values_are_traced_to_the_calls_that_made_them(self, seen: Observation) -> None:
+    def test_values_are_traced_to_the_calls_that_produced_them(self, seen: Observation) -> None:
         (source,) = (s for s in seen.steps[7].sources if s.text == "result")
-        made = [seen.calls[number] for number in source.calls]
-        assert {call.node for call in made} == {"Shop.total"}
+        producers = [seen.calls[number] for number in source.calls]
+        assert {call.node for call in producers} == {"Shop.total"}
 
-    def test_a_passing_program_is_seen_to_pass(self, sandbox: Sandbox) -> None:
+    def test_a_passing_program_passes_in_a_traced_run(self, sandbox: Sandbox) -> None:
         driver = "shop = Shop()\nshop.add('nut', 2)\nassert shop.total() == 3\n"
         seen = run_traced(sandbox, SHOP, NODES, TracePlan(driver))
         assert seen.passes
@@ -123,7 +125,7 @@ class TestSteps:
 
 
 class TestCalls:
-    def test_callers_values_and_writes_are_noted(self, seen: Observation) -> None:
+    def test_callers_values_and_writes_are_recorded(self, seen: Observation) -> None:
         init, add, total, bonus = seen.calls[:4]
         assert [c.node for c in (init, add, total, bonus)] == [
             "Shop.__init__",
@@ -137,7 +139,7 @@ class TestCalls:
         assert (total.returned, bonus.returned) == ("3", "1")
         assert (init.step, add.step, total.step) == (0, 1, 2)
 
-    def test_files_are_noted_with_who_opened_them(self, sandbox: Sandbox) -> None:
+    def test_files_are_recorded_with_the_call_that_opened_them(self, sandbox: Sandbox) -> None:
         program = (
             "def put():\n    with open('f.txt', 'w') as f:\n        f.write('x')\n"
             "def get():\n    return open('f.txt').read()\n"
@@ -158,12 +160,14 @@ ODD = (
 
 
 class TestProgramsThatMisbehave:
-    def test_one_that_cannot_be_loaded_says_why(self, sandbox: Sandbox) -> None:
+    def test_a_program_that_cannot_be_loaded_reports_why(self, sandbox: Sandbox) -> None:
         seen = run_traced(sandbox, "import nothing_of_that_name", (), TracePlan("pass"))
         assert "nothing_of_that_name" in seen.loads
         assert not seen.passes
 
-    def test_one_that_loops_is_stopped_where_it_loops(self, sandbox: Sandbox) -> None:
+    def test_an_endless_loop_is_interrupted_and_its_function_is_recorded(
+        self, sandbox: Sandbox
+    ) -> None:
         program = "def f():\n    while True:\n        pass\n"
         seen = run_traced(sandbox, program, ("f",), TracePlan("f()\nx = 1\n", seconds=0.3))
         assert seen.tests == {"": "out of time"}
@@ -180,15 +184,19 @@ class TestProgramsThatMisbehave:
             ODD,
         ],
     )
-    def test_none_of_it_is_ours_to_raise(self, sandbox: Sandbox, program: str) -> None:
+    def test_a_misbehaving_program_raises_no_error_outside_the_sandbox(
+        self, sandbox: Sandbox, program: str
+    ) -> None:
         seen = run_traced(sandbox, program, ("f",), TracePlan("x = f()\nassert x == 1\n"))
         assert not seen.passes
 
-    def test_one_that_is_gone_leaves_nothing(self, sandbox: Sandbox) -> None:
+    def test_a_program_that_exits_leaves_no_observation(self, sandbox: Sandbox) -> None:
         program = "def f():\n    import os\n    os._exit(0)\n"
         assert run_traced(sandbox, program, ("f",), TracePlan("f()")) == NO_OBSERVATION
 
-    def test_one_that_swallows_the_stop_is_stopped_again(self, sandbox: Sandbox) -> None:
+    def test_a_program_that_catches_the_interruption_is_interrupted_again(
+        self, sandbox: Sandbox
+    ) -> None:
         program = (
             "def f():\n    for _ in range(3):\n        try:\n            while True: pass\n"
             "        except:\n            pass\n    return 1\n"
@@ -197,13 +205,13 @@ class TestProgramsThatMisbehave:
         assert seen is not NO_OBSERVATION
         assert not seen.passes
 
-    def test_an_exception_beyond_the_usual_ones_is_a_failure_too(self, sandbox: Sandbox) -> None:
+    def test_a_base_exception_is_a_failure_too(self, sandbox: Sandbox) -> None:
         program = "class Bye(BaseException): pass\n\ndef f():\n    raise Bye\n"
         seen = run_traced(sandbox, program, ("f",), TracePlan("f()"))
         assert [step.fine for step in seen.steps] == [False]
         assert seen.steps[0].frames[-1][0] == "f"
 
-    def test_large_values_cost_no_more_than_small_ones(self, sandbox: Sandbox) -> None:
+    def test_large_values_do_not_slow_the_tracer_down(self, sandbox: Sandbox) -> None:
         program = (
             "def f(xs, i):\n    return xs[i]\n\n"
             "def g():\n    xs = list(range(200_000))\n"
@@ -214,16 +222,14 @@ class TestProgramsThatMisbehave:
         )
         assert seen.passes
 
-    def test_what_goes_wrong_in_looking_does_not_go_wrong_in_the_program(
-        self, sandbox: Sandbox
-    ) -> None:
+    def test_an_error_inside_the_tracer_does_not_fail_the_program(self, sandbox: Sandbox) -> None:
         program = (
             "class Odd(str):\n    __hash__ = None\n\n"
             "def f():\n    return Odd('x')\n\ndef g(x):\n    return len(x)\n"
         )
         assert run_traced(sandbox, program, ("f", "g"), TracePlan("assert g(f()) == 1")).passes
 
-    def test_a_deep_recursion_is_read_without_one(self, sandbox: Sandbox) -> None:
+    def test_a_deep_recursion_is_analysed_without_recursion(self, sandbox: Sandbox) -> None:
         program = (
             "import sys\nsys.setrecursionlimit(10**6)\n\n"
             "def f(n):\n    return 0 if n == 0 else f(n - 1) + 1\n"
@@ -232,7 +238,7 @@ class TestProgramsThatMisbehave:
         assert {sign.node for sign in collect_evidence(sandbox, failing).signs} == {"f"}
 
 
-def test_a_stop_does_not_take_the_notes_of_what_it_stops(sandbox: Sandbox) -> None:
+def test_an_interrupted_call_stays_on_record(sandbox: Sandbox) -> None:
     program = (
         "def many(n):\n    return tuple(range(n, n + 10))\n\n"
         "def endless(*_):\n    while True: pass\n"
@@ -257,13 +263,17 @@ class TestGenerators:
         "def total(xs):\n    return sum(xs)\n"
     )
 
-    def test_one_call_is_noted_however_often_it_goes_on(self, sandbox: Sandbox) -> None:
+    def test_a_generator_is_recorded_as_one_call_however_often_it_is_resumed(
+        self, sandbox: Sandbox
+    ) -> None:
         driver = "assert total(numbers(3)) == 3\nassert total(numbers(4)) == 6\n"
         seen = run_traced(sandbox, self.PROGRAM, ("numbers", "total"), TracePlan(driver))
         assert seen.passes
         assert [call.node for call in seen.calls] == ["total", "numbers"] * 2
 
-    def test_its_time_is_its_own_however_often_it_goes_on(self, sandbox: Sandbox) -> None:
+    def test_the_time_of_a_generator_is_not_attributed_to_its_consumer(
+        self, sandbox: Sandbox
+    ) -> None:
         slow = self.PROGRAM.replace("yield i", "yield sum(range(20_000)) * 0")
         seen = run_traced(
             sandbox, slow, ("numbers", "total"), TracePlan("assert total(numbers(200))\n")
@@ -271,7 +281,7 @@ class TestGenerators:
         (total,) = (call for call in seen.calls if call.node == "total")
         assert seen.unnoted[""]["numbers"] > total.own
 
-    def test_promises_do_not_use_up_what_they_are_about(self, sandbox: Sandbox) -> None:
+    def test_evaluating_promises_does_not_exhaust_an_iterator(self, sandbox: Sandbox) -> None:
         promised = {
             "total": ContractExpressions(requires=("all(x >= 0 for x in xs)",)),
             "numbers": ContractExpressions(ensures=("list(result) == []",)),
@@ -292,7 +302,7 @@ def outer(most):
 """
 
 
-def test_time_is_put_down_to_who_took_it_also_in_calls_beyond_those_noted(
+def test_time_of_calls_beyond_the_recording_limit_is_attributed_to_their_function(
     sandbox: Sandbox,
 ) -> None:
     driver = "outer(40_000)\nassert False\n"
@@ -303,7 +313,7 @@ def test_time_is_put_down_to_who_took_it_also_in_calls_beyond_those_noted(
     assert seen.unnoted[""]["helper"] > sum(c.own for c in seen.calls if c.node == "outer") / 2
 
 
-def test_who_is_cut_off_while_notes_are_taken_is_still_told_of(sandbox: Sandbox) -> None:
+def test_a_program_interrupted_while_the_tracer_records_is_still_reported(sandbox: Sandbox) -> None:
     endless = MANY.replace("for _ in range(most):", "while True:")
     for _ in range(3):
         trial = TracePlan("outer(1)\n", seconds=0.8)
@@ -314,13 +324,15 @@ def test_who_is_cut_off_while_notes_are_taken_is_still_told_of(sandbox: Sandbox)
         assert [step.frames[0][0] for step in seen.steps] == ["outer"]
 
 
-def test_where_nobody_is_looked_at_nothing_is_made_slower(sandbox: Sandbox) -> None:
+def test_without_traced_functions_no_profiler_is_installed(sandbox: Sandbox) -> None:
     program = "import sys\ndef f():\n    return sys.getprofile() is None\n"
     assert run_traced(sandbox, program, (), TracePlan("assert f()\n")).passes
     assert not run_traced(sandbox, program, ("f",), TracePlan("assert f()\n")).passes
 
 
-def test_a_test_with_many_calls_leaves_the_next_its_own(sandbox: Sandbox) -> None:
+def test_a_test_with_many_calls_does_not_use_up_the_recording_limit_of_the_next(
+    sandbox: Sandbox,
+) -> None:
     program = (
         "def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\n"
         "def late():\n    return 1\n"
@@ -337,7 +349,7 @@ def test_a_test_with_many_calls_leaves_the_next_its_own(sandbox: Sandbox) -> Non
     assert "late" in {call.node for call in seen.calls}
 
 
-def test_what_a_class_sets_up_is_there_and_skipped_tests_are_no_failures(sandbox: Sandbox) -> None:
+def test_class_set_up_runs_and_skipped_tests_are_not_failures(sandbox: Sandbox) -> None:
     driver = (
         "import unittest\nclass T(unittest.TestCase):\n"
         "    @classmethod\n    def setUpClass(cls):\n        cls.n = 1\n"
@@ -366,9 +378,7 @@ def test_what_a_class_sets_up_is_there_and_skipped_tests_are_no_failures(sandbox
         {"tests": {"other": ""}},
     ],
 )  # fmt: skip
-def test_a_report_that_our_probe_could_not_have_made_is_none(
-    sandbox: Sandbox, forged: dict[str, Any]
-) -> None:
+def test_a_forged_report_is_not_an_observation(sandbox: Sandbox, forged: dict[str, Any]) -> None:
     step = {"test": "", "line": 1, "fine": True}
     whole = {"loads": "", "steps": [step], "calls": [], "files": [], "tests": {"": ""}, **forged}
     program = (

@@ -1,4 +1,4 @@
-"""The default locator in whole runs: it watches, tries, answers, and its repairs are bounded."""
+"""The default locator in whole runs: traces, substitutions, diagnoses and bounded repairs."""
 
 from collections.abc import Iterator
 
@@ -65,11 +65,11 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def weighed(
-    sandbox: Sandbox, task: Task, said: ScriptedReplies, *, second_opinions: bool = True
+def run_weighed(
+    sandbox: Sandbox, task: Task, scripted: ScriptedReplies, *, second_opinions: bool = True
 ) -> FinishedRun:
     options = Options(second_opinions=second_opinions)
-    return run(sandbox, task, said, options, locator=LocatorName.WEIGHED)
+    return run(sandbox, task, scripted, options, locator=LocatorName.WEIGHED)
 
 
 def class_task(name: str, skeleton: str, tests: str) -> Task:
@@ -85,8 +85,8 @@ def evidence(finished: FinishedRun, kind: CheckKind) -> list[Evidence]:
     return [e.evidence for e in finished.all(CheckRan) if e.evidence.kind is kind]
 
 
-def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox: Sandbox) -> None:
-    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+def test_the_faulty_node_is_named_with_reasons_and_repaired_alone(sandbox: Sandbox) -> None:
+    finished = run_weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     (diagnosis,) = finished.diagnoses
     assert isinstance(diagnosis, Localised)
     assert diagnosis.target == AtNode(node=finished.graph.promises["add"])
@@ -99,8 +99,8 @@ def test_the_part_at_fault_is_named_with_its_reasons_and_repaired_alone(sandbox:
     assert finished.solution.passed
 
 
-def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sandbox) -> None:
-    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD), second_opinions=False)
+def test_clues_are_recorded_under_each_node_with_their_cost(sandbox: Sandbox) -> None:
+    finished = run_weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD), second_opinions=False)
     clues = evidence(finished, CheckKind.CLUE)
     assert [clue.check for clue in clues] == ["S1.watched", "S2.watched", "S0.watched"]
     assert clues[1].verdict is Verdict.FAILED
@@ -120,25 +120,25 @@ def test_what_was_noticed_stands_under_each_node_with_what_it_cost(sandbox: Sand
     assert spent == DiagnosisCost(runs=1, milliseconds=clues[0].milliseconds or 0)
 
 
-def test_memory_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
+def test_exhausted_memory_is_attributed_to_the_function_that_keeps_it(sandbox: Sandbox) -> None:
     limited = msgspec.structs.replace(TASK, limits=Limits(memory_mb=256))
     hoards = GOOD_READ.replace("    return", "    KEPT.append(bytearray(160 << 20))\n    return")
     asks = GOOD_ADD.replace("    return", "    bytearray(160 << 20)\n    return")
     # Without clauses: checking them would allocate as much for every generated input.
     plain = stub("add(numbers: list[int]) -> int", "Add them up.")
-    said = script("KEPT = []\n" + hoards, asks, sketch=python(READ + plain + ROOT))
-    finished = weighed(sandbox, limited, said, second_opinions=False)
+    scripted = script("KEPT = []\n" + hoards, asks, sketch=python(READ + plain + ROOT))
+    finished = run_weighed(sandbox, limited, scripted, second_opinions=False)
     clues = {str(clue.check): clue.message for clue in evidence(finished, CheckKind.CLUE)}
     assert "most of the memory" in clues["S1.watched"]
     assert "most of the memory" not in clues["S2.watched"]
 
 
-def test_time_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None:
+def test_a_timeout_is_attributed_to_the_function_that_used_the_time(sandbox: Sandbox) -> None:
     hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=0.7), examples=TASK.examples[:1])
     endless = GOOD_ADD.replace("    return", "    while True: pass\n    return")
     plain = stub("add(numbers: list[int]) -> int", "Add them up.")
-    said = script(GOOD_READ, endless, sketch=python(READ + plain + ROOT))
-    finished = weighed(sandbox, hurried, said, second_opinions=False)
+    scripted = script(GOOD_READ, endless, sketch=python(READ + plain + ROOT))
+    finished = run_weighed(sandbox, hurried, scripted, second_opinions=False)
     first = finished.diagnoses[0]
     assert isinstance(first, Localised)
     assert first.target == AtNode(node=finished.graph.promises["add"])
@@ -146,11 +146,11 @@ def test_time_that_runs_out_is_put_down_to_who_took_it(sandbox: Sandbox) -> None
     assert "most of the time" in clues["S2.watched"]
 
 
-def test_what_is_gone_before_it_can_be_watched_is_judged_by_its_traceback(
+def test_a_program_that_cannot_be_traced_is_located_by_its_traceback(
     sandbox: Sandbox,
 ) -> None:
     gone = "LIMIT = 1 // 0\n" + GOOD_ADD.replace("sum(numbers)", "min(sum(numbers), LIMIT)")
-    finished = weighed(sandbox, TASK, script(GOOD_READ, gone), second_opinions=False)
+    finished = run_weighed(sandbox, TASK, script(GOOD_READ, gone), second_opinions=False)
     first = finished.diagnoses[0]
     assert isinstance(first, Localised)
     assert (first.rule, first.target) == ("R1", AtNode(node=finished.graph.promises["add"]))
@@ -158,22 +158,24 @@ def test_what_is_gone_before_it_can_be_watched_is_judged_by_its_traceback(
     assert finished.solution.passed
 
 
-def test_what_a_repair_lost_with_is_tried_in_its_place_before_anybody_is_asked(
+def test_code_of_a_rejected_repair_is_tried_as_a_substitute_without_asking_a_model(
     sandbox: Sandbox,
 ) -> None:
     checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
     worse = python("def add(numbers):\n    return 3 if len(numbers) == 2 else 0\n")
-    said = script(GOOD_READ, BAD_ADD, sketch=python(READ + checked + ROOT), repair_node=worse)
-    finished = weighed(sandbox, TASK, said, second_opinions=False)
+    scripted = script(GOOD_READ, BAD_ADD, sketch=python(READ + checked + ROOT), repair_node=worse)
+    finished = run_weighed(sandbox, TASK, scripted, second_opinions=False)
     assert [t.decision for t in finished.history][:1] == [Decision.REJECTED]
     swaps = evidence(finished, CheckKind.SWAP)
     assert {str(swap.check) for swap in swaps} >= {"S1.swapped", "S2.swapped"}
     assert (swaps[0].milliseconds or 0) > 0
 
 
-def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox) -> None:
+def test_a_value_that_its_consumer_does_not_accept_is_located_at_the_interface(
+    sandbox: Sandbox,
+) -> None:
     texts = GOOD_READ.replace("int(word)", "word")
-    finished = weighed(sandbox, TASK, script(texts, GOOD_ADD))
+    finished = run_weighed(sandbox, TASK, script(texts, GOOD_ADD))
     first = finished.diagnoses[0]
     assert isinstance(first, Localised)
     assert first.target == AtInterface(
@@ -182,32 +184,32 @@ def test_a_value_that_the_next_does_not_take_is_between_the_two(sandbox: Sandbox
     assert finished.solution.passed
 
 
-def test_a_second_opinion_is_asked_for_only_in_doubt_and_on_record(sandbox: Sandbox) -> None:
+def test_a_second_opinion_is_requested_only_in_doubt_and_is_recorded(sandbox: Sandbox) -> None:
     silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
     silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
-    said = script(GOOD_READ, BAD_ADD, sketch=python(silent_read + silent_add + ROOT))
-    finished = weighed(sandbox, TASK, said)
+    scripted = script(GOOD_READ, BAD_ADD, sketch=python(silent_read + silent_add + ROOT))
+    finished = run_weighed(sandbox, TASK, scripted)
     asked = [e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]
     assert {e.phase for e in asked} == {Phase.VERIFICATION}
-    assert [set(e.nodes) for e in asked] == [{"S1", "S2"}]  # all that is in doubt, in one call
+    assert [set(e.nodes) for e in asked] == [{"S1", "S2"}]  # all doubtful nodes, in one call
     swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
-    # Watched, run again, one try and, as that heals, run once more: it may fail by chance.
+    # A traced run, a repetition, a substitution and, because it heals, another repetition.
     spent = diagnosis_cost(finished.solution.trace, finished.raw.blob)
     assert (spent.runs, spent.questions) == (4, 1)
     assert spent.usage == asked[0].usage
     assert isinstance(finished.diagnoses[0], Localised)
     assert finished.diagnoses[0].target == AtNode(node=finished.graph.promises["add"])
     assert finished.solution.passed
-    without = weighed(sandbox, TASK, said, second_opinions=False)
+    without = run_weighed(sandbox, TASK, scripted, second_opinions=False)
     assert not [e for e in without.all(ReplyRecorded) if e.role == "second opinion"]
 
 
-def test_a_second_opinion_with_which_everything_passes_is_the_repair(sandbox: Sandbox) -> None:
+def test_a_second_opinion_that_makes_every_check_pass_becomes_the_repair(sandbox: Sandbox) -> None:
     silent = stub("read(text: str) -> list[int]", "R.") + stub(
         "add(numbers: list[int]) -> int", "A."
     )
-    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT)))
+    finished = run_weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT)))
     (opinion,) = [e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]
     (repair,) = finished.history
     assert repair.decision is Decision.ACCEPTED
@@ -220,14 +222,14 @@ def test_a_second_opinion_with_which_everything_passes_is_the_repair(sandbox: Sa
         "sketch",
         "joint",
         "second_opinion",
-    ]  # nobody was asked to repair anything
+    ]  # no repair was requested
     assert finished.solution.passed
 
 
-def test_what_a_failure_showed_of_a_part_does_not_count_against_it_later(
+def test_clues_about_a_failure_do_not_count_against_a_node_after_its_repair(
     sandbox: Sandbox,
 ) -> None:
-    finished = weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
+    finished = run_weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     trace = finished.solution.trace
     filed = [w for node in finished.graph.ids for w in trace.evidence_of(node) if trace.stands(w)]
     assert any(w.evidence.kind is CheckKind.CLUE for w in filed)
@@ -240,14 +242,14 @@ def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
     silent = stub("read(text: str) -> list[int]", "R.") + stub(
         "add(numbers: list[int]) -> int", "A."
     )
-    said = script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT))
+    scripted = script(GOOD_READ, BAD_ADD, sketch=python(silent + ROOT))
     store = SqliteStore(":memory:")
     opinion = Reply(
         text=python(GOOD_ADD), finish=FinishReason.STOP, usage=Usage(calls=1), model="other"
     )
     other = ScriptedModel([opinion] * 5, Traits(price=FREE, weights=Digest("f" * 64)))
     other.name = "other"
-    tools = RunResources(store, ScriptedModel([Script(said)] * 20), sandbox, consulted=other)
+    tools = RunResources(store, ScriptedModel([Script(scripted)] * 20), sandbox, consulted=other)
     assert start(tools, TASK, Options(), RUN).passed
     begun, *events = take(store, RUN).events()
     assert isinstance(begun, RunStarted)
@@ -260,14 +262,14 @@ def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
     assert_replays(store, sandbox)
 
 
-def test_a_slow_reference_is_tried_in_the_place_of_what_it_was_written_for(
+def test_a_slow_reference_is_tried_as_a_substitute_for_its_node(
     sandbox: Sandbox,
 ) -> None:
     silent = stub("read(text: str) -> list[int]", "R.") + stub(
         "add(numbers: list[int]) -> int", "A."
     )
-    small = "def small_input(rng):\n    return ([],)\n"  # it shows nothing of the fault
-    said = script(
+    small = "def small_input(rng):\n    return ([],)\n"  # this input does not expose the fault
+    scripted = script(
         GOOD_READ,
         BAD_ADD,
         sketch=python(silent + ROOT),
@@ -276,7 +278,7 @@ def test_a_slow_reference_is_tried_in_the_place_of_what_it_was_written_for(
         ),
     )
     options = Options(differential=True, second_opinions=False)
-    finished = run(sandbox, TASK, said, options, locator=LocatorName.WEIGHED)
+    finished = run(sandbox, TASK, scripted, options, locator=LocatorName.WEIGHED)
     swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
     assert isinstance(finished.diagnoses[0], Localised)
@@ -284,44 +286,44 @@ def test_a_slow_reference_is_tried_in_the_place_of_what_it_was_written_for(
     assert finished.solution.passed
 
 
-class Moody:
-    """The real sandbox, where programs are in a bad mood until somebody watches one."""
+class FlakySandbox:
+    """The real sandbox, which enables a program's fault until the first traced run."""
 
     def __init__(self, real: Sandbox) -> None:
-        self._real, self._bad = real, True
+        self._real, self._faulty = real, True
         self.kind = real.kind
 
     def run(self, execution: Execution) -> Seen:
         if tracer.DRIVER in getattr(execution.action, "inputs", {}):
-            self._bad = False
-        if self._bad:
+            self._faulty = False
+        if self._faulty:
             source = execution.source.replace("MOOD = 0", "MOOD = 1")
             execution = msgspec.structs.replace(execution, source=source)
         return self._real.run(execution)
 
     def close(self) -> None:
-        """Leave the real one to its owner."""
+        """Leave the real sandbox to its owner."""
 
 
-MOODY_ADD = "MOOD = 0\n" + GOOD_ADD.replace("sum(numbers)", "sum(numbers) + MOOD")
+FLAKY_ADD = "MOOD = 0\n" + GOOD_ADD.replace("sum(numbers)", "sum(numbers) + MOOD")
 ONE_PART = "def total(text: str) -> int:\n    ...\n"
-MOODY_TOTAL = "MOOD = 0\ndef total(text):\n    return sum(map(int, text.split())) + MOOD\n"
+FLAKY_TOTAL = "MOOD = 0\ndef total(text):\n    return sum(map(int, text.split())) + MOOD\n"
 
 
 @pytest.mark.parametrize("fallback", [False, True])
 @pytest.mark.parametrize(
-    "said",
+    "scripted",
     [
-        script(GOOD_READ, MOODY_ADD),
-        script(MOODY_TOTAL, sketch=python(ONE_PART)),
+        script(GOOD_READ, FLAKY_ADD),
+        script(FLAKY_TOTAL, sketch=python(ONE_PART)),
     ],
     ids=["several parts", "one part"],
 )
-def test_what_passes_when_it_is_run_again_is_flaky_and_blames_nobody(
-    sandbox: Sandbox, said: ScriptedReplies, fallback: bool
+def test_a_failure_that_passes_when_run_again_is_flaky_and_blames_no_node(
+    sandbox: Sandbox, scripted: ScriptedReplies, fallback: bool
 ) -> None:
     tools = RunResources(
-        SqliteStore(":memory:"), ScriptedModel([Script(said)] * 20), Moody(sandbox)
+        SqliteStore(":memory:"), ScriptedModel([Script(scripted)] * 20), FlakySandbox(sandbox)
     )
     solution = start(tools, TASK, Options(fallback=fallback), RUN)
     (answer,) = solution.trace.diagnoses
@@ -331,26 +333,26 @@ def test_what_passes_when_it_is_run_again_is_flaky_and_blames_nobody(
     assert solution.trace.history == (), "nor is all of it planned anew"
 
 
-def test_what_passes_only_while_it_is_watched_is_not_flaky(sandbox: Sandbox) -> None:
+def test_a_program_that_passes_only_while_traced_is_not_flaky(sandbox: Sandbox) -> None:
     sly = "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
-    finished = weighed(sandbox, TASK, script(GOOD_READ, sly))
+    finished = run_weighed(sandbox, TASK, script(GOOD_READ, sly))
     first = finished.diagnoses[0]
     assert isinstance(first, Abstained) or first.explanation.startswith("nobody could watch it")
     assert "flaky" not in (first.reason if isinstance(first, Abstained) else first.explanation)
 
 
-def test_the_same_once_more_is_no_second_try(sandbox: Sandbox) -> None:
-    """What a repair was rejected with and what somebody else says can be the same code."""
+def test_equal_code_is_not_substituted_twice(sandbox: Sandbox) -> None:
+    """The code of a rejected repair and a second opinion can be equal."""
     checked = stub("add(numbers: list[int]) -> int", "Add.", "example: add([1, 2]) == 3")
     worse = "def add(numbers):\n    return 3 if len(numbers) == 2 else 0\n"
-    said = script(
+    scripted = script(
         GOOD_READ,
         BAD_ADD,
         sketch=python(READ + checked + ROOT),
         repair_node=python(worse),
         second_opinion=python(GOOD_READ + worse.replace("return", '"""Add."""\n    return')),
     )
-    finished = weighed(sandbox, TASK, said)
+    finished = run_weighed(sandbox, TASK, scripted)
     tried = [
         msgspec.json.decode(finished.raw.blob(e.observed), type=Clue).signs.get("TRIED", 0.0)
         for e in evidence(finished, CheckKind.SWAP)
@@ -359,7 +361,7 @@ def test_the_same_once_more_is_no_second_try(sandbox: Sandbox) -> None:
     assert max(tried) == 0.25, "one of four that say as much as more would"
 
 
-def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sandbox) -> None:
+def test_methods_of_a_class_are_distinguished_by_the_state_they_leave(sandbox: Sandbox) -> None:
     skeleton = (
         "class Box:\n    def __init__(self):\n        self.n = 0\n"
         '    def put(self, n):\n        """Put n in."""\n'
@@ -377,19 +379,19 @@ def test_methods_of_a_class_are_told_apart_by_what_they_leave_behind(sandbox: Sa
         "    def seen(self):\n        return self.n\n"
     )
     mended = "class Box:\n    def put(self, n):\n        self.n += n\n"
-    said: ScriptedReplies = {
+    scripted: ScriptedReplies = {
         "methods": python(written),
         "replan_node": finding(),
         "second_opinion_methods": python(mended),
         "repair_node": python(mended),
     }
-    finished = weighed(sandbox, task, said)
+    finished = run_weighed(sandbox, task, scripted)
     assert isinstance(finished.diagnoses[0], Localised)
     assert finished.diagnoses[0].target == AtNode(node=finished.graph.promises["put"])
     assert finished.solution.passed
 
 
-def test_two_methods_at_fault_are_named_and_repaired_together(
+def test_two_faulty_methods_are_named_and_repaired_together(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bold = msgspec.structs.replace(fitted().classes, each=0.6)
@@ -414,13 +416,13 @@ def test_two_methods_at_fault_are_named_and_repaired_together(
     )
     put = "class Bag:\n    def put(self, n):\n        self.all.append(n)\n"
     most = "class Bag:\n    def most(self):\n        return max(self.all)\n"
-    said: ScriptedReplies = {
+    scripted: ScriptedReplies = {
         "methods": [python(written), python(put + most.removeprefix("class Bag:\n"))],
         "second_opinion_methods": python(put + most.removeprefix("class Bag:\n")),
         "replan_node": finding(),
         "repair_node": python(put + most.removeprefix("class Bag:\n")),
     }
-    finished = weighed(sandbox, task, said)
+    finished = run_weighed(sandbox, task, scripted)
     first = finished.diagnoses[0]
     assert isinstance(first, Localised)
     assert isinstance(first.target, AtNodes)
@@ -432,30 +434,30 @@ def test_two_methods_at_fault_are_named_and_repaired_together(
     assert finished.solution.passed
 
 
-def test_a_run_that_is_cut_off_anywhere_goes_on_to_the_same_end(sandbox: Sandbox) -> None:
+def test_a_run_interrupted_anywhere_resumes_to_the_same_result(sandbox: Sandbox) -> None:
     silent_read = stub("read(text: str) -> list[int]", "Read the numbers.")
     silent_add = stub("add(numbers: list[int]) -> int", "Add them up.")
-    said = script(
+    scripted = script(
         GOOD_READ.replace("text.split()", "text.split()[1:]"),
         GOOD_ADD,
         sketch=python(silent_read + silent_add + ROOT),
         second_opinion=python(GOOD_READ + GOOD_ADD.replace("sum(", "0 + sum(")),
     )
-    finished = weighed(sandbox, TASK, said)
+    finished = run_weighed(sandbox, TASK, scripted)
     assert len([e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]) == 1
     for entries in range(1, len(finished.raw.bodies), 3):
         solution, _ = resume_after(finished, entries, sandbox)
         assert solution.program == finished.program
-        assert said_of(solution) == said_of(finished.solution)
+        assert located_targets(solution) == located_targets(finished.solution)
 
 
-def said_of(solution: Solution) -> list[tuple[object, float | None]]:
+def located_targets(solution: Solution) -> list[tuple[object, float | None]]:
     found = [answer.diagnosis for answer in solution.trace.diagnoses]
     return [(d.target, d.probability) for d in found if isinstance(d, Localised)]
 
 
-class Breaking:
-    """The real sandbox until the program was driven so many times; then it is gone."""
+class BreakingSandbox:
+    """The real sandbox, which fails after a number of traced runs."""
 
     def __init__(self, real: Sandbox, after: int) -> None:
         self._real = real
@@ -470,20 +472,20 @@ class Breaking:
         return self._real.run(execution)
 
     def close(self) -> None:
-        """Leave the real one to its owner."""
+        """Leave the real sandbox to its owner."""
 
 
 @pytest.mark.parametrize("after", [0, 1, 2], ids=["watching", "running again", "swapping"])
-def test_a_sandbox_that_fails_is_our_fault_and_no_node_is_blamed(
-    sandbox: Sandbox, after: int
-) -> None:
+def test_a_sandbox_failure_is_raised_and_blames_no_node(sandbox: Sandbox, after: int) -> None:
     store = SqliteStore(":memory:")
     silent = (
         stub("read(text: str) -> list[int]", "R."),
         stub("add(numbers: list[int]) -> int", "A."),
     )
-    said = script(GOOD_READ, BAD_ADD, sketch=python("".join(silent) + ROOT))
-    tools = RunResources(store, ScriptedModel([Script(said)] * 20), Breaking(sandbox, after))
+    scripted = script(GOOD_READ, BAD_ADD, sketch=python("".join(silent) + ROOT))
+    tools = RunResources(
+        store, ScriptedModel([Script(scripted)] * 20), BreakingSandbox(sandbox, after)
+    )
     with pytest.raises(SandboxError):
         start(tools, TASK, Options(), RUN)
     events = take(store, RUN).events()

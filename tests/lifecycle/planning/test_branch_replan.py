@@ -16,7 +16,7 @@ from tests.support.scripted_runs import stub
 from tests.support.sketches import ONE, READ, SKETCH, planned, sketches
 
 
-class TestAGraft:
+class TestGraft:
     GRAPH = planned(SKETCH).graph
     ALLOCATED = tuple(GRAPH.ids)
     TOP = NodeId("S2")
@@ -26,7 +26,7 @@ class TestAGraft:
         delta, _ = graft(text, self.GRAPH, self.TOP, self.ALLOCATED)
         return apply(self.GRAPH, delta)
 
-    def test_keeps_what_survives_under_its_id(self) -> None:
+    def test_surviving_nodes_keep_their_ids(self) -> None:
         new = stub("two(x: int) -> int", "Take two.")
         delta, _ = graft(
             ONE + new + self.BODY.format("one(two(1))"), self.GRAPH, self.TOP, self.ALLOCATED
@@ -36,13 +36,13 @@ class TestAGraft:
         after = apply(self.GRAPH, delta)
         assert {n.id for n in after.nodes} >= self.GRAPH.ids
 
-    def test_gives_another_goal_another_id(self) -> None:
+    def test_a_node_with_another_goal_gets_another_id(self) -> None:
         other = ONE.replace("Take one.", "Take one, but well.")
         delta, _ = graft(other + self.BODY.format("one(1)"), self.GRAPH, self.TOP, self.ALLOCATED)
         assert delta.retired == ("S2_1",)
         assert [n.id for n in delta.added] == ["S2_2"]
 
-    def test_may_make_a_leaf_of_a_branch(self) -> None:
+    def test_a_branch_may_become_a_leaf(self) -> None:
         after = self.grafted(self.BODY.format("0").replace("return 0", "..."))
         assert after.order == ("S1", "S2")
 
@@ -60,12 +60,12 @@ class TestAGraft:
             ),
         ],
     )
-    def test_that_does_not_fit_is_refused(self, text: str, why: str) -> None:
+    def test_a_sketch_that_does_not_fit_the_branch_is_refused(self, text: str, why: str) -> None:
         with pytest.raises(PlanRefused, match=why):
             self.grafted(text)
 
     @given(sketches())
-    def test_leaves_the_rest_as_it_is(self, text: str) -> None:
+    def test_a_graft_leaves_nodes_outside_the_branch_unchanged(self, text: str) -> None:
         inner = text.replace("def solve(data: str) -> str", "def add_up(numbers: list[int]) -> int")
         try:
             after = self.grafted(inner)

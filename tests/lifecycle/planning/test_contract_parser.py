@@ -1,4 +1,4 @@
-"""Kinds, costs, clauses and examples are read from what a model wrote."""
+"""Kinds, costs, clauses and examples are read from the text of a model."""
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ class TestClauses:
             ("", False),
         ],
     )
-    def test_are_executable_over_what_is_known(self, text: str, executable: bool) -> None:
+    def test_a_clause_over_known_names_is_executable(self, text: str, executable: bool) -> None:
         clause = read_clause(text, {"x", "numbers", "result"})
         assert bool(clause.expression) is executable
 
@@ -46,7 +46,9 @@ class TestClauses:
             ("f(1) == 3 and so on", None),
         ],
     )
-    def test_examples_are_plain_values(self, text: str, example: CallExample | None) -> None:
+    def test_an_example_is_a_call_with_literal_values(
+        self, text: str, example: CallExample | None
+    ) -> None:
         assert call_example(text, "f") == example
 
     @given(st.text())

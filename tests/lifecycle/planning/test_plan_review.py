@@ -99,8 +99,8 @@ class TestObjection:
     OPPOSED = PlanOpinion(status="fail", issues=("bad", " bad "), reason="worse")
 
     def test_a_plan_without_findings_that_the_reviewer_passes_has_no_objection(self) -> None:
-        said = PlanOpinion(issues=("ignored",), retry_target="task_decomposer")
-        assert objection((), said) == Objection()
+        opinion = PlanOpinion(issues=("ignored",), retry_target="task_decomposer")
+        assert objection((), opinion) == Objection()
 
     def test_the_earliest_role_with_a_finding_is_the_target(self) -> None:
         held = objection((self.LEAVES, self.TREE), PlanOpinion())
@@ -112,14 +112,14 @@ class TestObjection:
         }
 
     def test_findings_overrule_the_target_of_the_reviewer(self) -> None:
-        said = msgspec.structs.replace(self.OPPOSED, retry_target="constraint_analyzer")
-        held = objection((self.TREE,), said)
+        opinion = msgspec.structs.replace(self.OPPOSED, retry_target="constraint_analyzer")
+        held = objection((self.TREE,), opinion)
         assert held.target is Role.TASK_DECOMPOSER
         assert held.told == {Role.TASK_DECOMPOSER: ("no tree", "bad", "worse")}
 
     def test_without_findings_the_reviewer_chooses_the_target(self) -> None:
-        said = msgspec.structs.replace(self.OPPOSED, retry_target="constraint_analyzer")
-        held = objection((), said)
+        opinion = msgspec.structs.replace(self.OPPOSED, retry_target="constraint_analyzer")
+        held = objection((), opinion)
         assert held.told == {Role.CONSTRAINT_ANALYZER: ("bad", "worse")}
 
     def test_a_finding_that_no_role_can_correct_has_no_target(self) -> None:

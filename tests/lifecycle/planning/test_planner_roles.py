@@ -40,7 +40,7 @@ from tests.support.staged_plans import (
 
 
 class TestLimits:
-    def test_may_set_limits_that_no_number_holds(self) -> None:
+    def test_limits_out_of_range_are_left_unset(self) -> None:
         parsing = {"memory_limit_mb": 1e300, "time_limit_seconds": 0}
         parsed = planned(FUNCTION, parser=parsing).brief.parsed
         assert parsed.limits == Limits()
@@ -127,21 +127,21 @@ class TestEnoughCases:
 
 class TestParsedProblem:
     def test_the_task_overrules_the_parser(self) -> None:
-        said = Parsing(title="Other", time_limit_seconds=9, sample_cases=cases(("1", "2")))
-        parsed = parsed_of(TASK, said)
+        parsing = Parsing(title="Other", time_limit_seconds=9, sample_cases=cases(("1", "2")))
+        parsed = parsed_of(TASK, parsing)
         assert (parsed.title, parsed.limits.seconds) == (TASK.title, 2.0)
         assert parsed.samples == TASK.examples
 
     def test_the_parser_fills_in_what_the_task_does_not_state(self) -> None:
         task = Task(title="", statement="S", form=ProgramForm())
         ranges = (DataRange(variable="n", minimum=1, maximum=2), DataRange(variable=" "))
-        said = Parsing(
+        parsing = Parsing(
             title="Found",
             memory_limit_mb=64.5,
             data_ranges=ranges,
             sample_cases=cases(("1", "2"), ("3", "")),
         )
-        parsed = parsed_of(task, said)
+        parsed = parsed_of(task, parsing)
         assert (parsed.title, parsed.limits) == ("Found", Limits(memory_mb=64))
         assert parsed.ranges == ranges[:1]
         assert parsed.samples == (StdioExample(input="1\n", output="2\n"),)

@@ -14,7 +14,7 @@ from tests.support.scripted_runs import stub
 from tests.support.sketches import ONE, READ, SOLVE, planned, sketches
 
 
-class TestARefusedSketch:
+class TestRefusedSketch:
     @pytest.mark.parametrize(
         ("text", "why"),
         [
@@ -45,11 +45,11 @@ class TestARefusedSketch:
             ),
         ],
     )
-    def test_says_why(self, text: str, why: str) -> None:
+    def test_a_sketch_is_refused_with_the_reason(self, text: str, why: str) -> None:
         with pytest.raises(PlanRefused, match=why):
             planned(text)
 
-    def test_does_not_miss_stubs_for_what_is_given(self) -> None:
+    def test_given_functions_need_no_stubs(self) -> None:
         statement = "def poly(x):\n    return x * x\n\ndef f(x):\n    ...\n"
         assert "def poly" in given_code(statement, "f")
         task = Task(
@@ -57,7 +57,7 @@ class TestARefusedSketch:
         )
         planned(ONE + "def f(x):\n    return one(poly(x))\n", task)
 
-    def test_refuses_or_drops_stubs_for_what_is_given(self) -> None:
+    def test_stubs_of_given_functions_are_refused_or_dropped(self) -> None:
         statement = "def poly(x):\n    return x * x\n\ndef f(x):\n    ...\n"
         task = Task(
             title="F", statement=statement, form=FunctionForm(entry="f", signature="def f(x)")

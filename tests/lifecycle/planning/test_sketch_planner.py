@@ -13,8 +13,8 @@ from tests.support.scripted_runs import stub
 from tests.support.sketches import ADD, ONE, READ, SKETCH, SOLVE, planned
 
 
-class TestAPlan:
-    def test_arranges_functions_by_who_calls_them(self) -> None:
+class TestPlan:
+    def test_functions_are_arranged_by_their_callers(self) -> None:
         graph = planned(SKETCH).graph
         assert [(n.id, n.parent) for n in graph.nodes] == [
             ("S0", None),
@@ -24,19 +24,19 @@ class TestAPlan:
         ]
         assert graph.order == ("S1", "S2_1")
 
-    def test_puts_what_several_call_under_the_root(self) -> None:
+    def test_a_function_with_several_callers_is_placed_under_the_root(self) -> None:
         read = stub("read_numbers(data: str) -> list[int]", "Read.", "uses: one")
         graph = planned(read + ADD + ONE + SOLVE).graph
         assert graph.by_id[NodeId("S3")].parent == ROOT
 
-    def test_knows_where_values_come_from(self) -> None:
+    def test_every_input_has_its_provenance(self) -> None:
         _, read, add, one = planned(SKETCH).graph.nodes
         assert read.provenance() == {"data": FromTask()}
         assert add.provenance() == {"numbers": FromNode(node=NodeId("S1"), slot="result")}
         assert one.provenance() == {"x": FromLocal()}
         assert set(add.dependencies) == {"S1", "S2_1"}
 
-    def test_reads_a_contract_out_of_a_docstring(self) -> None:
+    def test_a_contract_is_read_from_a_docstring(self) -> None:
         _, read, add, one = planned(SKETCH).graph.nodes
         contract = add.contract
         assert contract is not None
@@ -54,36 +54,36 @@ class TestAPlan:
         )
         assert (add.goal, one.goal) == ("Add them up.", "Take one.")
 
-    def test_gives_the_roots_body_with_its_main_block(self) -> None:
+    def test_the_body_of_the_root_is_given_with_a_main_block(self) -> None:
         code = planned(SKETCH).given[ROOT].source
         assert "str(add_up(numbers))" in code
         assert code.rstrip().endswith('print(solve(sys.stdin.read().removesuffix("\\n")))')
 
-    def test_completes_the_roots_imports(self) -> None:
+    def test_missing_imports_of_the_root_are_added(self) -> None:
         solve = SOLVE.replace("str(add_up(numbers))", "str(math.floor(add_up(numbers)))")
         assert "import math\n" in planned(READ + ADD + ONE + solve).given[ROOT].source
 
-    def test_asks_for_the_root_where_its_parameters_are_others(self) -> None:
+    def test_a_root_with_other_parameters_is_not_taken_from_the_sketch(self) -> None:
         assert (
             planned(SKETCH.replace("(data: str) -> str:\n    n", "(text) -> str:\n    n")).given
             == {}
         )
 
-    def test_is_one_node_where_there_is_only_the_root(self) -> None:
+    def test_a_sketch_of_only_the_root_becomes_one_node(self) -> None:
         plan = planned('"""Sum.\n\nparts: none needed\n"""\ndef solve(data): ...')
         assert plan.graph.order == ("S1",)
         assert plan.granularity.endswith("(it says: none needed)")
         assert plan.graph.by_id[ROOT].contract is None
 
-    def test_uses_no_id_that_was_ever_given(self) -> None:
+    def test_allocated_ids_are_not_reused(self) -> None:
         graph = planned(SKETCH, allocated=("S0", "S1", "S2", "S2_1", "S3")).graph
         assert [n.id for n in graph.nodes] == ["S0", "S4", "S5", "S5_1"]
 
-    def test_derives_a_check_from_the_first_example(self) -> None:
+    def test_a_check_is_derived_from_the_first_example(self) -> None:
         checks = planned(SKETCH).brief.requirements.checks
         assert [c.example for c in checks] == [StdioExample(input="1 2", output="3\n")]
 
-    def test_takes_examples_of_the_root_as_hypotheses(self) -> None:
+    def test_examples_of_the_root_become_generated_checks(self) -> None:
         solve = stub("solve(data: str) -> str", "Solve.", "example: solve('5') == '5'")
         checks = planned(solve).brief.requirements.checks
         assert checks[-1].example == StdioExample(input="5", output="5")

@@ -23,7 +23,7 @@ from tests.support.staged_plans import (
 )
 
 
-class TestHostilePlans:
+class TestInvalidDecompositions:
     @pytest.mark.parametrize(
         "parts",
         [
@@ -38,11 +38,13 @@ class TestHostilePlans:
             [part("S0"), part("Root")],
         ],
     )
-    def test_become_one_node(self, parts: list[dict[str, Any]]) -> None:
+    def test_an_invalid_decomposition_is_replaced_by_one_node(
+        self, parts: list[dict[str, Any]]
+    ) -> None:
         named = {"interfaces": [interface(p["label"], "", "x") for p in parts]}
-        made = planned(task_decomposer={"parts": parts}, interface_designer=named)
-        assert size(made) == 1
-        assert "no plan could be used" in made.granularity
+        result = planned(task_decomposer={"parts": parts}, interface_designer=named)
+        assert size(result) == 1
+        assert "no plan could be used" in result.granularity
 
     @pytest.mark.parametrize(
         "parts",
@@ -55,26 +57,28 @@ class TestHostilePlans:
             [part("", goal=""), part(" ")],
         ],
     )
-    def test_are_committed_where_only_details_are_wrong(self, parts: list[dict[str, Any]]) -> None:
+    def test_a_decomposition_with_wrong_details_is_still_used(
+        self, parts: list[dict[str, Any]]
+    ) -> None:
         labels = [p["label"].strip() or f"part {n}" for n, p in enumerate(parts, start=1)]
         named = {"interfaces": [interface(x, f"f{n}", "x") for n, x in enumerate(labels)]}
-        made = planned(task_decomposer={"parts": parts}, interface_designer=named)
-        assert size(made) == len(parts)
+        result = planned(task_decomposer={"parts": parts}, interface_designer=named)
+        assert size(result) == len(parts)
 
     @pytest.mark.parametrize(
         "name", ["sum", "solve", "sys", "class", "two words", "", "__init__", "read_values", "ﬁ"]
     )
-    def test_cannot_take_a_name_that_is_not_theirs(self, name: str) -> None:
-        said = {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", name or " ")]}
-        assert size(planned(interface_designer=said)) == 1
+    def test_an_unavailable_function_name_is_refused(self, name: str) -> None:
+        reply = {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", name or " ")]}
+        assert size(planned(interface_designer=reply)) == 1
 
     @pytest.mark.parametrize("params", [["x", "x"], ["a b"], ["x=1"], ["lambda"], [""]])
-    def test_cannot_have_parameters_that_python_refuses(self, params: list[str]) -> None:
-        said = {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", "", *params)]}
-        assert size(planned(interface_designer=said)) == 1
+    def test_invalid_parameter_names_are_refused(self, params: list[str]) -> None:
+        reply = {"interfaces": [*INTERFACES["interfaces"][:2], interface("mean", "", *params)]}
+        assert size(planned(interface_designer=reply)) == 1
 
     @pytest.mark.parametrize(
-        ("said", "kept"),
+        ("reply", "kept"),
         [
             ("list[int]", "list[int]"),
             ("int | None", "int | None"),
@@ -88,10 +92,10 @@ class TestHostilePlans:
             ("list[" * 150 + "int" + "]" * 150, None),
         ],
     )
-    def test_keep_only_annotations_that_mean_something(self, said: str, kept: str | None) -> None:
-        mean = {**interface("mean"), "params": [{"name": "x", "type": said}], "returns": said}
-        made = planned(interface_designer={"interfaces": [*INTERFACES["interfaces"][:2], mean]})
-        contract = made.graph.nodes[-1].contract
+    def test_only_valid_annotations_are_kept(self, reply: str, kept: str | None) -> None:
+        mean = {**interface("mean"), "params": [{"name": "x", "type": reply}], "returns": reply}
+        result = planned(interface_designer={"interfaces": [*INTERFACES["interfaces"][:2], mean]})
+        contract = result.graph.nodes[-1].contract
         assert contract is not None
         if kept is not None:
             assert (contract.params[0].type, contract.returns) == (kept, kept)
@@ -108,23 +112,23 @@ def outline(parts: list[dict[str, Any]], interfaces: list[dict[str, Any]]) -> Ou
 
 class TestOutline:
     def test_a_sound_decomposition_has_a_graph_and_no_finding(self) -> None:
-        made = outline(PARTS["parts"], INTERFACES["interfaces"])
-        assert made.findings == ()
-        assert made.usable
-        assert made.graph is not None
-        assert list(made.parts) == ["S1", "S2", "S2_1"]
-        assert made.root is not None
-        assert made.root.cost == CostBudget(time="O(n)")
+        result = outline(PARTS["parts"], INTERFACES["interfaces"])
+        assert result.findings == ()
+        assert result.usable
+        assert result.graph is not None
+        assert list(result.parts) == ["S1", "S2", "S2_1"]
+        assert result.root is not None
+        assert result.root.cost == CostBudget(time="O(n)")
 
     def test_costs_are_those_of_the_leaves(self) -> None:
-        made = outline(PARTS["parts"], INTERFACES["interfaces"])
-        assert made.costs == {"read": CostBudget(time="O(n)"), "mean": CostBudget(time="O(n)")}
+        result = outline(PARTS["parts"], INTERFACES["interfaces"])
+        assert result.costs == {"read": CostBudget(time="O(n)"), "mean": CostBudget(time="O(n)")}
 
     def test_one_part_is_usable_without_a_graph_and_without_an_interface(self) -> None:
-        made = outline([part("all")], [])
-        assert (made.graph, made.usable) == (None, True)
-        assert made.only is not None
-        assert made.only.label == "all"
+        result = outline([part("all")], [])
+        assert (result.graph, result.usable) == (None, True)
+        assert result.only is not None
+        assert result.only.label == "all"
 
     @pytest.mark.parametrize(
         ("parts", "check", "text"),
@@ -152,8 +156,8 @@ class TestOutline:
     def test_a_fault_of_the_parts_is_a_finding(
         self, parts: list[dict[str, Any]], check: ReviewCheck, text: str
     ) -> None:
-        made = outline(parts, [interface(p["label"], f"do_{p['label']}", "x") for p in parts])
-        assert (check, text) in [(f.check, f.text) for f in made.findings]
+        result = outline(parts, [interface(p["label"], f"do_{p['label']}", "x") for p in parts])
+        assert (check, text) in [(f.check, f.text) for f in result.findings]
 
 
 def test_names_around_the_root_are_those_of_the_given_code_and_the_main_block() -> None:

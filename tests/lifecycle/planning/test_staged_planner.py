@@ -1,4 +1,4 @@
-"""The staged planner: whatever the roles answer, a plan results that can be committed."""
+"""The staged planner: whatever the roles answer, the resulting plan can be committed."""
 
 from typing import Any
 
@@ -48,16 +48,16 @@ from tests.support.staged_plans import (
 )
 
 
-class TestAPlanThatPasses:
-    def test_asks_the_eight_roles_once_each_in_order(self) -> None:
+class TestPassingPlan:
+    def test_the_eight_roles_are_asked_once_each_in_order(self) -> None:
         session = PlanningSession()
-        made = session.plan()
+        result = session.plan()
         assert session.asked == ALL
-        assert made.planner == "staged"
-        assert made.granularity == "3 nodes: each can be tested alone"
-        assert made.given == {}
+        assert result.planner == "staged"
+        assert result.granularity == "3 nodes: each can be tested alone"
+        assert result.given == {}
 
-    def test_allocates_ids_in_the_order_of_the_parts(self) -> None:
+    def test_ids_are_allocated_in_the_order_of_the_parts(self) -> None:
         graph = planned().graph
         assert [n.id for n in graph.nodes] == ["S0", "S1", "S2", "S2_1"]
         assert graph.order == ("S1", "S2_1")
@@ -73,13 +73,13 @@ class TestAPlanThatPasses:
         )
         assert count.hints == ("use a set",)
 
-    def test_says_where_every_input_comes_from(self) -> None:
+    def test_every_input_has_its_provenance(self) -> None:
         _, read, count, mean = planned().graph.nodes
         assert read.provenance() == {"data": FromTask()}
         assert count.provenance() == {"values": FromNode(node=NodeId("S1"), slot="out")}
         assert mean.provenance() == {"values": FromLocal()}
 
-    def test_reads_conditions_as_expressions_where_they_are(self) -> None:
+    def test_conditions_that_are_expressions_become_executable_clauses(self) -> None:
         _, read, _, mean = planned().graph.nodes
         assert mean.contract is not None
         assert mean.contract.ensures == (
@@ -90,7 +90,7 @@ class TestAPlanThatPasses:
         assert read.contract.examples == (CallExample(arguments="1", result="1"),)
         assert read.contract.cost.time == "O(n)"
 
-    def test_writes_the_brief_with_the_tasks_own_facts_first(self) -> None:
+    def test_the_brief_prefers_the_facts_of_the_task(self) -> None:
         brief = planned().brief
         assert brief.parsed.title == TASK.title
         assert brief.parsed.limits == Limits(seconds=2.0, memory_mb=256)
@@ -104,14 +104,14 @@ class TestAPlanThatPasses:
         assert approach.traps
         assert approach.choices
 
-    def test_has_a_generated_check_for_each_edge_case(self) -> None:
+    def test_each_edge_case_becomes_a_generated_check(self) -> None:
         requirements = planned().brief.requirements
         generated = [c for c in requirements.checks if c.trust is Trust.GENERATED]
         assert [c.description for c in generated] == ["one", "equal", "sign"]
         assert generated[0].example == StdioExample(input="1\n", output="0\n")
         assert requirements.invariants == (Clause(text="result >= 0"),)
 
-    def test_shows_each_role_the_earlier_answers_as_one_growing_text(self) -> None:
+    def test_each_role_sees_the_earlier_answers_as_a_common_prefix(self) -> None:
         session = PlanningSession()
         session.plan()
         shared = session.last_request(Role.TASK_DECOMPOSER).split("# Your step")[0]
@@ -120,48 +120,48 @@ class TestAPlanThatPasses:
         systems = {r.messages[0].text for r in session.model.asked}
         assert len(systems) == 1
 
-    def test_hides_the_plan_from_the_test_case_analyzer(self) -> None:
+    def test_the_test_case_analyzer_does_not_see_the_plan(self) -> None:
         session = PlanningSession()
         session.plan()
         assert "# The parts" not in session.last_request(Role.TEST_CASE_ANALYZER)
         assert "# The problem in short" in session.last_request(Role.TEST_CASE_ANALYZER)
 
-    def test_may_have_a_part_that_is_labelled_as_the_root_is_named(self) -> None:
+    def test_a_part_may_have_the_name_of_the_root_as_its_label(self) -> None:
         parts = [part("solve"), part("count", "solve"), part("mean", "solve")]
         named = [interface(n, f"do_{n}") for n in ("solve", "count", "mean")]
-        made = planned(task_decomposer={"parts": parts}, interface_designer={"interfaces": named})
-        assert [n.id for n in made.graph.nodes] == ["S0", "S1", "S1_1", "S1_2"]
+        result = planned(task_decomposer={"parts": parts}, interface_designer={"interfaces": named})
+        assert [n.id for n in result.graph.nodes] == ["S0", "S1", "S1_1", "S1_2"]
 
-    def test_does_not_list_the_root_even_if_the_decomposer_does(self) -> None:
+    def test_a_root_that_the_decomposer_lists_is_not_a_part(self) -> None:
         listed = [{**part("S0"), "kind": "orchestration"}]
         parts = [{**p, "parent": p["parent"] or "S0"} for p in PARTS["parts"]]
-        made = planned(task_decomposer={**PARTS, "parts": listed + parts})
-        assert size(made) == 3
+        result = planned(task_decomposer={**PARTS, "parts": listed + parts})
+        assert size(result) == 3
 
 
 class TestOnePart:
     ONE = {"why": "one idea decides", "parts": [part("all", kind="dp", hints=["think"])]}
 
-    def test_becomes_one_node_under_the_roots_own_contract(self) -> None:
-        made = planned(task_decomposer=self.ONE, interface_designer={"interfaces": []})
-        root, node = made.graph.nodes
+    def test_one_part_becomes_one_node_with_the_contract_of_the_root(self) -> None:
+        result = planned(task_decomposer=self.ONE, interface_designer={"interfaces": []})
+        root, node = result.graph.nodes
         assert root.contract is None
         assert node.contract is not None
         assert node.contract.header() == "solve(data: str) -> str"
         assert (node.kind, node.hints) == (NodeKind.DP, ("think",))
-        assert made.granularity == "one node: one idea decides"
-        assert made.brief.approach.category == "math"
-        assert ROOT in made.given
+        assert result.granularity == "one node: one idea decides"
+        assert result.brief.approach.category == "math"
+        assert ROOT in result.given
 
-    def test_promises_what_was_designed_for_it(self) -> None:
-        said = {"interfaces": [interface("all", "anything", "data", ensures=["len(result) > 0"])]}
-        made = planned(task_decomposer=self.ONE, interface_designer=said)
-        contract = made.graph.nodes[1].contract
+    def test_one_part_keeps_the_promises_of_its_interface(self) -> None:
+        reply = {"interfaces": [interface("all", "anything", "data", ensures=["len(result) > 0"])]}
+        result = planned(task_decomposer=self.ONE, interface_designer=reply)
+        contract = result.graph.nodes[1].contract
         assert contract is not None
         assert contract.ensures == (Clause(expression="len(result) > 0"),)
 
 
-class TestAFunction:
+class TestFunctionTask:
     CASES = {
         "edge_cases": [
             case("[1, 2]", "1"),
@@ -175,9 +175,9 @@ class TestAFunction:
         ]
     }
 
-    def test_takes_only_cases_that_are_literal(self) -> None:
-        made = planned(FUNCTION, test_case_analyzer=self.CASES)
-        found = [c.example for c in made.brief.requirements.checks]
+    def test_only_literal_cases_become_checks(self) -> None:
+        result = planned(FUNCTION, test_case_analyzer=self.CASES)
+        found = [c.example for c in result.brief.requirements.checks]
         assert found[:3] == [
             CallExample(arguments="[1, 2]", result="1"),
             CallExample(arguments="[]", result="0"),
@@ -185,22 +185,22 @@ class TestAFunction:
         ]
         assert len(found) <= 4
 
-    def test_without_a_signature_takes_it_from_the_designer(self) -> None:
+    def test_a_missing_signature_is_taken_from_the_interface_designer(self) -> None:
         task = Task(title="t", statement="s", form=FunctionForm(entry="above"))
-        said = {"interfaces": [*INTERFACES["interfaces"], interface("root", "whatever", "values")]}
-        session = PlanningSession(task, {Role.INTERFACE_DESIGNER: said})
+        reply = {"interfaces": [*INTERFACES["interfaces"], interface("root", "whatever", "values")]}
+        session = PlanningSession(task, {Role.INTERFACE_DESIGNER: reply})
         root = session.plan().graph.nodes[0]
         assert root.contract is not None
         assert root.contract.header() == "above(values: int) -> int"
         assert "labelled `root`" in session.last_request(Role.INTERFACE_DESIGNER)
 
-    def test_without_any_signature_is_one_node(self) -> None:
+    def test_a_function_without_any_signature_becomes_one_node(self) -> None:
         task = Task(title="t", statement="s", form=FunctionForm(entry="above"))
-        made = planned(task)
-        assert size(made) == 1
-        assert "above, has no usable interface" in made.granularity
+        result = planned(task)
+        assert size(result) == 1
+        assert "above, has no usable interface" in result.granularity
 
-    def test_cannot_take_a_name_that_came_with_the_task(self) -> None:
+    def test_a_part_cannot_take_a_name_of_the_given_code(self) -> None:
         statement = "import math\ndef helper(x):\n    return x\ndef above(values):\n    ...\n"
         task = Task(title="t", statement=statement, form=FUNCTION.form)
         names = {"interfaces": [interface(n, "helper") for n in ("read", "count", "mean")]}
@@ -212,25 +212,25 @@ class TestAFunction:
 def test_a_task_about_files_is_planned_without_generated_checks() -> None:
     task = Task(title="t", statement="s", form=FilesForm(inputs=("a.txt",), artefacts=("b.txt",)))
     session = PlanningSession(task)
-    made = session.plan()
+    result = session.plan()
     assert session.asked == ALL
-    assert made.brief.requirements.checks == ()
-    assert size(made) == 3
+    assert result.brief.requirements.checks == ()
+    assert size(result) == 3
 
 
-class TestAReviewThatFails:
+class TestFailedReview:
     @pytest.mark.parametrize(
         "target",
         ["constraint_analyzer", "algorithm_selector", "task_decomposer", "interface_designer"],
     )
-    def test_goes_back_to_the_role_that_the_reviewer_names(self, target: str) -> None:
+    def test_planning_returns_to_the_role_that_the_reviewer_names(self, target: str) -> None:
         fail = {"status": "fail", "issues": ["it is wrong"], "retry_target": target}
         session = PlanningSession(answers={Role.PLAN_REVIEWER: once({"status": "pass"}, fail)})
-        made = session.plan()
+        result = session.plan()
         assert session.asked == ALL + ALL[ALL.index(target) :]
         assert "- it is wrong" in session.last_request(Role(target))
         assert "Your last answer was" in session.last_request(Role(target))
-        assert "objected" not in made.granularity
+        assert "objected" not in result.granularity
 
     @pytest.mark.parametrize(
         ("role", "bad", "target", "issue"),
@@ -279,16 +279,16 @@ class TestAReviewThatFails:
             ),
         ],
     )
-    def test_goes_back_to_the_role_that_can_correct_the_finding(
+    def test_planning_returns_to_the_role_that_can_correct_the_finding(
         self, role: Role, bad: Answer, target: str, issue: str
     ) -> None:
         session = PlanningSession(answers={role: once(GOOD[role], bad)})
-        made = session.plan()
+        result = session.plan()
         assert session.asked == ALL + ALL[ALL.index(target) :]
         assert issue in session.last_request(Role(target))
-        assert made.granularity == "3 nodes: each can be tested alone"
+        assert result.granularity == "3 nodes: each can be tested alone"
 
-    def test_restarts_from_the_earliest_role_with_a_finding(self) -> None:
+    def test_planning_restarts_from_the_earliest_role_with_a_finding(self) -> None:
         session = PlanningSession(
             answers={
                 Role.TASK_DECOMPOSER: once(PARTS, {"parts": [part("read"), part("read")]}),
@@ -302,85 +302,85 @@ class TestAReviewThatFails:
         assert session.asked == ALL + ALL[4:]
         assert "- no" in session.last_request(Role.TASK_DECOMPOSER)
 
-    def test_is_sent_back_at_most_twice_and_keeps_its_objection(self) -> None:
+    def test_a_plan_is_sent_back_at_most_twice_and_then_keeps_the_objection(self) -> None:
         fail = {"status": "fail", "reason": "bad taste", "retry_target": "interface_designer"}
         session = PlanningSession(answers={Role.PLAN_REVIEWER: fail})
-        made = session.plan()
+        result = session.plan()
         assert session.asked == ALL + 2 * ALL[5:]
-        assert size(made) == 3
-        assert made.granularity.endswith("; the reviewer still objected: bad taste")
+        assert size(result) == 3
+        assert result.granularity.endswith("; the reviewer still objected: bad taste")
 
-    def test_ends_in_one_node_if_there_is_never_a_graph(self) -> None:
+    def test_planning_ends_with_one_node_if_there_is_never_a_graph(self) -> None:
         session = PlanningSession(answers={Role.TASK_DECOMPOSER: {"parts": [part("a"), part("a")]}})
-        made = session.plan()
+        result = session.plan()
         assert session.asked == ALL + 2 * ALL[4:]
-        assert size(made) == 1
-        assert "two parts have the label a" in made.granularity
-        assert made.brief.approach.category == "math"
+        assert size(result) == 1
+        assert "two parts have the label a" in result.granularity
+        assert result.brief.approach.category == "math"
 
-    def test_does_not_lose_a_usable_plan_to_a_later_one_that_is_not(self) -> None:
+    def test_a_usable_plan_is_not_replaced_by_a_later_unusable_one(self) -> None:
         fail = {"status": "fail", "issues": ["no"], "retry_target": "task_decomposer"}
-        made = planned(plan_reviewer=fail, task_decomposer=[PARTS, {"parts": []}, {"parts": []}])
-        assert size(made) == 3
+        result = planned(plan_reviewer=fail, task_decomposer=[PARTS, {"parts": []}, {"parts": []}])
+        assert size(result) == 3
 
-    def test_without_a_target_stands_as_an_objection(self) -> None:
+    def test_a_failed_review_without_a_target_is_kept_as_an_objection(self) -> None:
         session = PlanningSession(
             answers={Role.PLAN_REVIEWER: {"status": "fail", "issues": ["hm"]}}
         )
         assert session.plan().granularity.endswith("still objected: hm")
         assert session.asked == ALL
 
-    def test_is_not_sent_back_for_what_the_task_does_not_say(self) -> None:
+    def test_a_plan_is_not_sent_back_for_information_that_the_task_lacks(self) -> None:
         task = Task(title="t", statement="s", form=ProgramForm())
         session = PlanningSession(
             task, {Role.PARSER: {}, Role.TEST_CASE_ANALYZER: {**GOOD[Role.TEST_CASE_ANALYZER]}}
         )
-        made = session.plan()
+        result = session.plan()
         assert session.asked == ALL
-        assert "unknown of the problem: description" in made.granularity
+        assert "unknown of the problem: description" in result.granularity
 
 
 class TestEdgeCases:
     FEW = {"edge_cases": [case("1", "0")]}
 
-    def test_that_are_too_few_are_asked_for_once_more(self) -> None:
+    def test_too_few_edge_cases_are_requested_once_more(self) -> None:
         good = GOOD[Role.TEST_CASE_ANALYZER]
         session = PlanningSession(answers={Role.TEST_CASE_ANALYZER: once(good, self.FEW)})
         assert len(session.plan().brief.requirements.checks) == 4
         assert session.asked == [*ALL[:7], *ALL[6:]]
 
     @pytest.mark.parametrize("second", [FEW, "nothing at all"])
-    def test_that_stay_too_few_are_taken(self, second: Answer) -> None:
+    def test_edge_cases_that_remain_too_few_are_accepted(self, second: Answer) -> None:
         session = PlanningSession(answers={Role.TEST_CASE_ANALYZER: [self.FEW, second]})
-        made = session.plan()
-        assert [c.description for c in made.brief.requirements.checks] == [
+        result = session.plan()
+        assert [c.description for c in result.brief.requirements.checks] == [
             "the last line of the input need not be ended",
             "an edge",
         ]
-        assert size(made) == 3
-        assert "1 usable edge cases" in made.granularity
+        assert size(result) == 3
+        assert "1 usable edge cases" in result.granularity
 
 
-class TestAnswersThatCannotBeUsed:
+class TestUnusableAnswers:
     @pytest.mark.parametrize("role", Role)
     @pytest.mark.parametrize("answer", ["no json", '{"parts": 3}', "```json\n[]\n```", ""])
-    def test_never_cost_the_run(self, role: Role, answer: str) -> None:
-        made = PlanningSession(answers={role: answer}).plan()
+    def test_an_unusable_answer_never_stops_planning(self, role: Role, answer: str) -> None:
+        result = PlanningSession(answers={role: answer}).plan()
         needed = role in {Role.TASK_DECOMPOSER, Role.INTERFACE_DESIGNER}
-        assert size(made) == (1 if needed else 3)
-        assert ("no plan could be used" in made.granularity) == needed
+        assert size(result) == (1 if needed else 3)
+        assert ("no plan could be used" in result.granularity) == needed
 
     @pytest.mark.parametrize("task", [TASK, FUNCTION])
-    def test_from_every_role_make_one_node(self, task: Task) -> None:
-        made = PlanningSession(task, dict.fromkeys(Role, "no")).plan()
-        assert size(made) == 1
+    def test_unusable_answers_of_every_role_give_one_node(self, task: Task) -> None:
+        result = PlanningSession(task, dict.fromkeys(Role, "no")).plan()
+        assert size(result) == 1
 
-    def test_leave_the_earlier_answer_in_place(self) -> None:
+    def test_an_unusable_answer_leaves_the_earlier_one_in_place(self) -> None:
         fail = {"status": "fail", "issues": ["no"], "retry_target": "task_decomposer"}
-        made = planned(plan_reviewer=fail, task_decomposer=[PARTS, "no", "no", "no", "no"])
-        assert size(made) == 3
+        result = planned(plan_reviewer=fail, task_decomposer=[PARTS, "no", "no", "no", "no"])
+        assert size(result) == 3
 
-    def test_do_not_hide_an_exceeded_budget(self) -> None:
+    def test_an_exceeded_budget_is_raised(self) -> None:
         session = PlanningSession(budget=Budget(tokens=10))
         with pytest.raises(BudgetExceeded):
             plan(session.context)
@@ -422,8 +422,8 @@ def test_whatever_the_parts_are_the_plan_can_be_committed(
 ) -> None:
     if interfaces is None:
         interfaces = [interface(p["label"], f"f{n}", "x") for n, p in enumerate(parts)]
-    made = planned(
+    result = planned(
         task, task_decomposer={"parts": parts}, interface_designer={"interfaces": interfaces}
     )
-    assert encode(made.brief)
-    assert made.planner == "staged"
+    assert encode(result.brief)
+    assert result.planner == "staged"

@@ -55,10 +55,10 @@ class TestCheckIds:
         assert (check.id, check.trust) == ("S1.compile", Trust.DERIVED)
 
     def test_checks_that_demand_something_else_have_other_ids(self) -> None:
-        said = [("a", "1", "2"), ("b", "1", "2"), ("a", "2", "2"), ("a", "1", "3")]
+        demands = [("a", "1", "2"), ("b", "1", "2"), ("a", "2", "2"), ("a", "1", "3")]
         ids = {
             node_check(NODE, "example", CheckKind.EXAMPLE, requirement=r, given=g, expected=e).id
-            for r, g, e in said
+            for r, g, e in demands
         }
         assert len(ids) == 4
         assert all(i.startswith("S1.example-") for i in ids)

@@ -27,22 +27,24 @@ class TestGrowth:
         ("power", "allowed", "verdict"),
         [(1, 1.0, Verdict.PASSED), (2, 1.0, Verdict.FAILED), (2, 2.0, Verdict.PASSED)],
     )
-    def test_is_held_against_the_budget(self, power: int, allowed: float, verdict: Verdict) -> None:
+    def test_growth_is_compared_with_the_promised_cost(
+        self, power: int, allowed: float, verdict: Verdict
+    ) -> None:
         times = [0.005 * 2 ** (power * i) for i in range(7)]
         assert grown(times, allowed, self.OK).verdict is verdict
 
-    def test_says_nothing_where_too_little_time_was_taken(self) -> None:
+    def test_growth_of_very_short_times_is_not_rejected(self) -> None:
         assert grown([1e-6 * 8**i for i in range(4)], 0.0, self.OK).verdict is Verdict.PASSED
 
-    def test_that_did_not_end_is_a_timeout_that_says_where(self) -> None:
+    def test_an_unfinished_measurement_is_a_timeout_that_names_the_size(self) -> None:
         seen = grown([0.1, 0.9], 1.0, self.SLOW)
         assert seen.verdict is Verdict.TIMEOUT
         assert seen.message.startswith("too slow for 256 items")
 
-    def test_may_end_late_after_every_size(self) -> None:
+    def test_a_timeout_after_the_last_size_is_a_timeout(self) -> None:
         assert grown([0.01] * 7, 1.0, self.SLOW).verdict is Verdict.TIMEOUT
 
-    def test_may_take_no_time_at_all(self) -> None:
+    def test_a_measured_time_of_zero_is_accepted(self) -> None:
         assert grown([0.01, 0.0], 1.0, self.OK).verdict is Verdict.PASSED
 
 

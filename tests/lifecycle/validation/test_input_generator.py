@@ -1,4 +1,4 @@
-"""Inputs are generated from parameter types and data ranges, always the same."""
+"""Inputs are generated deterministically from parameter types and data ranges."""
 
 import ast
 
@@ -32,7 +32,7 @@ types = st.recursive(
 
 class TestInputs:
     @given(st.lists(types, min_size=1, max_size=3))
-    def test_parse_and_have_as_many_values_as_there_are_parameters(self, kinds: list[str]) -> None:
+    def test_inputs_parse_and_have_one_value_per_parameter(self, kinds: list[str]) -> None:
         rows = inputs_for(contract(*kinds))
         assert 0 < len(rows) <= COUNT
         for row in rows:
@@ -41,42 +41,42 @@ class TestInputs:
             assert len(call.args) == len(kinds)
 
     @given(st.lists(types, min_size=1, max_size=3))
-    def test_are_always_the_same_for_one_contract(self, kinds: list[str]) -> None:
+    def test_inputs_are_deterministic_for_a_contract(self, kinds: list[str]) -> None:
         assert inputs_for(contract(*kinds)) == inputs_for(contract(*kinds))
 
     @given(st.integers(-(10**9), 10**9), st.integers(0, 10**9))
-    def test_keep_to_the_datas_ranges(self, low: int, width: int) -> None:
+    def test_inputs_stay_within_the_data_ranges(self, low: int, width: int) -> None:
         bound = DataRange(variable="p0", minimum=low, maximum=low + width)
         for row in inputs_for(contract("list[int]"), [bound]):
             assert all(low <= value <= low + width for value in ast.literal_eval(row))
 
-    def test_begin_with_the_smallest_and_the_emptiest(self) -> None:
+    def test_the_first_input_is_the_smallest(self) -> None:
         assert inputs_for(contract("list[int]", "str"))[0] == "[], ''"
 
-    def test_are_not_made_of_self(self) -> None:
+    def test_no_input_is_generated_for_self(self) -> None:
         method = Contract(name="f", params=(Param(name="self"), Param(name="n", type="int")))
         assert all(isinstance(ast.literal_eval(row), int) for row in inputs_for(method))
 
     @pytest.mark.parametrize(
         "kind", ["", "Node", "Callable[[int], int]", "int, str", "list[", "'x'"]
     )
-    def test_are_none_where_a_type_says_too_little(self, kind: str) -> None:
+    def test_an_unknown_type_has_no_inputs(self, kind: str) -> None:
         assert inputs_for(contract(kind)) == ()
 
     @pytest.mark.parametrize("kind", ["set[list[int]]", "dict[list[int], int]", "set[set[int]]"])
-    def test_are_none_where_a_type_has_no_values(self, kind: str) -> None:
+    def test_a_type_without_values_has_no_inputs(self, kind: str) -> None:
         assert inputs_for(contract(kind)) == ()
 
     @pytest.mark.parametrize(
         ("kinds", "count"),
         [(["list[int]"], 1), (["str", "int"], 2), (["List[str]", "bool", "float"], 3)],
     )
-    def test_of_any_size_are_an_expression_over_n(self, kinds: list[str], count: int) -> None:
+    def test_a_sized_input_is_an_expression_over_n(self, kinds: list[str], count: int) -> None:
         expression = sized(contract(*kinds))
-        made = eval(f"({expression},)", {"n": 7})
-        assert len(made) == count
-        assert len(made[0]) == 7
+        arguments = eval(f"({expression},)", {"n": 7})
+        assert len(arguments) == count
+        assert len(arguments[0]) == 7
 
     @pytest.mark.parametrize("kinds", [["int"], ["list[list[int]]"], ["list[int]", "Node"], []])
-    def test_without_a_size_are_none(self, kinds: list[str]) -> None:
+    def test_parameters_without_a_size_have_no_sized_input(self, kinds: list[str]) -> None:
         assert sized(contract(*kinds)) == ""

@@ -1,4 +1,4 @@
-"""An example is put to the program, and every ending is judged."""
+"""Examples are run on the program, and every ending has a verdict."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -95,16 +95,18 @@ ENDINGS = {
     "says too much": ("print('x' * (5 << 20))", Verdict.CRASH),
     "is killed": ("import os; os.abort()", Verdict.CRASH),
 }
-APART = {
+OTHER_VERDICTS = {
     ("function", "says too much"): "the answer was given before it was stopped, and is taken",
     ("class with a unittest", "takes too much"): "the test reports an error like any other",
 }
 
 
-CASES = [(f, e) for f in FORMS for e in ENDINGS if (f, e) not in APART]
+CASES = [(f, e) for f in FORMS for e in ENDINGS if (f, e) not in OTHER_VERDICTS]
 
 
-def put(sandbox: Sandbox, form: Form, example: Example, source: str) -> CheckObservation:
+def observe_example(
+    sandbox: Sandbox, form: Form, example: Example, source: str
+) -> CheckObservation:
     """Run one example on a program without nodes."""
     limits = Limits(seconds=1.0, memory_mb=128)
     task = Task(title="T", statement="T", form=form, examples=(example,), limits=limits)
@@ -116,45 +118,53 @@ def put(sandbox: Sandbox, form: Form, example: Example, source: str) -> CheckObs
     return seen
 
 
-def judged(sandbox: Sandbox, form: str, does: str, factor: int = 2) -> CheckObservation:
+def observe_form(sandbox: Sandbox, form: str, does: str, factor: int = 2) -> CheckObservation:
     kind, example, source = FORMS[form]
-    return put(sandbox, kind, example, source.format(does, factor))
+    return observe_example(sandbox, kind, example, source.format(does, factor))
 
 
-class TestAProgram:
+class TestExampleRuns:
     @pytest.mark.parametrize(("form", "ending"), CASES)
-    def test_is_judged_by_how_it_ended(self, sandbox: Sandbox, form: str, ending: str) -> None:
+    def test_the_ending_of_a_program_gives_its_verdict(
+        self, sandbox: Sandbox, form: str, ending: str
+    ) -> None:
         does, verdict = ENDINGS[ending]
-        seen = judged(sandbox, form, does)
+        seen = observe_form(sandbox, form, does)
         assert seen.verdict is verdict, seen
         assert (seen.message == "") is (verdict is Verdict.PASSED)
 
     @pytest.mark.parametrize("form", FORMS)
-    def test_is_judged_by_its_answer(self, sandbox: Sandbox, form: str) -> None:
-        seen = judged(sandbox, form, "pass", factor=3)
+    def test_a_wrong_answer_fails_the_example(self, sandbox: Sandbox, form: str) -> None:
+        seen = observe_form(sandbox, form, "pass", factor=3)
         assert seen.verdict is Verdict.FAILED
         assert seen.message
         assert seen.ran == ()  # traced, but no line has an owner
 
     @pytest.mark.parametrize("form", FORMS)
-    def test_says_where_it_crashed(self, sandbox: Sandbox, form: str) -> None:
-        seen = judged(sandbox, form, "raise ValueError('no')")
+    def test_a_crash_is_reported_with_its_frames(self, sandbox: Sandbox, form: str) -> None:
+        seen = observe_form(sandbox, form, "raise ValueError('no')")
         assert "ValueError: no" in seen.message
         assert seen.frames[-1].function in {"run", "f", "C.f"}
 
-    def test_that_leaves_no_file_is_wrong(self, sandbox: Sandbox) -> None:
-        seen = judged(sandbox, "files", "return")
+    def test_a_missing_artefact_fails_the_example(self, sandbox: Sandbox) -> None:
+        seen = observe_form(sandbox, "files", "return")
         assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
 
     @pytest.mark.parametrize("result", ["object()", "1 / 0", "nonsense", "("])
-    def test_meets_no_example_that_means_nothing(self, sandbox: Sandbox, result: str) -> None:
+    def test_an_example_without_a_literal_result_always_fails(
+        self, sandbox: Sandbox, result: str
+    ) -> None:
         example = CallExample(arguments="2", result=result)
-        seen = put(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
+        seen = observe_example(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
         assert seen.verdict is Verdict.FAILED
 
-    def test_is_compared_with_what_an_expression_stands_for(self, sandbox: Sandbox) -> None:
+    def test_an_expected_expression_is_evaluated_before_the_comparison(
+        self, sandbox: Sandbox
+    ) -> None:
         example = CallExample(arguments="2", result="set([2]) | {3}")
-        seen = put(sandbox, FORMS["function"][0], example, "def f(x):\n    return {x, x + 1}\n")
+        seen = observe_example(
+            sandbox, FORMS["function"][0], example, "def f(x):\n    return {x, x + 1}\n"
+        )
         assert seen.verdict is Verdict.PASSED
 
 

@@ -9,11 +9,13 @@ from auditcoder.lifecycle.validation.result_comparison import same_output, same_
 
 class TestOutputs:
     @given(st.text())
-    def test_are_the_same_as_themselves(self, text: str) -> None:
+    def test_an_output_equals_itself(self, text: str) -> None:
         assert same_output(text, text)
 
     @given(st.lists(st.text("abc 1.", max_size=5)), st.text(" \n", max_size=4))
-    def test_do_not_depend_on_how_lines_and_the_text_end(self, lines: list[str], end: str) -> None:
+    def test_trailing_whitespace_and_line_endings_are_ignored(
+        self, lines: list[str], end: str
+    ) -> None:
         text = "\n".join(lines)
         assert same_output(text, text + end)
         assert same_output(text, "\r\n".join(f"{line}  " for line in lines))
@@ -32,12 +34,12 @@ class TestOutputs:
             ("", "a", False),
         ],
     )
-    def test_may_differ_in_the_last_digits_of_a_fraction(
+    def test_fractions_in_outputs_are_compared_with_a_tolerance(
         self, expected: str, observed: str, same: bool
     ) -> None:
         assert same_output(expected, observed) is same
 
-    def test_are_compared_line_by_line(self) -> None:
+    def test_outputs_are_compared_line_by_line(self) -> None:
         assert not same_output("1 2\n3\n", "1\n2 3\n")
 
 
@@ -54,7 +56,7 @@ plain = st.recursive(
 
 class TestValues:
     @given(plain)
-    def test_are_the_same_as_themselves(self, value: object) -> None:
+    def test_a_value_equals_itself(self, value: object) -> None:
         assert same_value(value, value)
 
     @pytest.mark.parametrize(
@@ -71,16 +73,16 @@ class TestValues:
             ({1, 2}, {2, 1}, True),
         ],
     )
-    def test_need_only_be_near_where_they_are_floats(
+    def test_floats_are_compared_with_a_tolerance(
         self, expected: object, observed: object, same: bool
     ) -> None:
         assert same_value(expected, observed) is same
 
-    def test_that_refuse_to_be_compared_are_not_the_same(self) -> None:
-        class Shy:
+    def test_a_value_whose_comparison_raises_is_not_equal(self) -> None:
+        class Incomparable:
             __hash__ = None  # type: ignore[assignment]
 
             def __eq__(self, other: object) -> bool:
                 raise TypeError
 
-        assert not same_value(Shy(), 1)
+        assert not same_value(Incomparable(), 1)
