@@ -14,11 +14,11 @@ counts = st.integers(0, 10**6)
 def test_the_combined_price_of_two_models_bounds_the_cost_of_both(
     one: Price, other: Price, prompt: int, completion: int
 ) -> None:
-    either = one.or_that(other).most(prompt, completion)
+    either = one.maximum(other).most(prompt, completion)
     assert either >= one.most(prompt, completion)
     assert either >= other.most(prompt, completion)
 
 
 @given(prices)
 def test_combining_a_price_with_itself_changes_nothing(price: Price) -> None:
-    assert price.or_that(price).of(3, 4, 2) == price.of(3, 4, 2)
+    assert price.maximum(price).of(3, 4, 2) == price.of(3, 4, 2)

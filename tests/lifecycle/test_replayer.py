@@ -27,7 +27,7 @@ from auditcoder.domain.request import FinishReason, Message, Request, Speaker
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, digest, encode
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.replayer import Charge, Replayer, ReplayLog, is_no_step
+from auditcoder.lifecycle.replayer import Charge, Replayer, ReplayLog, is_skipped
 from tests.support.record_builders import (
     GRAPH,
     RUN,
@@ -143,7 +143,7 @@ def test_only_resumptions_and_failed_calls_are_no_steps(store: SqliteStore) -> N
         (GraphCommitted(graph=GRAPH), False),
     ]
     for event, expected in events:
-        assert is_no_step(event) is expected
+        assert is_skipped(event) is expected
 
 
 class TestReplaying:

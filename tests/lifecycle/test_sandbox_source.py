@@ -13,8 +13,8 @@ from auditcoder.lifecycle.sandbox_source import joined_source
 
 SENT = [
     "auditcoder.sandboxed.tracer",
-    "auditcoder.sandboxed.promise_tester",
-    "auditcoder.sandboxed.promise_watcher",
+    "auditcoder.sandboxed.contract_tester",
+    "auditcoder.sandboxed.contract_monitor",
     "auditcoder.sandboxed.call_timer",
     "auditcoder.sandboxed.reference_cases",
     "auditcoder.lifecycle.validation.result_comparison",

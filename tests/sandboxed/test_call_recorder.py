@@ -9,8 +9,8 @@ import pytest
 
 from auditcoder.sandboxed.call_recorder import CallRecorder, FileRecorder
 from auditcoder.sandboxed.code_owners import owners
+from auditcoder.sandboxed.contract_evaluator import ContractEvaluator
 from auditcoder.sandboxed.memory_meter import MemoryMeter
-from auditcoder.sandboxed.promise_evaluator import PromiseEvaluator
 
 PROGRAM = """
 class Shop:
@@ -33,7 +33,7 @@ class Traced:
         self.space: dict[str, Any] = types.ModuleType("program").__dict__
         exec(code, self.space)
         owned = owners(code, lambda name: name if name in NAMES else None)
-        self.calls = CallRecorder(owned, PromiseEvaluator({}, [], {}), MemoryMeter(0))
+        self.calls = CallRecorder(owned, ContractEvaluator({}, [], {}), MemoryMeter(0))
 
     def run(self, source: str) -> list[dict[str, Any]]:
         self.calls.begin_test("T.test")

@@ -42,14 +42,14 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return str(request.param)
 
 
-@pytest.mark.parametrize("walled", [True, False])
-def test_every_system_call_is_decided_as_the_table_says(machine: str, walled: bool) -> None:
+@pytest.mark.parametrize("isolated", [True, False])
+def test_every_system_call_is_decided_as_the_table_says(machine: str, isolated: bool) -> None:
     column, arch = MACHINES[machine]
-    program = seccomp.program(OWN, walled=walled)
+    program = seccomp.program(OWN, isolated=isolated)
     plain = {
         numbers[column]
         for name, numbers in seccomp._ALLOWED.items()
-        if walled or name not in seccomp._UNWATCHED
+        if isolated or name not in seccomp._UNWATCHED
     }
     special = {
         getattr(seccomp, name)[column]
@@ -64,7 +64,7 @@ def test_every_system_call_is_decided_as_the_table_says(machine: str, walled: bo
 
 
 def test_system_calls_of_another_architecture_kill_the_process(machine: str) -> None:
-    program = seccomp.program(OWN, walled=True)
+    program = seccomp.program(OWN, isolated=True)
     assert decide(program, 0, 0x40000003) == KILL  # 32-bit x86
     if machine == "x86_64":
         assert decide(program, 0x40000000, MACHINES[machine][1]) == KILL  # the x32 interface
@@ -72,7 +72,7 @@ def test_system_calls_of_another_architecture_kill_the_process(machine: str) -> 
 
 def test_some_system_calls_are_decided_by_their_arguments(machine: str) -> None:
     column, arch = MACHINES[machine]
-    program = seccomp.program(OWN, walled=True)
+    program = seccomp.program(OWN, isolated=True)
 
     def call(name: str, *arguments: int) -> int:
         return decide(program, getattr(seccomp, name)[column], arch, *arguments)

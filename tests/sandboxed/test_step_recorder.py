@@ -9,8 +9,8 @@ import pytest
 
 from auditcoder.sandboxed.call_recorder import CallRecorder
 from auditcoder.sandboxed.code_owners import owners
+from auditcoder.sandboxed.contract_evaluator import ContractEvaluator
 from auditcoder.sandboxed.memory_meter import MemoryMeter
-from auditcoder.sandboxed.promise_evaluator import PromiseEvaluator
 from auditcoder.sandboxed.step_recorder import TRACED_MODULE, StepRecorder
 from auditcoder.sandboxed.step_rewriter import with_steps
 
@@ -32,7 +32,7 @@ def steps_of(space: dict[str, Any], driver: str) -> list[dict[str, Any]]:
     code = compile(PROGRAM, "program.py", "exec")
     exec(code, space)
     owned = owners(code, lambda name: name if name in {"make", "fail"} else None)
-    calls = CallRecorder(owned, PromiseEvaluator({}, [], {}), MemoryMeter(0))
+    calls = CallRecorder(owned, ContractEvaluator({}, [], {}), MemoryMeter(0))
     steps = StepRecorder(calls, owned)
     space |= {
         "__begun__": steps.begun,

@@ -12,8 +12,8 @@ from auditcoder.domain.task import (
     Limits,
     Task,
 )
+from auditcoder.lifecycle.locating.check_driver import trace_plan_of
 from auditcoder.lifecycle.locating.features import FeatureKind
-from auditcoder.lifecycle.locating.test_driver import trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import TraceEvidence, collect_evidence
 from auditcoder.lifecycle.locating.trace_run import FailingRun
 from auditcoder.lifecycle.ports import Sandbox

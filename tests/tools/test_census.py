@@ -38,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
     write(tmp_path, "src/auditcoder/domain/trace.py", "class Trace: ...\nclass _Node: ...\n")
     write(tmp_path, "src/auditcoder_bench/__init__.py", "")
     write(tmp_path, "src/auditcoder_bench/runner.py", "class Runner: ...\n")
-    write(tmp_path, "tests/domain/test_graph.py", "from auditcoder.x.test_driver import run\n")
+    write(tmp_path, "tests/domain/test_graph.py", "from auditcoder.x.check_driver import run\n")
     write(tmp_path, "tests/domain/test_trace.py", "from tests.support.graphs import small\n")
     write(tmp_path, "tests/support/graphs.py", "small = ()\n")
     return tmp_path

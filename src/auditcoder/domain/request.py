@@ -133,7 +133,7 @@ class Price(Value):
         fresh = prompt - cached
         return (fresh * self.prompt + cached * self.for_cached + completion * self.completion) / 1e6
 
-    def or_that(self, other: "Price") -> "Price":
+    def maximum(self, other: "Price") -> "Price":
         """Return the maximum of two prices, field by field."""
         return Price(
             prompt=max(self.prompt, other.prompt),

@@ -31,7 +31,7 @@ from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation import validate_program, validate_region
 from auditcoder.lifecycle.validation.contradicted_checks import (
     drop_contradicted_cases,
-    drop_contradicted_promises,
+    drop_contradicted_clauses,
 )
 
 Strategy: TypeAlias = Callable[[RunContext], tuple[RunOutcome, str]]
@@ -64,7 +64,7 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     local = validate_region(context, plan.graph.ids)
     assemble(context)
     validate_program(context)
-    drop_contradicted_promises(context, local)
+    drop_contradicted_clauses(context, local)
     return repair_until_done(context, LOCATORS[context.options.locator]())
 
 
@@ -89,7 +89,7 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
             state = replace(state, rejected=())
         elif isinstance(chosen, PlannedRepair):
             state = state.with_rejected(chosen.target)
-        drop_contradicted_promises(context, local_evidence(context))
+        drop_contradicted_clauses(context, local_evidence(context))
     return RunOutcome.PASSED, ""
 
 

@@ -41,7 +41,7 @@ class ReplayLog:
         self._entries = deque(entries)
         self._replies: dict[Digest, deque[ReplyRecorded]] = defaultdict(deque)
         for entry in self._entries:
-            if isinstance(entry.event, ReplyRecorded) and not is_no_step(entry.event):
+            if isinstance(entry.event, ReplyRecorded) and not is_skipped(entry.event):
                 self._replies[entry.event.request].append(entry.event)
 
     def __bool__(self) -> bool:
@@ -74,7 +74,7 @@ class ReplayLog:
         return None
 
 
-def is_no_step(event: Event) -> bool:
+def is_skipped(event: Event) -> bool:
     """Whether the strategy does not produce an event: a resumption, or a call without a reply."""
     if isinstance(event, ReplyRecorded):
         return event.finish == FinishReason.FAILED.value
@@ -157,7 +157,7 @@ class Replayer(Recorder):
 
     def _skip(self) -> None:
         """Advance past resumptions and calls without a reply."""
-        while (entry := self._log.next()) is not None and is_no_step(entry.event):
+        while (entry := self._log.next()) is not None and is_skipped(entry.event):
             if isinstance(entry.event, ReplyRecorded):
                 request = msgspec.json.decode(self.read(entry.event.request), type=Request)
                 self._charge(request, entry.event.usage)

@@ -95,7 +95,7 @@ class RunResources(NamedTuple):
         """The higher price of both models; None if one of them is unknown."""
         first = self.model.traits.price
         second = self.consulted.traits.price if self.consulted else first
-        return first.or_that(second) if first and second else None
+        return first.maximum(second) if first and second else None
 
 
 class Solution(NamedTuple):

@@ -19,7 +19,7 @@ The tracer, which is sent as the program of a run, as one text:
     call_recorder      records calls of the program and files that it opens
     step_recorder      records how each statement of the tests ended
     step_rewriter      rewrites tests so that a failing statement does not stop the others
-    promise_evaluator  evaluates contracts and invariants while the program runs
+    contract_evaluator  evaluates contracts and invariants while the program runs
     memory_meter       attributes memory to the calls that allocated it
     time_limit         stops code that takes too long
     code_owners        maps code objects to functions
@@ -27,8 +27,8 @@ The tracer, which is sent as the program of a run, as one text:
 
 Functions that checks append to a program as text:
 
-    promise_tester     tests which promises of a function hold for given arguments
-    promise_watcher    checks promises at every call while a program runs
+    contract_tester     tests which clauses of a contract hold for given arguments
+    contract_monitor    checks contract clauses at every call while a program runs
     call_timer         times a function on inputs of growing size
     reference_cases    makes test cases from a reference solution
 

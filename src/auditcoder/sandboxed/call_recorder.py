@@ -8,8 +8,8 @@ import time
 import types
 from typing import Any
 
+from .contract_evaluator import ContractEvaluator
 from .memory_meter import MemoryMeter
-from .promise_evaluator import PromiseEvaluator
 from .trace_values import brief, is_plain, is_uninformative, shape
 
 _MOST_CALLS, _MOST_OF_A_TEST = 12000, 2000
@@ -42,7 +42,7 @@ class CallRecorder:
     """Records every call of the selected functions while the program runs."""
 
     def __init__(
-        self, owned: dict[types.CodeType, str], promises: PromiseEvaluator, memory: MemoryMeter
+        self, owned: dict[types.CodeType, str], contracts: ContractEvaluator, memory: MemoryMeter
     ) -> None:
         self.records: list[dict[str, Any]] = []
         self.results: list[tuple[int, object]] = []
@@ -55,7 +55,7 @@ class CallRecorder:
         self._test = ""
         self._first = 0
         self._owned = owned
-        self._promises = promises
+        self._contracts = contracts
         self.memory = memory
         memory.innermost = self._innermost_record
         self._open: list[OpenCall] = []
@@ -166,11 +166,11 @@ class CallRecorder:
             "came_from": {name: number for name, number in made.items() if number is not None},
         }
         opened.state = self._state(owner)
-        opened.given = self._promises.kept_for(node, given)
+        opened.given = self._contracts.kept_for(node, given)
         if opened.given is not None:
-            record["refused"] = self._promises.broken(node, "requires", opened.given)
+            record["refused"] = self._contracts.broken(node, "requires", opened.given)
         if record["parent"] is None and owner is not None and not node.endswith("__init__"):
-            self._promises.unsettled(owner)  # notes what was broken before this call
+            self._contracts.unsettled(owner)  # notes what was broken before this call
         opened.number = opened.nearest = len(self.records)
         self.records.append(record)
 
@@ -186,7 +186,7 @@ class CallRecorder:
             self.memory.move_result(call, self._innermost_record(), value)
             self._record_result(opened.number, opened.given, value)
         if call["parent"] is None and "self" in frame.f_locals:
-            call["unsettled"] = self._promises.unsettled(frame.f_locals["self"])
+            call["unsettled"] = self._contracts.unsettled(frame.f_locals["self"])
         if opened.state is not None:
             before, after = opened.state, self._state(frame.f_locals.get("self")) or {}
             call["wrote"] = sorted(
@@ -198,7 +198,7 @@ class CallRecorder:
         call["returned"], call["made"] = brief(value), shape(value)
         if given is not None and not hasattr(value, "__next__"):
             names = {**given, "result": value}
-            call["broke"] = self._promises.broken(call["node"], "ensures", names)
+            call["broke"] = self._contracts.broken(call["node"], "ensures", names)
         self._keep(number, value)
 
     def _keep(self, number: int, value: object) -> None:

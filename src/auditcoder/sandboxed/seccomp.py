@@ -234,10 +234,10 @@ def supported() -> bool:
     return platform.machine() in _MACHINES
 
 
-def program(own_pid: int, *, walled: bool) -> bytes:
+def program(own_pid: int, *, isolated: bool) -> bytes:
     """Return the filter for a process that sees itself as process `own_pid`.
 
-    `walled` means that only its own files are visible. Otherwise it may not change modes, owners
+    `isolated` means that only its own files are visible. Otherwise it may not change modes, owners
     and times of files, which Landlock does not control.
     """
     machine, arch = _MACHINES[platform.machine()]
@@ -249,7 +249,7 @@ def program(own_pid: int, *, walled: bool) -> bytes:
     ]
     if machine == _X86:  # the x32 variants of all calls have other numbers
         steps += [(_JUMP_GE, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL_PROCESS)]
-    allowed = [n[machine] for name, n in _ALLOWED.items() if walled or name not in _UNWATCHED]
+    allowed = [n[machine] for name, n in _ALLOWED.items() if isolated or name not in _UNWATCHED]
     steps += _allow(_runs(sorted(allowed)))
     steps += _when(_CLONE[machine], _argument_in(0, _THREAD_FLAGS))
     # The flags of clone3 are in memory, which a filter cannot read. On ENOSYS, `clone` is used.

@@ -192,7 +192,7 @@ def _isolate(host: HostEnvironment, folder: str, ready_writer: int) -> None:
         kernel.drop_privileges(host.uid)
         kernel.die_with_parent()  # after the change of user, which resets it
         if "seccomp" in host.layers:
-            rules = host.call_rules or seccomp.program(os.getpid(), walled=False)
+            rules = host.call_rules or seccomp.program(os.getpid(), isolated=False)
             seccomp.install(rules)
     except BaseException as error:
         os.write(ready_writer, f"{type(error).__name__}: {error}".encode())

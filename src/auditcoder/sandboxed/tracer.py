@@ -2,7 +2,7 @@
 
 The statements of the test code are its steps. A failing step would hide what later ones show, so
 every step is attempted. The record of each call of a selected function has its caller, the calls
-that made its arguments, its result, the promises it broke, its time, the memory it held if memory
+that made its arguments, its result, the clauses it broke, its time, the memory it held if memory
 is measured, and the attributes and files it changed. The record of a step has the calls that made
 the values it read.
 
@@ -20,8 +20,8 @@ from typing import Any
 
 from .call_recorder import CallRecorder, FileRecorder
 from .code_owners import owners
+from .contract_evaluator import ContractEvaluator
 from .memory_meter import MemoryMeter
-from .promise_evaluator import PromiseEvaluator
 from .step_recorder import TRACED_MODULE, StepRecorder
 from .step_rewriter import with_steps
 from .time_limit import OutOfTime, TimeLimit
@@ -131,8 +131,8 @@ def _observe(program: str, driver: str, plan: dict[str, Any], seen: dict[str, An
     memory.limited = False
     if seen["loads"]:
         return
-    promises = PromiseEvaluator(plan["promises"], plan["invariants"], space)
-    calls = CallRecorder(owned, promises, memory)
+    contracts = ContractEvaluator(plan["promises"], plan["invariants"], space)
+    calls = CallRecorder(owned, contracts, memory)
     steps = StepRecorder(calls, owned)
     files = FileRecorder(calls)
     seen |= {"steps": steps.steps, "calls": calls.records, "files": files.records}

@@ -156,7 +156,7 @@ def _with_rules(host: HostEnvironment) -> HostEnvironment:
         rules = kernel.file_rules(host.readable, host.private, host.devices)
         host = host._replace(file_rules=rules)
     if "seccomp" in host.layers:
-        host = host._replace(call_rules=seccomp.program(1, walled=True))
+        host = host._replace(call_rules=seccomp.program(1, isolated=True))
     return host
 
 

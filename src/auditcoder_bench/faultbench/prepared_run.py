@@ -16,7 +16,7 @@ from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.runs import RunResources, manifest_for
 from auditcoder.lifecycle.validation import validate_program, validate_region
-from auditcoder.lifecycle.validation.contradicted_checks import drop_contradicted_promises
+from auditcoder.lifecycle.validation.contradicted_checks import drop_contradicted_clauses
 from auditcoder_bench.faultbench.injection_targets import SolvedProgram
 
 _OPTIONS = Options(review=False, second_opinions=False)
@@ -27,7 +27,7 @@ def prepare_validated_run(tools: RunResources, work: SolvedProgram) -> RunContex
     context = prepare_assembled_run(tools, work)
     local = validate_region(context, context.recorder.ledger.graph.ids)
     validate_program(context)
-    drop_contradicted_promises(context, local)
+    drop_contradicted_clauses(context, local)
     return context
 
 

@@ -10,9 +10,9 @@ from auditcoder.domain.execution import Execution, ExecutionOutcome, RunFiles
 from auditcoder.domain.task import (
     CallExample,
 )
+from auditcoder.lifecycle.locating.check_driver import trace_plan_of
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.substitution import SubstitutedProgram, run_substitutions
-from auditcoder.lifecycle.locating.test_driver import trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, FailingRun, TracePlan
 from auditcoder.lifecycle.ports import Sandbox

@@ -13,9 +13,9 @@ from auditcoder.domain.task import (
     ClassForm,
     CodeExample,
 )
+from auditcoder.lifecycle.locating.check_driver import trace_plan_of
 from auditcoder.lifecycle.locating.contract_blame import fits
 from auditcoder.lifecycle.locating.features import FeatureKind
-from auditcoder.lifecycle.locating.test_driver import trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, FailingRun, TracePlan
 from auditcoder.lifecycle.ports import Sandbox

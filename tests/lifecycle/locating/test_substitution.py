@@ -7,6 +7,7 @@ import pytest
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.task import CallExample
 from auditcoder.domain.values import digest
+from auditcoder.lifecycle.locating.check_driver import own_examples
 from auditcoder.lifecycle.locating.features import FeatureKind, feature_strengths
 from auditcoder.lifecycle.locating.substitution import (
     SubstitutedProgram,
@@ -14,7 +15,6 @@ from auditcoder.lifecycle.locating.substitution import (
     substitute_each,
     substitution_features,
 )
-from auditcoder.lifecycle.locating.test_driver import own_examples
 from auditcoder.lifecycle.locating.trace_run import TracePlan, run_traced
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import sandboxed

@@ -20,7 +20,7 @@ from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.validation.contradicted_checks import (
     drop_contradicted_cases,
-    drop_contradicted_promises,
+    drop_contradicted_clauses,
 )
 from auditcoder.lifecycle.validation.node_checks import validate_node
 from auditcoder.lifecycle.validation.program_checks import validate_program
@@ -85,7 +85,7 @@ class TestPromises:
         with written_program(sandbox, [function, other], self.ROOT_CODE, task) as context:
             local = validate_node(context, NodeId("S1"))
             validate_program(context)
-            drop_contradicted_promises(context, local)
+            drop_contradicted_clauses(context, local)
             return frozenset(c.partition("-")[0] for c in context.recorder.ledger.dropped)
 
     def contract(self, ensures: str = "", example: CallExample | None = None) -> Contract:

@@ -20,6 +20,7 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId, Digest, digest_of
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.locating import substitution
+from auditcoder.lifecycle.locating.check_driver import own_examples, trace_plan_of
 from auditcoder.lifecycle.locating.contract_blame import spectrum
 from auditcoder.lifecycle.locating.diagnosis_input import (
     Clue,
@@ -37,7 +38,6 @@ from auditcoder.lifecycle.locating.substitution import (
     run_substitutions,
     with_code,
 )
-from auditcoder.lifecycle.locating.test_driver import own_examples, trace_plan_of
 from auditcoder.lifecycle.locating.trace_analysis import TraceEvidence, collect_evidence
 from auditcoder.lifecycle.locating.trace_run import FailingRun
 from auditcoder.lifecycle.model_client import SECOND_OPINION

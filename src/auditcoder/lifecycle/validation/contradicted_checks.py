@@ -17,7 +17,7 @@ from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation.function_calls import run_calls
 from auditcoder.lifecycle.validation.program_checks import bounds, checks
 from auditcoder.lifecycle.validation.result_comparison import same_output
-from auditcoder.sandboxed import promise_watcher
+from auditcoder.sandboxed import contract_monitor
 
 
 def drop_contradicted_cases(context: RunContext) -> None:
@@ -59,7 +59,7 @@ def _tree(text: str) -> str:
         return text
 
 
-def drop_contradicted_promises(context: RunContext, local: list[Evidence]) -> None:
+def drop_contradicted_clauses(context: RunContext, local: list[Evidence]) -> None:
     """Drop a node's failed contract checks that a passing example of the task contradicts.
 
     If the program passes an example while the clause is false, the clause is wrong.
@@ -108,7 +108,7 @@ def _broken(
         assert isinstance(evidence.subject, AtNode)
         node = ledger.graph.by_id[evidence.subject.node]
         watchers.append(_watcher(number, node, evidence))
-    source = "\n\n".join([context.program, joined_source(promise_watcher.__name__), *watchers])
+    source = "\n\n".join([context.program, joined_source(contract_monitor.__name__), *watchers])
     broken: dict[CheckId, int] = {}
     for number, example in passed:
         call = _call(context, example)

@@ -23,7 +23,7 @@ from auditcoder.lifecycle.validation.cost_growth import validate_growth
 from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, ended, run_calls, value_of
 from auditcoder.lifecycle.validation.input_generator import inputs_for
 from auditcoder.lifecycle.validation.result_comparison import same_output, same_value, shown
-from auditcoder.sandboxed import promise_tester
+from auditcoder.sandboxed import contract_tester
 
 
 def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
@@ -204,7 +204,7 @@ def _harness(contract: Contract, required: list[str], promised: list[str]) -> st
     admitted = " and ".join(f"({e})" for e in required) or "True"
     promises = "".join(f"        _audit_holds(lambda: {e}),\n" for e in promised)
     return (
-        f"{joined_source(promise_tester.__name__)}\n\n"
+        f"{joined_source(contract_tester.__name__)}\n\n"
         "def _audit_admits(_audit_arguments):\n"
         f"    {names} = _audit_arguments\n"
         f"    if False: {RESULT} = None\n"

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Wraps functions of a program so that each call checks a promise about its result.
+"""Wraps functions of a program so that each call checks a clause about its result.
 
 Appended to the program as text, so it imports nothing at the top and its names begin with
 `_audit`.
@@ -9,9 +9,9 @@ _audit_broken = set()  # type: ignore[var-annotated]
 
 
 def _audit_watch(function, number, holds):
-    """Return the function with a check; a promise that does not hold adds its number to the set.
+    """Return the function with a check; a clause that does not hold adds its number to the set.
 
-    The promise sees the arguments as they were before the call. A promise that raises counts as
+    The clause sees the arguments as they were before the call. A clause that raises counts as
     broken.
     """
     import copy

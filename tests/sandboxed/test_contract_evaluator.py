@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from auditcoder.sandboxed.promise_evaluator import PromiseEvaluator
+from auditcoder.sandboxed.contract_evaluator import ContractEvaluator
 
 
-def evaluator(*ensures: str, invariants: tuple[str, ...] = ()) -> PromiseEvaluator:
-    return PromiseEvaluator({"f": {"ensures": list(ensures)}}, list(invariants), {"limit": 3})
+def evaluator(*ensures: str, invariants: tuple[str, ...] = ()) -> ContractEvaluator:
+    return ContractEvaluator({"f": {"ensures": list(ensures)}}, list(invariants), {"limit": 3})
 
 
 def test_the_numbers_of_broken_promises_are_returned() -> None:

@@ -1,4 +1,4 @@
-"""Evaluates the promises of a program's functions while it runs: contracts and invariants."""
+"""Evaluates the clauses of a program's functions while it runs: contracts and invariants."""
 
 import copy
 import time
@@ -7,17 +7,17 @@ from typing import Any
 
 _INVARIANTS = "invariants"
 _MOST_EVALUATED = 300
-"""Calls of one function whose promises are evaluated."""
+"""Calls of one function whose clauses are evaluated."""
 _SLOW = 0.05
-"""Seconds: after a promise that took longer, no promise of that function is evaluated again."""
+"""Seconds: after a clause that took longer, no clause of that function is evaluated again."""
 
 
-class PromiseEvaluator:
-    """Finds the promises that a call breaks: `requires` at its start, `ensures` at its end."""
+class ContractEvaluator:
+    """Finds the clauses that a call breaks: `requires` at its start, `ensures` at its end."""
 
     def __init__(
         self,
-        promises: dict[str, dict[str, list[str]]],
+        clauses: dict[str, dict[str, list[str]]],
         invariants: list[str],
         space: dict[str, Any],
     ) -> None:
@@ -28,15 +28,15 @@ class PromiseEvaluator:
         self._evaluated: dict[str, int] = {}
         self._known = {
             (node, which): [self._compiled(text) for text in texts]
-            for node, own in promises.items()
+            for node, own in clauses.items()
             for which, texts in own.items()
         }
         self._promising = {node for (node, _), own in self._known.items() if own}
 
     def kept_for(self, node: str, given: dict[str, Any]) -> dict[str, Any] | None:
-        """Return a copy of a call's arguments if its promises are evaluated; else None.
+        """Return a copy of a call's arguments if its clauses are evaluated; else None.
 
-        A promise sees a copy only: it could change or use up the original.
+        A clause sees a copy only: it could change or use up the original.
         """
         self._evaluated[node] = self._evaluated.get(node, 0) + 1
         if self._evaluated[node] > _MOST_EVALUATED or node not in self._promising:
@@ -58,10 +58,10 @@ class PromiseEvaluator:
                 self._evaluated[node] = _MOST_EVALUATED
 
     def broken(self, node: str, which: str, names: dict[str, Any]) -> list[int]:
-        """Return the numbers of the promises that do not hold; one that raises does not count."""
+        """Return the numbers of the clauses that do not hold; one that raises does not count."""
         known = self._known.get((node, which), [])
         began = time.perf_counter()
-        found = [n for n, promise in enumerate(known) if self._holds(promise, names) is False]
+        found = [n for n, clause in enumerate(known) if self._holds(clause, names) is False]
         if time.perf_counter() - began > _SLOW:
             self._evaluated[node] = _MOST_EVALUATED
         return found
@@ -74,14 +74,14 @@ class PromiseEvaluator:
         names = {"self": self._copied(_INVARIANTS, owner)}
         if names["self"] is None:
             return False
-        broken = any(self._holds(promise, names) is False for promise in self._invariants)
+        broken = any(self._holds(clause, names) is False for clause in self._invariants)
         if broken:
             self._violating[id(owner)] = owner
         return broken
 
-    def _holds(self, promise: types.CodeType | None, names: dict[str, Any]) -> bool | None:
+    def _holds(self, clause: types.CodeType | None, names: dict[str, Any]) -> bool | None:
         try:
-            return None if promise is None else bool(eval(promise, {**self._space, **names}))  # noqa: S307
+            return None if clause is None else bool(eval(clause, {**self._space, **names}))  # noqa: S307
         except Exception:  # it does not apply to these values
             return None
 

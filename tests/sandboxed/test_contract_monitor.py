@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from auditcoder.sandboxed import promise_watcher
+from auditcoder.sandboxed import contract_monitor
 
-watch: Any = promise_watcher._audit_watch
+watch: Any = contract_monitor._audit_watch
 
 
 @pytest.fixture(autouse=True)
 def broken() -> Iterator[set[int]]:
-    promise_watcher._audit_broken.clear()
-    yield promise_watcher._audit_broken
-    promise_watcher._audit_broken.clear()
+    contract_monitor._audit_broken.clear()
+    yield contract_monitor._audit_broken
+    contract_monitor._audit_broken.clear()
 
 
 def double(x: int) -> int:

@@ -13,7 +13,7 @@ from auditcoder.domain.task import (
     ProgramForm,
     StdioExample,
 )
-from auditcoder.lifecycle.locating.test_driver import ExtractedTests, suite_of, trace_plan_of
+from auditcoder.lifecycle.locating.check_driver import ExtractedTests, suite_of, trace_plan_of
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.failing_programs import CASES, GOOD, GRAPH, looked, task
 from tests.support.scripted_runs import sandboxed

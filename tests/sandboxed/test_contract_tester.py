@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from auditcoder.sandboxed import promise_tester
+from auditcoder.sandboxed import contract_tester
 
-check: Any = promise_tester._audit
-holds: Any = promise_tester._audit_holds
+check: Any = contract_tester._audit
+holds: Any = contract_tester._audit_holds
 
 
 def always(_: tuple[Any, ...]) -> bool:
