@@ -94,6 +94,14 @@ SCENARIOS = {
     ),
 }
 
+scenarios = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in {"repaired", "parallel"} else pytest.mark.campaign)
+        for name in SCENARIOS
+    ],
+)
+
 
 class Moment(Enum):
     """When a process is sent its signal."""
@@ -335,7 +343,7 @@ def kill_many(name: str, place: Path, kills: int, sandbox: Sandbox, number: sign
 
 
 @sized("kills", RUN_KILLS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 def test_a_killed_run_resumes_to_the_same_result(
     name: str, kills: int, tmp_path: Path, sandbox: Sandbox
 ) -> None:
@@ -435,7 +443,7 @@ def resume_and_compare(
 
 
 @sized("cuts", CUTS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 @pytest.mark.parametrize(
     "error", [StoreFull("store.full", "full"), StoreLocked("store.locked", "held")], ids=repr
 )
@@ -456,7 +464,7 @@ def test_a_run_whose_store_failed_at_any_event_resumes(
 
 
 @sized("cuts", CUTS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 def test_a_run_interrupted_twice_resumes_twice(name: str, cuts: int, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
     full = StoreFull("store.full", "full")
@@ -494,7 +502,7 @@ class UnavailableModel(RecordedModel):
 
 
 @sized("cuts", CUTS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 def test_a_run_whose_model_was_unavailable_resumes(name: str, cuts: int, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
     wanted, _ = run_uninterrupted(scenario, sandbox)
@@ -512,7 +520,7 @@ def test_a_run_whose_model_was_unavailable_resumes(name: str, cuts: int, sandbox
 
 
 @sized("cuts", CUTS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 def test_a_run_interrupted_at_any_event_resumes(name: str, cuts: int, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
     wanted, whole = run_uninterrupted(scenario, sandbox)
@@ -620,7 +628,7 @@ def test_a_budget_in_dollars_needs_a_known_price(sandbox: Sandbox) -> None:
     assert store.runs() == []
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 def test_resuming_a_finished_run_does_nothing(name: str, sandbox: Sandbox) -> None:
     scenario = SCENARIOS[name]
     store = SqliteStore(":memory:")
@@ -634,7 +642,7 @@ def test_resuming_a_finished_run_does_nothing(name: str, sandbox: Sandbox) -> No
 
 
 @sized("cuts", CUTS)
-@pytest.mark.parametrize("name", SCENARIOS)
+@scenarios
 def test_a_resumption_with_other_prompts_is_refused_and_writes_nothing(
     name: str, cuts: int, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

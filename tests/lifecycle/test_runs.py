@@ -21,6 +21,7 @@ from tests.support.addition_runs import (
     TASK,
     decisions,
 )
+from tests.support.campaigns import EVERY_ENTRY, sized, spread
 from tests.support.scripted_runs import ScriptedReplies, python, resume_after, run, sandboxed
 
 
@@ -30,7 +31,8 @@ def _sandbox() -> Iterator[Sandbox]:
 
 
 class TestInterruptedRun:
-    def test_an_interrupted_run_resumes_after_any_entry(self, sandbox: Sandbox) -> None:
+    @sized("cuts", EVERY_ENTRY)
+    def test_an_interrupted_run_resumes_after_any_entry(self, sandbox: Sandbox, cuts: int) -> None:
         replies: ScriptedReplies = {
             **REJECTED,
             "joint": [python(READS + OFF), python(ADDS)],
@@ -38,12 +40,12 @@ class TestInterruptedRun:
         finished = run(sandbox, TASK, replies, SILENT)
         assert decisions(finished) == [Decision.REJECTED, Decision.ACCEPTED]
         asked = len(finished.asked)
-        for entries in range(1, len(finished.raw.bodies)):
+        for entries in spread(len(finished.raw.bodies), cuts, 1):
             solution, calls = resume_after(finished, entries, sandbox)
             assert (solution.outcome, solution.program) == (finished.outcome, finished.program)
             assert calls <= asked
             asked = calls
-        assert asked == 0
+        assert resume_after(finished, len(finished.raw.bodies) - 1, sandbox)[1] == 0
 
     def test_a_run_with_a_fallback_and_parallel_requests_resumes_after_any_entry(
         self, sandbox: Sandbox

@@ -24,6 +24,8 @@ RUN_INTERRUPTS = CampaignSize(1, 20)
 """Processes that are interrupted in each scenario of a run."""
 CUTS = CampaignSize(2, 12)
 """Positions in the record of a run at which it is cut off."""
+EVERY_ENTRY = CampaignSize(8, 10_000)
+"""Entries of a record after which a run is interrupted."""
 SOLVED_RUNS = CampaignSize(15, 100)
 """Runs with randomly scripted models."""
 RANDOM_RUNS = CampaignSize(15, 150)

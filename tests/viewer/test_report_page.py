@@ -143,7 +143,7 @@ def _open_page(browser: "Browser", tmp_path: Path) -> Iterator[Open]:
         page.close()
 
 
-@pytest.fixture(params=["bench", "audit"])
+@pytest.fixture(params=["bench", pytest.param("audit", marks=pytest.mark.campaign)])
 def report(request: pytest.FixtureRequest, reports: dict[str, Report]) -> Report:
     return reports[request.param]
 

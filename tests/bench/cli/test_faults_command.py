@@ -120,6 +120,7 @@ def answer_uselessly(handler: Handler) -> None:
     handler.say(completion("Nothing comes to mind."))
 
 
+@pytest.mark.campaign
 def test_repair_runs_start_with_a_fault_and_are_not_repeated(
     run: RunCommand, tmp_path: Path, server: FaultServer
 ) -> None:

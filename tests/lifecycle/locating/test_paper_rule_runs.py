@@ -136,6 +136,7 @@ class TestR2:
         assert contract is not None
         assert contract.cost == CostBudget(time="O(n)")
 
+    @pytest.mark.campaign
     def test_r2_abstains_if_two_nodes_could_each_be_too_slow(self, sandbox: Sandbox) -> None:
         read = stub("read_numbers(data: str) -> list[int]", "Read them.", "cost: O(1)")
         add = stub("add_up(numbers: list[int]) -> int", "Add them up.", "cost: O(1)")
