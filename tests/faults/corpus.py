@@ -192,7 +192,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "becoming another program",
+    "exec of another program",
     """
 import os, sys
 
@@ -337,7 +337,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "memory, mapped file without its end",
+    "memory, one file mapped many times",
     """
 import mmap, os
 
@@ -354,7 +354,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "memory, error swallowed again and again",
+    "memory, MemoryError caught repeatedly",
     """
 held = []
 while True:
@@ -457,7 +457,7 @@ raise OSError("no more")
 )
 
 hostile(
-    "limits raised by oneself",
+    "own limits raised",
     """
 import resource
 
@@ -532,7 +532,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "leaving in good order when the clock asks",
+    "clean exit from the handler of the time limit's signal",
     """
 import os, signal, sys
 
@@ -548,7 +548,7 @@ while True:
 )
 
 hostile(
-    "exceptions that are never let out",
+    "every exception is caught",
     """
 while True:
     try:
@@ -561,7 +561,7 @@ while True:
 )
 
 hostile(
-    "main thread gone, another goes on",
+    "main thread ends, another continues",
     """
 import ctypes, platform, threading
 
@@ -689,7 +689,7 @@ while True:
 )
 
 hostile(
-    "flood that goes on after the end",
+    "flood that continues after the end",
     """
 import atexit, os
 
@@ -703,7 +703,7 @@ atexit.register(flood)
 )
 
 hostile(
-    "flood of bytes that are no text, then a good exit",
+    "flood of invalid UTF-8, then a clean exit",
     """
 import os
 
@@ -748,7 +748,7 @@ if not found:
 )
 
 hostile(
-    "descriptors read that are for writing",
+    "descriptors for writing are read",
     """
 import os
 
@@ -763,7 +763,7 @@ raise SystemExit(3)
 )
 
 hostile(
-    "descriptors sent to oneself, in a circle",
+    "descriptors sent to the same process, in a cycle",
     """
 import array, socket
 
@@ -836,7 +836,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "disk, a huge file with nothing in it",
+    "disk, a huge sparse file",
     """
 with open("sparse", "wb") as file:
     file.truncate(1 << 40)
@@ -845,7 +845,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "disk, space claimed beforehand",
+    "disk, space preallocated",
     """
 import os
 
@@ -938,12 +938,12 @@ compile("-" * 1_000_000 + "1", "deep", "exec")
 )
 
 hostile(
-    "recursion in one's own source",
+    "recursion in the parser of the program",
     "x = " + "(" * 5000 + "1" + ")" * 5000 + "\nprint('ESCAPED')\n",
 )
 
 hostile(
-    "recursion when everything is taken down",
+    "recursion in the destructor of a long chain",
     """
 class Link:
     pass
@@ -994,7 +994,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "killing one's group",
+    "killing the process group",
     """
 import os, signal
 
@@ -1004,7 +1004,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "killing by trying every number",
+    "killing every process id",
     """
 import os, signal
 
@@ -1047,7 +1047,7 @@ raise OSError(ctypes.get_errno(), "pidfd_getfd")
 )
 
 hostile(
-    "signals by way of a file's owner",
+    "signals by F_SETOWN of a file",
     """
 import fcntl, os, signal
 
@@ -1078,7 +1078,7 @@ raise OSError(ctypes.get_errno(), "ptrace")
 )
 
 hostile(
-    "reading another's memory",
+    "reading the memory of another process",
     """
 import ctypes, struct
 
@@ -1093,7 +1093,7 @@ raise OSError(ctypes.get_errno(), "process_vm_readv")
 )
 
 hostile(
-    "slowing others down",
+    "higher priority than other processes",
     """
 import os
 
@@ -1103,7 +1103,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "first in line for the processor",
+    "real-time scheduling",
     """
 import os
 
@@ -1168,7 +1168,7 @@ os.listdir("../../..")
 )
 
 hostile(
-    "secret, by climbing",
+    "secret, by parent descriptors",
     """
 import os
 
@@ -1291,7 +1291,7 @@ raise refused
 )
 
 hostile(
-    "changing the standard library's rights and names",
+    "changing modes and names in the standard library",
     """
 import os
 
@@ -1317,7 +1317,7 @@ raise refused
 )
 
 hostile(
-    "write through a mapping that was for reading",
+    "write through a read-only mapping",
     """
 import mmap, os
 
@@ -1329,7 +1329,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "device of one's own",
+    "new device file",
     """
 import os, stat
 
@@ -1339,7 +1339,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "rights of root for a program",
+    "set-user-id program",
     """
 import os
 
@@ -1351,7 +1351,7 @@ os.execv("./shell", ["shell"])
 )
 
 hostile(
-    "program that lies in memory only",
+    "program in memory only",
     """
 import os
 
@@ -1536,7 +1536,7 @@ print("ESCAPED")
 )
 
 hostile(
-    "socket, a pair that sends elsewhere",
+    "socket, a datagram pair that sends elsewhere",
     """
 import socket
 
@@ -1552,7 +1552,7 @@ raise refused
 )
 
 hostile(
-    "socket, a name looked up",
+    "socket, DNS lookup",
     """
 import socket
 
@@ -1682,10 +1682,10 @@ hostile(
     action=ANSWER,
 )
 
-hostile("leaving while loading", "raise SystemExit\n", Ending.WRONG_EXIT, action=CASES)
+hostile("exit while loading", "raise SystemExit\n", Ending.WRONG_EXIT, action=CASES)
 
 hostile(
-    "leaving when asked how an error reads",
+    "exit in the `__str__` of an exception",
     """
 import os
 
@@ -1701,7 +1701,7 @@ def answer():
 )
 
 hostile(
-    "leaving when asked how a value reads",
+    "exit in the `repr` of a value",
     """
 import sys
 
@@ -1717,7 +1717,7 @@ def answer():
 )
 
 hostile(
-    "leaving from a thread, while the call goes on",
+    "exit from a thread during the call",
     """
 import os, threading, time
 
@@ -1731,7 +1731,7 @@ def answer():
 )
 
 hostile(
-    "leaving from a finaliser",
+    "exit from a finaliser",
     """
 import os
 
@@ -1748,7 +1748,7 @@ def answer():
 )
 
 hostile(
-    "leaving with a strange code",
+    "exit code of an int subclass",
     """
 class Strange(int):
     def __and__(self, other):
@@ -1760,13 +1760,13 @@ raise SystemExit(Strange(7))
 )
 
 hostile(
-    "leaving with nought of many bits",
+    "exit code that is 0 modulo 256",
     "raise SystemExit(1 << 8)\n",
     Ending.OK,
 )
 
 hostile(
-    "leaving with the report closed",
+    "report channel closed",
     """
 import os
 
@@ -1780,7 +1780,7 @@ def answer():
 )
 
 hostile(
-    "leaving with another file as the report",
+    "report channel replaced by a file",
     """
 import os
 
@@ -1818,7 +1818,7 @@ class Judge(unittest.TestCase):
 )
 
 hostile(
-    "assertions hollowed out",
+    "assertions with replaced code",
     """
 import unittest
 
@@ -1845,7 +1845,7 @@ class Judge(unittest.TestCase):
 )
 
 hostile(
-    "assertions hollowed out, but for one list",
+    "assertions with replaced code, except one list",
     """
 import unittest
 
@@ -1870,7 +1870,7 @@ class Judge(unittest.TestCase):
 )
 
 hostile(
-    "assertions that hold within a test only",
+    "assertions replaced during a test only",
     """
 import unittest
 
@@ -1927,7 +1927,7 @@ unittest.TestLoader.getTestCaseNames = lambda *_: []
 )
 
 hostile(
-    "suite that runs nothing, and then is whole again",
+    "suite that runs nothing, then restored",
     """
 import unittest
 
@@ -1943,7 +1943,7 @@ unittest.TestSuite.run = nothing
 )
 
 hostile(
-    "compiler that overlooks the tests, and then is whole again",
+    "compiler that skips the tests, then restored",
     """
 import builtins
 
@@ -1977,7 +1977,7 @@ def answer():
 
 
 hostile(
-    "tests stepped over by a tracer",
+    "tests skipped by a tracer",
     """
 import sys
 
@@ -2046,7 +2046,7 @@ def answer():
 )
 
 hostile(
-    "expected answer looked for in all of memory",
+    "expected answer searched in memory",
     """
 import gc, sys
 
@@ -2112,7 +2112,7 @@ class Judge(unittest.TestCase):
 )
 
 hostile(
-    "tests called off after the first",
+    "tests stopped after the first",
     """
 import sys
 
@@ -2140,7 +2140,7 @@ class Judge(unittest.TestCase):
 )
 
 hostile(
-    "test case that comes with the program",
+    "test case defined by the program",
     """
 import unittest
 
@@ -2217,7 +2217,7 @@ while True:
 )
 
 hostile(
-    "report that is deep",
+    "deeply nested report",
     """
 import os, sys
 
@@ -2231,7 +2231,7 @@ raise SystemExit(3)
 )
 
 hostile(
-    "report with a line number without end",
+    "report with an infinite line number",
     """
 import os, sys
 
@@ -2249,7 +2249,7 @@ raise SystemExit(3)
 )
 
 hostile(
-    "report that is no text",
+    "report that is not text",
     """
 import os
 
@@ -2260,7 +2260,7 @@ raise SystemExit(3)
 )
 
 hostile(
-    "exception whose name is no name",
+    "exception with an invalid type name",
     """
 class Meta(type):
     @property
@@ -2277,7 +2277,7 @@ raise Odd("\\udcff")
 )
 
 hostile(
-    "exception that cannot be told",
+    "exception whose `__str__` raises",
     """
 class Mute(Exception):
     def __str__(self):
@@ -2292,7 +2292,7 @@ raise Mute
 )
 
 hostile(
-    "exception with a message that only looks like text",
+    "exception with a message of a str subclass",
     """
 class Text(str):
     def __getitem__(self, key):
@@ -2375,7 +2375,7 @@ raise SystemExit(3)
 )
 
 hostile(
-    "exception hook that leaves in good order",
+    "exception hook that exits cleanly",
     """
 import os, sys
 
@@ -2537,7 +2537,7 @@ def answer():
     )
 
 hostile(
-    "value, more than can be reported",
+    "value, larger than the report limit",
     """
 def answer():
     return "x" * (100 << 20)
@@ -2548,7 +2548,7 @@ def answer():
 )
 
 hostile(
-    "value, a generator without end",
+    "value, an endless generator",
     """
 class Endless(list):
     pass
@@ -2567,7 +2567,7 @@ def answer():
 # Output files.
 
 hostile(
-    "artefact, a link out",
+    "artefact, a link to the outside",
     """
 import os
 
@@ -2579,7 +2579,7 @@ os.symlink("/etc", "folder")
 )
 
 hostile(
-    "artefact, the whole folder a link out",
+    "artefact, the folder replaced by a link to the outside",
     """
 import os
 
@@ -2625,7 +2625,7 @@ for number in range(1, 5):
 )
 
 hostile(
-    "artefact, not to be read",
+    "artefact, unreadable",
     """
 import os
 
@@ -2650,7 +2650,7 @@ for name in ("a\\nb", "\\udcff", " ", "-rf", "a" * 255):
 )
 
 hostile(
-    "artefact, the folder taken away",
+    "artefact, the folder removed",
     """
 import os, shutil
 
@@ -2665,7 +2665,7 @@ for name in os.listdir(".."):
 # Further attacks on assertions and reports.
 
 hostile(
-    "assertions that are never looked up",
+    "assertions replaced by `__getattribute__`",
     """
 import unittest
 
@@ -2683,7 +2683,7 @@ def answer():
 )
 
 hostile(
-    "exceptions that are expected whatever comes",
+    "`assertRaises` that accepts everything",
     """
 import unittest.case
 
@@ -2696,7 +2696,7 @@ def answer():
 )
 
 hostile(
-    "value that asks its reader to compute without end",
+    "value that is expensive to decode",
     """
 import json
 

@@ -137,7 +137,7 @@ def test_postgres_loses_no_acknowledged_event_when_the_server_crashes(postgres_u
             recorder.write_code(S2, code("S2", "return 'lost'"))
         # The server ends every other connection once it has noticed, and takes no new one until
         # it has recovered.
-        assert select.select([witness.pgconn.socket], [], [], HUNG)[0], "it noticed nothing"
+        assert select.select([witness.pgconn.socket], [], [], HUNG)[0], "it stays open"
         witness.close()
         assert retry_until_available(lambda: verify_run(store, run)).holds
         assert retry_until_available(lambda: store.head(run)) == recorder.head

@@ -484,7 +484,7 @@ def test_a_run_interrupted_twice_resumes_twice(name: str, cuts: int, sandbox: Sa
                 )
             resume_and_compare(store, scenario, sandbox, wanted)
             resumed = [e for e in events(store) if isinstance(e, RunResumed)]
-            assert len(resumed) in {1, 2}, "a resumption that came to nothing is not on record"
+            assert len(resumed) in {1, 2}, "a failed resumption leaves no event"
             store.close()
 
 

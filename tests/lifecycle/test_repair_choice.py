@@ -52,10 +52,10 @@ def _sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.mark.parametrize(("opinion", "taken"), [(RIGHT, True), (USELESS, False)])
-def test_a_second_opinion_becomes_the_repair_only_if_it_healed_the_failure(
+def test_a_second_opinion_becomes_the_repair_only_if_every_check_passed_with_it(
     sandbox: Sandbox, opinion: str, taken: bool
 ) -> None:
-    """A slow reference that heals selects the node but never becomes its code."""
+    """A slow reference that passes selects the node but never becomes its code."""
     tools = RunResources(SqliteStore(":memory:"), ScriptedModel([finding()]), sandbox)
     context = prepare_validated_run(tools, program("totals", TEXT))
     graph = context.recorder.ledger.graph

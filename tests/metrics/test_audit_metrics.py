@@ -275,7 +275,7 @@ class TestOneRun:
         locate(recorder, None)
         audit = audited(counted(store))
         assert audit.localisation_coverage.counted == share(0, 1)
-        assert audit.answers.localised == {"R3": {"low": 1}}, "but it was an answer"
+        assert audit.answers.localised == {"R3": {"low": 1}}, "it is an answer nevertheless"
 
     def test_a_widened_target_counts_as_its_final_kind(self, store: SqliteStore) -> None:
         recorder = failing(store)
@@ -315,7 +315,7 @@ class TestOneRun:
             recorder.write_code(name, code(name))
         recorder.assemble()
         check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
-        assert failed_at_first(traced(store)) is None, "the example decides, and nobody ran it"
+        assert failed_at_first(traced(store)) is None, "the deciding example did not run"
         check_program(recorder, "derived-1", Verdict.FAILED, Trust.DERIVED)
         locate(recorder, None)
         assert failed_at_first(traced(store)) is True
@@ -686,7 +686,7 @@ def test_the_audit_of_random_runs_agrees_with_their_records() -> None:
     audit = summarise(every)
     for held in ("decision_compliance", "rollback_integrity", "frozen_intact", "graph_integrity"):
         found = rates(audit)[held]
-        assert found.counted.part == found.counted.whole, "the laws see to it"
+        assert found.counted.part == found.counted.whole, "the laws guarantee it"
     assert audit.transactions["fallback"]
     assert 0 < len(audit.localised) <= 1
 

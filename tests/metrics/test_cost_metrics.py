@@ -298,7 +298,7 @@ class TestUnknownUsage:
         assert not cost.priced
         planner, other = cost.modules()
         assert planner.usage.calls == 2
-        assert planner.per_call == 30, "the call that nobody measured is not one of zero tokens"
+        assert planner.per_call == 30, "an unmeasured call does not count as zero tokens"
         assert other.per_call is None
 
     def test_a_summary_of_no_runs_has_no_averages(self) -> None:

@@ -463,7 +463,7 @@ def test_the_metrics_of_random_runs_agree_with_their_records() -> None:
             met.update({"changed by it"} if trace_coverage(trace, read) != before else ())
             assert graph_integrity(trace)
             intact = frozen_intact(trace)
-            assert intact.part == intact.whole, "the laws see to it"
+            assert intact.part == intact.whole, "the laws guarantee it"
             found = signature_consistency(trace, read)
             assert found.part == len(trace.working.code), "all code here keeps its promise"
             assert localisation(trace).coverage.whole == len(trace.diagnoses)

@@ -65,7 +65,7 @@ def test_the_digest_of_a_prompt_covers_its_shared_text() -> None:
     known = digests()
     assert set(ROLES) <= set(known)
     assert load("joint").digest != known["joint"], "the handbook is part of it"
-    assert load("sole").digest != known["sole"], "so is what coders are told"
+    assert load("sole").digest != known["sole"], "the coder prompts include it"
     assert load("parser").digest == known["parser"]
 
 

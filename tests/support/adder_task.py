@@ -40,6 +40,6 @@ def script(*joint: str, **more: Line) -> ScriptedReplies:
 
 
 def function(request: Request, *known: str) -> str:
-    """Answer with the function that is asked for."""
+    """Return the requested function."""
     asked = request.messages[-1].text.rpartition("rite `")[2]
     return python(next(code for code in known if code.split("(")[0][4:] == asked.split("(")[0]))

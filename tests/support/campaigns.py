@@ -10,7 +10,7 @@ import pytest
 
 
 class CampaignSize(NamedTuple):
-    """How large a campaign is in every test run, and as a whole."""
+    """The size of a campaign in every test run, and its full size."""
 
     small: int
     whole: int

@@ -1,4 +1,4 @@
-"""A small graph, and recorded checks about it, for locators to reason over."""
+"""A small graph with recorded checks, as input for locators."""
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict

@@ -43,7 +43,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """Read the request, then behave."""
+        """Read the request and call the next behaviour."""
         length = int(self.headers.get("Content-Length", 0))
         self.body = json.loads(self.rfile.read(length))
         self.server.asked.append(self.body)
@@ -58,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         kind: str = "application/json",
         length: int | None = None,
     ) -> None:
-        """Answer."""
+        """Send a response."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -70,11 +70,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class FaultServer(ThreadingHTTPServer):
-    """Goes through its behaviours, one for each request; then it is well-behaved."""
+    """Uses one behaviour per request, in order; after the last, it answers normally."""
 
     daemon_threads = True
 
@@ -86,16 +86,16 @@ class FaultServer(ThreadingHTTPServer):
         self.keys: list[str] = []
 
     def next_behaviour(self) -> Behaviour:
-        """Return what to do next."""
+        """Return the behaviour for the next request."""
         with self._lock:
             return self._behaviours.pop(0) if self._behaviours else well
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients go away here, and are meant to."""
+        """Report nothing: clients are expected to close their connections."""
 
     @property
     def address(self) -> str:
-        """Where to reach it."""
+        """The base URL of the server."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
 

@@ -114,7 +114,7 @@ INVENTED = {
     "good": REFERENCE,
     "silent": "",
 }
-"""Answers to the invented task, by the model that gave them."""
+"""Answers to the invented task, by model."""
 
 
 def publish_invented_answers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -207,7 +207,7 @@ def tools(sandbox: Sandbox) -> RunResources:
 
 
 def cases(number: int, told: float, seed: int = 0) -> list[FailureEvidence]:
-    """Failures in which a sign is at the fault with some probability, else anywhere."""
+    """Failures with a feature that is at the faulty node with some probability, else anywhere."""
     chance = random.Random(seed)
     found = []
     for place in range(number):

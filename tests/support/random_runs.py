@@ -77,7 +77,7 @@ def fails(ledger: Ledger) -> bool:
 
 
 def has_candidate(ledger: Ledger) -> bool:
-    """Whether there is a program that a check may speak about."""
+    """Whether there is a program that a check can be about."""
     assembly, transaction = ledger.working.assembly, ledger.transaction
     return assembly is not None and (transaction is None or assembly.program != transaction.program)
 
@@ -325,7 +325,7 @@ class RandomRun(RuleBasedStateMachine):
     @when(lambda ledger: ledger.transaction is not None)
     @rule(pick=picks)
     def repair_well(self, pick: int) -> None:
-        """Write something new, pass everything, and so be accepted if there was room to improve."""
+        """Write new code that passes every check; it is accepted if the rank could improve."""
         name = self.some_node(pick, self.writable())
         self.recorder.write_code(name, code(name, f"return x * {self.ledger.seq}"))
         self.build_what_is_missing(self.ledger.seq)
@@ -333,7 +333,7 @@ class RandomRun(RuleBasedStateMachine):
             self.pass_every_pinned_check()
         self.recorder.decide("measured")
 
-    # Going on, and ending
+    # Resuming and finishing
 
     @when(planned)
     @rule()
@@ -356,7 +356,7 @@ class RandomRun(RuleBasedStateMachine):
     @precondition(lambda self: self.ledger.finished)
     @rule()
     def rest(self) -> None:
-        """Nothing follows the end."""
+        """Do nothing: no event may follow the end of a run."""
 
     def teardown(self) -> None:
         self.store.close()

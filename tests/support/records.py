@@ -1,4 +1,4 @@
-"""Records as raw bytes: to take apart, alter and put together again behind the writer's back."""
+"""Records as raw bytes, which tests alter without the writer."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from auditcoder.lifecycle.ports import TraceReader
 
 
 class Raw(NamedTuple):
-    """One run, out of any store."""
+    """The raw content of one run."""
 
     run: RunId
     bodies: list[bytes]
@@ -32,13 +32,13 @@ class Raw(NamedTuple):
         return [reader.read(body).event for body in self.bodies]
 
     def verify(self, bodies: Iterable[bytes] | None = None) -> Report:
-        """Verify these bodies, or other ones in their place; the keeper's head stays."""
+        """Verify these bodies, or other ones in their place; the stored head is unchanged."""
         chosen = self.bodies if bodies is None else bodies
         return verify(chosen, self.blob, named=self.run, claimed=self.head)
 
 
 def take(reader: TraceReader, run: RunId) -> Raw:
-    """Copy a run out of where it is kept."""
+    """Read the raw content of a run."""
     bodies = list(reader.read(run))
     decoder = EntryReader()
     names = {name for body in bodies for name in decoder.read(body).event.blobs()}
@@ -46,7 +46,7 @@ def take(reader: TraceReader, run: RunId) -> Raw:
 
 
 def forge(raw: Raw, events: Iterable[Event], *new_blobs: bytes) -> Raw:
-    """Chain `events` anew, as a forger would who can compute digests and controls the store."""
+    """Chain `events` again, like a forger who can compute digests and controls the store."""
     head, bodies = EMPTY, []
     for event in events:
         _, body, head = seal(head, event, datetime(2026, 1, 2, tzinfo=UTC))
@@ -56,13 +56,13 @@ def forge(raw: Raw, events: Iterable[Event], *new_blobs: bytes) -> Raw:
 
 
 def deletions(bodies: list[bytes]) -> Iterator[list[bytes]]:
-    """Every way to leave one entry out."""
+    """Yield every variant with one entry removed."""
     for i in range(len(bodies)):
         yield bodies[:i] + bodies[i + 1 :]
 
 
 def swaps(bodies: list[bytes], reach: int) -> Iterator[list[bytes]]:
-    """Every way to exchange two entries at most `reach` apart."""
+    """Yield every variant with two entries at most `reach` apart exchanged."""
     for i in range(len(bodies)):
         for j in range(i + 1, min(i + 1 + reach, len(bodies))):
             swapped = bodies.copy()
@@ -72,7 +72,7 @@ def swaps(bodies: list[bytes], reach: int) -> Iterator[list[bytes]]:
 
 
 def edits(bodies: list[bytes], salt: int) -> Iterator[list[bytes]]:
-    """For every entry: one byte of it altered, at a place that `salt` picks."""
+    """Yield for each entry a variant with one bit changed at a position chosen by `salt`."""
     for i, body in enumerate(bodies):
         at = (salt * 7919 + i * 104729) % len(body)
         altered = body[:at] + bytes([body[at] ^ (1 << (salt + i) % 8)]) + body[at + 1 :]
@@ -80,7 +80,7 @@ def edits(bodies: list[bytes], salt: int) -> Iterator[list[bytes]]:
 
 
 def insertions(raw: Raw) -> Iterator[list[bytes]]:
-    """At every place: an entry repeated, and a new one that fits the chain before it."""
+    """Yield at each position variants with a repeated entry and a new, correctly chained one."""
     events = raw.events()
     head = EMPTY
     for i in range(len(raw.bodies) + 1):

@@ -1,7 +1,7 @@
-"""Models that solve small tasks: rightly, wrongly, lazily, malformed, or with bad intent.
+"""Models that solve small tasks with correct, wrong, incomplete, malformed or hostile replies.
 
-What a model says depends on the request alone and on how often its kind of step was asked, so
-that a run can be shrunk, killed, resumed and gone through again.
+A reply depends only on the request and on the number of earlier requests of the same step, so that
+a run can be shrunk, killed, resumed and repeated.
 """
 
 import json
@@ -261,7 +261,7 @@ def in_class(text: str) -> str:
 
 
 def code_for(request: Request, body: str | None = None) -> str:
-    """Write every function that is asked for."""
+    """Write every requested function."""
     text = "\n\n".join(function(header, body) for header in headers(request))
     scoped = step_of(request) in {"method", "methods"} or "class Basket" in asked(request)
     return in_class(text) if scoped else text
@@ -274,7 +274,7 @@ def root_header(request: Request) -> str:
 
 
 def sketch_for(request: Request) -> str:
-    """Write a sketch whose root is the one asked for."""
+    """Write a sketch with the requested root."""
     root = root_header(request)
     if step_of(request) == "branch":
         return branch_for(root)
@@ -392,7 +392,7 @@ def staged_for(request: Request) -> dict[str, Any]:
 
 
 def right(request: Request) -> str:
-    """Answer any step rightly."""
+    """Return a correct reply for any step."""
     match step_of(request):
         case "sketch" | "redo" | "branch":
             return fenced(sketch_for(request))
@@ -408,7 +408,7 @@ def right(request: Request) -> str:
             return fenced(code_for(request))
 
 
-# What else a model may say. Every move is a function of the request and a number.
+# Other replies of a model. Each move is a function of the request and a number.
 
 Move = Callable[[Request, int], str | Reply]
 
@@ -552,7 +552,7 @@ def _rewrites_others(request: Request, number: int) -> str:
 
 
 def _in_other_ways(request: Request, number: int) -> str:
-    """The function asked for, defined in a way that is not quite a definition."""
+    """Return the requested function in an unusual or invalid form."""
     name, header = _first(request), (headers(request) or ["nobody()"])[0]
     ways = (
         f"async def {header}:\n    return 14\n",
@@ -836,7 +836,7 @@ _TEXTS += (
 
 
 def from_schema(schema: Any, chance: Random, root: Any = None, depth: int = 0) -> Any:
-    """Make some value that obeys a JSON Schema as our requests carry it."""
+    """Make a value that conforms to a JSON Schema of the kind that requests contain."""
     root = root or schema
     if "$ref" in schema:
         return from_schema(root["$defs"][schema["$ref"].split("/")[-1]], chance, root, depth)
@@ -928,7 +928,7 @@ def _odd_reference(request: Request, number: int) -> str:
 
 
 def moves_for(step: str) -> dict[str, Move]:
-    """Return what a model may do at a step, beside answering it rightly."""
+    """Return the possible moves at a step other than a correct reply."""
     if step in SKETCHES:
         return DRAWN | MALFORMED
     if step in CODES:
@@ -939,15 +939,15 @@ def moves_for(step: str) -> dict[str, Move]:
 
 
 class Down(ModelUnavailable):
-    """The only way in which these models do not answer."""
+    """The only error that these models raise."""
 
 
 Script = Mapping[str, Sequence[tuple[str, int] | str]]
-"""For each step what is said, one after another: a move and its number, or the very words."""
+"""The replies of each step, in order: a move and its number, or a literal text."""
 
 
 class Improviser:
-    """Answers the n-th request of each step as its script says, and rightly after its end."""
+    """Answers the nth request of each step as scripted, and correctly after the script's end."""
 
     name = "improviser"
 
@@ -965,7 +965,7 @@ class Improviser:
         self.asked: list[Request] = []
 
     def complete(self, request: Request) -> Reply:
-        """Say what the script says."""
+        """Return the next scripted reply."""
         step = step_of(request)
         with self._lock:
             self.asked.append(request)

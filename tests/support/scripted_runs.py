@@ -69,7 +69,7 @@ def finding(cause: str = "implementation", explanation: str = "it is off", **sai
 
 
 def costly(text: str, tokens: int) -> Reply:
-    """Return a reply that costs so many tokens."""
+    """Return a reply that costs this number of tokens."""
     usage = Usage(calls=1, prompt_tokens=tokens)
     return Reply(text=text, finish=FinishReason.STOP, usage=usage, model="scripted")
 
@@ -105,12 +105,12 @@ class FinishedRun(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it ended as it did."""
+        """The reason of the outcome."""
         return self.all(RunFinished)[-1].reason
 
     @property
     def graph(self) -> TaskGraph:
-        """The graph as it stands."""
+        """The current graph."""
         assert self.solution.trace.working.graph is not None
         return self.solution.trace.working.graph
 
@@ -141,22 +141,22 @@ class FinishedRun(NamedTuple):
         return [event for event in self.raw.events() if isinstance(event, kind)]
 
     def request(self, prompt: str) -> str:
-        """Return what was last asked with a prompt."""
+        """Return the text of the last request with a prompt."""
         return next(r for name, r in reversed(self.asked) if name == prompt).messages[-1].text
 
     def written(self, node: str) -> list[CodeWritten]:
         return [e for e in self.all(CodeWritten) if e.node == node]
 
     def code(self, node: str) -> str:
-        """Return a node's code as it stands."""
+        """Return a node's current code."""
         return self.text_of(self.solution.trace.working.code[NodeId(node)].digest)
 
     def text_of(self, name: Digest) -> str:
-        """Return what the record keeps under a digest."""
+        """Return the content that the record has under a digest."""
         return self.raw.blob(name).decode()
 
     def checks(self, prefix: str) -> list[Evidence]:
-        """Return all runs of the checks whose names begin so."""
+        """Return all runs of the checks with this prefix."""
         seen = (e.evidence for e in self.all(CheckRan))
         return [e for e in seen if e.check.startswith(prefix)]
 
@@ -210,7 +210,7 @@ def run(
 ) -> FinishedRun:
     """Solve a task by script. The record verifies, and replays to the same head.
 
-    The paper's rules locate unless something else is asked for: their diagnosis is easy to predict.
+    The default locator here is the paper's rules, because their diagnosis is easy to predict.
     """
     store = SqliteStore(":memory:")
     script = Script(said)

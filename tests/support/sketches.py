@@ -46,7 +46,7 @@ NAMES = ("a", "b", "c", "d", "e", "f")
 
 @st.composite
 def sketches(draw: st.DrawFn) -> str:
-    """Generate sketches whose functions use each other in any way."""
+    """Generate sketches with arbitrary calls between their functions."""
     names = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=6))
     stubs = []
     for name in names:

@@ -160,7 +160,7 @@ TEXT_HEIGHTS = """all => all.map(th => {
     words.selectNodeContents(th);
     return words.getBoundingClientRect().height;
 })"""
-"""The height of the text of cells, whatever else is in their row."""
+"""The height of the text of cells, independent of the other cells in their row."""
 HIDDEN = """found => found.filter(element => {
   const box = element.getBoundingClientRect();
   return !element.checkVisibility() || !box.width || !box.height ||
@@ -378,7 +378,7 @@ class TestNarrowScreen:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         label = page.locator("tbody th").bounding_box()
         assert label is not None
-        assert label["width"] < 180, "it leaves room for numbers"
+        assert label["width"] < 180, "there is space for the numbers"
 
 
 CONTRASTS = """() => {

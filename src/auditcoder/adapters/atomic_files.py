@@ -21,7 +21,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         path = path.resolve()
         if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "it is not an ordinary file")
+            raise OSError(errno.EINVAL, "it is not a regular file")
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
@@ -35,7 +35,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
         raise (StoreFull if full else StoreError)(
             "file.full" if full else "file.unwritable",
             f"{path} cannot be written: {error.strerror}",
-            "name another file; a file that was there before is unchanged",
+            "name another file; an existing file is unchanged",
         ) from error
     finally:
         if temporary is not None:

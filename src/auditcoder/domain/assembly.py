@@ -200,7 +200,7 @@ def assembly_faults(
     """
     lines = tuple(text.removesuffix("\n").split("\n"))
     if not text.endswith("\n") or coding_of(text):
-        return ("the program does not end its last line, or declares an encoding",)
+        return ("the last line has no line ending, or the program declares an encoding",)
     if any(s.lines < 1 for s in segments) or sum(s.lines for s in segments) != len(lines):
         return ("the segments do not cover the program's lines exactly",)
     faults: list[str] = []
@@ -216,23 +216,23 @@ def assembly_faults(
             asked = {(line, client) for line in piece if line for client in segment.asked}
             blank = not any(piece)
             if segment.source or not asked <= wanted or blank is bool(segment.asked):
-                faults.append(f"lines {start - segment.lines + 1} to {start} belong to nobody")
+                faults.append(f"lines {start - segment.lines + 1} to {start} have no owner")
             if asked and any(used.values()):
-                faults.append("an import stands below code")
+                faults.append("an import is below code")
             wanted -= asked
             continue
         if node not in code:
-            faults.append(f"{node} owns lines but no code")
+            faults.append(f"{node} owns lines but has no code")
             continue
         first, last = segment.source, segment.source + segment.lines - 1
         if first < 1 or piece != texts[node][first - 1 : last]:
-            faults.append(f"{node}'s lines {first} to {last} stand changed")
+            faults.append(f"{node}'s lines {first} to {last} were changed")
         used[node].append((first, last))
         if not code[node].scope:
             in_class = next((p.class_name for p in bundles[node].body if p.last == last), "")
         elif code[node].scope != in_class:
-            faults.append(f"{node}'s code stands outside its class")
-    faults.extend(f"{node} asked for `{statement}`" for statement, node in sorted(wanted))
+            faults.append(f"{node}'s code is outside its class")
+    faults.extend(f"{node} lacks `{statement}`" for statement, node in sorted(wanted))
     for node, ranges in used.items():
         fault = _cut_fault(ranges, [(p.first, p.last) for p in bundles[node].body])
         faults.extend([f"{node}'s code {fault}"] if fault else [])
@@ -259,7 +259,7 @@ def _whole_faults(
     if [node for node, _ in groupby(top)] != [
         n for n in order if not code[n].scope and bundles[n].body
     ]:
-        faults.append("the nodes do not stand in the order of the graph")
+        faults.append("the nodes are not in the order of the graph")
     parse = all(bundle.parses for bundle in bundles.values())
     scoped = any(c.scope for c in code.values())
     if not parse and read_bundle(text).parses:
@@ -283,7 +283,7 @@ def _cut_fault(ranges: list[tuple[int, int]], body: list[tuple[int, int]]) -> st
     if any(first not in starts or last not in ends for first, last in ranges):
         return "is cut inside a statement"
     if any(b[0] <= a[1] for a, b in pairwise(ranges)):
-        return "stands out of order or twice"
+        return "is out of order or repeated"
     covered = {line for first, last in ranges for line in range(first, last + 1)}
     if covered != {line for first, last in body for line in range(first, last + 1)}:
         return "is not all in the program"

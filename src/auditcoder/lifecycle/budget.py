@@ -58,7 +58,7 @@ class BudgetLedger:
                 f"budget.{unit}",
                 f"the budget is {budget:g} {unit}; {spent:g} are spent or set aside,"
                 f" and the next call could cost {most:g}",
-                "the record is whole; resume it with a larger budget",
+                "the record is complete; resume the run with a larger budget",
             )
 
     def charge(self, request: Request, usage: Usage) -> None:

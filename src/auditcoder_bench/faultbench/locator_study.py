@@ -321,7 +321,7 @@ class _EvidenceCollector:
 def read_noticed(paths: Iterable[Path]) -> Iterator[FailureEvidence]:
     """Read observations; of two lines about one failure the later one counts."""
     for path in paths:
-        # An interrupted `look` leaves two lines about one failure.
+        # An interrupted `observe` leaves two lines about one failure.
         last = {noticed.id: noticed for noticed in read_lines(path, FailureEvidence)}
         yield from (noticed for noticed in last.values() if noticed.kind != UNSEEN)
 

@@ -120,7 +120,7 @@ def manifests_table(made: Mapping[RunId, Manifest]) -> Table:
             seen.setdefault((what, value), []).append(run)
     return Table(
         name="manifests",
-        title="What the runs were made with",
+        title="Manifests of the runs",
         columns=("what", "runs", "is"),
         rows=tuple(
             Row(cells=(what, len(runs), value), runs=tuple(runs))

@@ -58,7 +58,7 @@ def test_faults_are_injected_observed_and_studied(run: RunCommand, tmp_path: Pat
     assert msgspec.json.decode(weights.read_bytes(), type=FittedModels).programs.looked.cases > 10
     assert "fitted weights on held-out" not in study.out
     held = run("faults", "study", str(observed), "--held-out", str(faults))
-    assert "fitted weights on held-out" in held.out, "also where they are not written"
+    assert "fitted weights on held-out" in held.out, "the table does not need --weights"
     judged = run("faults", "judge", str(observed), "--json")
     tables = {table["name"]: table for table in judged.json["tables"]}
     assert tables["cost"]["rows"][0]["cells"][1] == injected["failures"]
@@ -88,7 +88,7 @@ def test_faults_are_injected_into_passed_runs_of_a_store(run: RunCommand, tmp_pa
             assert done.outcome is RunOutcome.PASSED
         kept.close()
     output = run("faults", "inject", str(faults), "--runs", str(store), "--json")
-    assert output.json["not as pinned"] == ["totals"], "of runs nothing was published"
+    assert output.json["not as pinned"] == ["totals"], "faults in runs are not pinned"
     injected = [
         msgspec.json.decode(line, type=InjectedFailure) for line in faults.read_bytes().splitlines()
     ]

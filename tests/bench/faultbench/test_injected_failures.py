@@ -155,7 +155,7 @@ class TestInjection:
     ) -> None:
         assert inject(partial(tools, sandbox), solved) == faults
 
-    def test_an_unsaid_fault_removes_the_conditions_and_examples_of_its_node(
+    def test_an_omitted_obligation_leaves_no_conditions_and_examples_of_its_node(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.id.endswith(".unsaid"))
@@ -164,7 +164,7 @@ class TestInjection:
         assert contract is not None
         assert (contract.ensures, contract.examples) == ((), ())
 
-    def test_a_missaid_fault_changes_the_contract_to_match_the_faulty_code(
+    def test_a_wrong_contract_matches_the_faulty_code(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.id.endswith(".missaid"))
@@ -225,7 +225,7 @@ class TestTracing:
         assert "ROOT" in found.signs["S0"]
         assert found.swaps is None
 
-    def test_a_second_opinion_substituted_for_the_faulty_node_heals(
+    def test_a_second_opinion_substituted_for_the_faulty_node_makes_every_check_pass(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))
@@ -236,10 +236,10 @@ class TestTracing:
         assert more.swaps["S2"].healed == 1
         assert more.swaps["S1"].healed == 0
         assert more.failing > 0
-        # The baseline, S1, a fitness check of S1 as it heals nothing, S2, and a repetition of S2.
+        # The baseline, S1, the contract examples of S1 since it fixes nothing, S2, and a rerun.
         assert more.runs == found.runs + 5
 
-    def test_a_spoiled_second_opinion_heals_nothing_and_is_deterministic(
+    def test_a_spoiled_second_opinion_fixes_nothing_and_is_deterministic(
         self, sandbox: Sandbox, solved: SolvedProgram, faults: list[InjectedFailure]
     ) -> None:
         fault = next(f for f in faults if f.where == NODE and f.nodes == ("S2",))

@@ -35,7 +35,7 @@ def run(
 
 
 def fail_if_called(*_: object) -> None:
-    raise AssertionError("nothing is left to be done")
+    raise AssertionError("no work is left")
 
 
 class TestBuild:

@@ -80,7 +80,7 @@ def test_interface_labels_are_shuffled_too() -> None:
     controls = tables([*kept, *some])["controls"]
     shuffled = cell(controls, "Top-1 with shuffled labels", "share")
     assert isinstance(shuffled, float)
-    assert shuffled < 0.6, "what still had its label would teach all there is to know"
+    assert shuffled < 0.6, "unshuffled labels would give a score near 1"
 
 
 def injected() -> list[FailureEvidence]:

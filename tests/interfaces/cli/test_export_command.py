@@ -18,7 +18,7 @@ def test_export_writes_the_repair_log(run: RunCommand, example: Path, tmp_path: 
     assert case["failure_type"] == "wrong_answer"
     assert case["selected_unit"] == {"type": "branch", "root": "S1"}
     assert case["RRS_nodes"] == pytest.approx(3 / 5)
-    assert case["repair_success"] is None, "nobody has judged it"
+    assert case["repair_success"] is None, "the run was not judged"
     assert log["denominators"]["accepted"] == 1
     run("export", "help", "--as", "repairs", "--out", tmp_path / "r.json", "--store", example)
     assert json.loads((tmp_path / "r.json").read_text()) == log

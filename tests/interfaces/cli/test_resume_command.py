@@ -71,7 +71,7 @@ def test_an_interrupted_run_says_how_to_resume(server: FaultServer, tmp_path: Pa
     env = {**os.environ, "AUDITCODER_STORE": str(tmp_path / "runs.db")}
     command = [sys.executable, "-m", "auditcoder", "solve", TASK, "--run-id", "sum"]
     child = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
-    assert requested.wait(60), "the second request never came"
+    assert requested.wait(60), "the second request was not sent"
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=60)
     ended.set()

@@ -51,7 +51,7 @@ def test_an_unknown_node_is_reported_with_the_known_ones(
 ) -> None:
     result = run("show", "helpful-currents", node, "--store", example)
     assert result.code == Exit.NOT_FOUND
-    assert "S1_1" in result.err, "it says which there are"
+    assert "S1_1" in result.err, "the message lists the known ones"
     assert "\x1b" not in result.err
 
 

@@ -103,7 +103,7 @@ class TestTracePlans:
         asked = task(example, form=FilesForm(inputs=("in/of/a",), artefacts=("b",)))
         assert looked(sandbox, program, asked).seen.passes
 
-    def test_a_failure_outside_the_traced_steps_makes_the_observation_blind(
+    def test_a_failure_outside_the_traced_steps_invalidates_the_observation(
         self, sandbox: Sandbox
     ) -> None:
         code = (

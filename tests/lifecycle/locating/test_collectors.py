@@ -103,7 +103,7 @@ class TestChecksKnownToPass:
         known = collect_evidence(sandbox, self.failing_run(0, 1))
         assert known.seen.failed_tests == {"Examples.test_3"}
 
-    def test_known_passing_checks_do_not_discredit_a_broken_promise(self, sandbox: Sandbox) -> None:
+    def test_known_passing_checks_do_not_excuse_a_violated_clause(self, sandbox: Sandbox) -> None:
         """In the shared process, state that other checks left behind breaks the promise."""
         promised = {"main": ContractExpressions(ensures=("result == 1",))}
         ensures = (Clause(expression="result == 1"),)
@@ -113,7 +113,7 @@ class TestChecksKnownToPass:
         found = collect_evidence(sandbox, known._replace(trial=trial, contracts={"main": contract}))
         assert FeatureKind.BROKE_PROMISE in kinds(found, "main")
 
-    def test_known_passing_checks_do_not_prevent_a_substitute_from_healing(
+    def test_known_passing_checks_do_not_prevent_a_substitute_from_passing(
         self, sandbox: Sandbox
     ) -> None:
         mended = SubstitutedProgram(

@@ -242,7 +242,7 @@ def test_a_provider_of_an_invalid_value_is_named_with_its_consumer() -> None:
     assert found.evidence == (3, 4)
 
 
-def test_a_target_repaired_in_vain_is_widened_to_its_branch_and_then_abandoned() -> None:
+def test_a_target_whose_repair_was_rejected_is_widened_to_its_branch_and_then_abandoned() -> None:
     likely = [score(S1_1, 0.95)]
     node, branch = AtNode(node=S1_1), AtBranch(root=GRAPH.branch_root(S1_1))
     lifted = diagnosed(likely, case=CASE._replace(tried=(node,)))
@@ -254,7 +254,7 @@ def test_a_target_repaired_in_vain_is_widened_to_its_branch_and_then_abandoned()
     assert isinstance(fixed, Abstained)
 
 
-def test_nodes_repaired_together_in_vain_are_tried_alone() -> None:
+def test_nodes_whose_joint_repair_was_rejected_are_tried_alone() -> None:
     likely = [score(S1_1, 0.95), score(S2_1, 0.85)]
     both = AtNodes(nodes=(S1_1, S2_1))
     found = diagnosed(likely, case=CASE._replace(tried=(both,)))

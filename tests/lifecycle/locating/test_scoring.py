@@ -51,7 +51,7 @@ def test_related_features_are_listed_once_and_never_on_the_wrong_side() -> None:
     assert score.speaks_against == ()
 
 
-def test_the_shipped_weights_count_a_healing_substitution_as_pointing_to_its_node() -> None:
+def test_the_shipped_weights_count_a_successful_substitution_as_pointing_to_its_node() -> None:
     tried = {"TRIED": 0.25} | dict.fromkeys(
         ("HEALS", "HEALS_OFTEN", "MENDS", "MENDS_OFTEN", "MENDS_SOME", "MENDS_MANY"), 1.0
     )

@@ -1,4 +1,4 @@
-"""Substitution: another implementation heals a failure only in place of the faulty one."""
+"""Substitution: another implementation fixes a failure only in place of the faulty one."""
 
 from collections.abc import Iterator
 
@@ -65,7 +65,7 @@ def test_a_failure_disappears_when_the_faulty_function_is_replaced(sandbox: Sand
     assert set(strengths["solve"]) == {"UNTRIED", "OTHER_HEALS", "OTHER_MENDS"}
 
 
-def test_a_substitute_that_fails_its_own_examples_counts_only_if_it_mends_a_failure(
+def test_a_substitute_that_fails_its_own_examples_counts_only_if_it_fixes_a_failure(
     sandbox: Sandbox,
 ) -> None:
     before = run_traced(sandbox, WRONG + SHOW, (), TRIAL)
@@ -74,7 +74,7 @@ def test_a_substitute_that_fails_its_own_examples_counts_only_if_it_mends_a_fail
     own = own_examples(contract)
     assert own is not None
     lopsided = (
-        "def double(x):\n    return 2 * x if x > 1 else None\n"  # mends failures but is wrong
+        "def double(x):\n    return 2 * x if x > 1 else None\n"  # fixes failures but is wrong
     )
     tries = [SubstitutedProgram("double", code + SHOW, own) for code in (WORSE, lopsided, RIGHT)]
     found = substitute_each(sandbox, TRIAL, before, tries)["double"]
@@ -87,7 +87,7 @@ def test_a_substitute_that_fails_its_own_examples_counts_only_if_it_mends_a_fail
     assert own_examples(Contract(name="double", params=())) is None
 
 
-def test_a_line_that_the_substitute_never_reaches_is_not_mended(sandbox: Sandbox) -> None:
+def test_a_line_that_the_substitute_never_reaches_is_not_fixed(sandbox: Sandbox) -> None:
     hurried = TRIAL._replace(seconds=0.3)
     before = run_traced(sandbox, WRONG + SHOW, (), hurried)
     endless = "def double(x):\n    while True: pass\n"
@@ -98,7 +98,7 @@ def test_a_line_that_the_substitute_never_reaches_is_not_mended(sandbox: Sandbox
     assert swapped["double"].first == 0
 
 
-def test_a_program_that_passes_has_nothing_to_mend(sandbox: Sandbox) -> None:
+def test_a_program_that_passes_has_nothing_to_fix(sandbox: Sandbox) -> None:
     before = run_traced(sandbox, RIGHT + SHOW, ("double",), TRIAL)
     swapped = substitute_each(
         sandbox, TRIAL, before, [SubstitutedProgram("show", RIGHT + OTHER_SHOW)]

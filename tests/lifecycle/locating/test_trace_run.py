@@ -309,7 +309,7 @@ def test_time_of_calls_beyond_the_recording_limit_is_attributed_to_their_functio
     seen = run_traced(sandbox, MANY, ("helper", "outer"), TracePlan(driver, seconds=20))
     assert seen.cut
     spent = {s.node: s.strength for s in cost_signs(seen) if s.kind is FeatureKind.TOOK_TIME}
-    assert set(spent) <= {"helper"}, "who only calls it took less"
+    assert set(spent) <= {"helper"}, "the caller itself used little time"
     assert seen.unnoted[""]["helper"] > sum(c.own for c in seen.calls if c.node == "outer") / 2
 
 

@@ -194,7 +194,7 @@ def test_a_second_opinion_is_requested_only_in_doubt_and_is_recorded(sandbox: Sa
     assert [set(e.nodes) for e in asked] == [{"S1", "S2"}]  # all doubtful nodes, in one call
     swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
-    # A traced run, a repetition, a substitution and, because it heals, another repetition.
+    # A traced run, a rerun, a substitution and, because every check passes, another rerun.
     spent = diagnosis_cost(finished.solution.trace, finished.raw.blob)
     assert (spent.runs, spent.questions) == (4, 1)
     assert spent.usage == asked[0].usage
@@ -330,7 +330,7 @@ def test_a_failure_that_passes_when_run_again_is_flaky_and_blames_no_node(
     assert isinstance(answer.diagnosis, Abstained)
     assert answer.diagnosis.flaky
     assert "flaky" in answer.diagnosis.reason
-    assert solution.trace.history == (), "nor is all of it planned anew"
+    assert solution.trace.history == (), "there is no fallback either"
 
 
 def test_a_program_that_passes_only_while_traced_is_not_flaky(sandbox: Sandbox) -> None:
@@ -358,7 +358,7 @@ def test_equal_code_is_not_substituted_twice(sandbox: Sandbox) -> None:
         for e in evidence(finished, CheckKind.SWAP)
         if e.check == "S2.swapped" and e.observed
     ]
-    assert max(tried) == 0.25, "one of four that say as much as more would"
+    assert max(tried) == 0.25, "one try counts as one of at most four"
 
 
 def test_methods_of_a_class_are_distinguished_by_the_state_they_leave(sandbox: Sandbox) -> None:

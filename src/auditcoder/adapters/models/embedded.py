@@ -95,7 +95,7 @@ class EmbeddedModel:
 
 
 class _ReplyCollector:
-    """Collects one reply token by token; cancels it if it repeats itself or is not wanted."""
+    """Collects one reply token by token; stops it if it repeats itself or is cancelled."""
 
     def __init__(self, closed: threading.Event) -> None:
         self._closed = closed
@@ -116,7 +116,7 @@ class _ReplyCollector:
         except Exception as error:  # any failure means that there is no reply
             self._error = ModelMisconfigured(
                 "model.rejected",
-                f"the embedded model will not take the request: {str(error).strip()[:500]}",
+                f"the embedded model refused the request: {str(error).strip()[:500]}",
                 "its JSON Schema may use a feature that cannot be enforced while decoding",
             )
         finally:
@@ -128,7 +128,7 @@ class _ReplyCollector:
             return self._add(chunk)
         except Exception as error:
             self._error = ModelUnavailable(
-                "model.malformed", f"the embedded model said what is no answer: {error!r}"
+                "model.malformed", f"the embedded model sent a malformed response: {error!r}"
             )
             return True
 
@@ -152,7 +152,7 @@ class _ReplyCollector:
         if self._error is not None:
             raise self._error
         if self._closed.is_set() and not self._finish:
-            raise ModelMisconfigured("model.closed", f"{name} was closed while it answered")
+            raise ModelMisconfigured("model.closed", f"{name} was closed during a request")
         finish = FinishReason.LENGTH if self._finish == "length" else FinishReason.STOP
         return Reply(
             text="".join(self._text),
@@ -208,7 +208,7 @@ def _body(request: Request) -> dict[str, Any]:
             content = json.loads(request.schema)
         except ValueError as error:
             raise ModelMisconfigured(
-                "model.rejected", f"the request's schema is no JSON: {error}"
+                "model.rejected", f"the request's schema is not valid JSON: {error}"
             ) from error
         schema = {"name": "answer", "strict": True, "schema": content}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

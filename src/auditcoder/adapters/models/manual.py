@@ -89,8 +89,8 @@ class ManualModel:
             if self._timeout is not None and time.monotonic() - started > self._timeout:
                 raise ModelUnavailable(
                     "model.timeout",
-                    f"nobody answered in {place} within {self._timeout:g} s",
-                    f"write the answer to {place / 'reply.md'} and resume",
+                    f"no reply was written to {place} within {self._timeout:g} s",
+                    f"write the reply to {place / 'reply.md'} and resume",
                 )
             self._pause(_SETTLED)
         raise ModelMisconfigured("model.closed", "the model was closed")
@@ -102,7 +102,7 @@ class ManualModel:
         except OSError:
             return None
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-            raise self._unusable(f"{reply} is not an ordinary file of a reasonable size")
+            raise self._unusable(f"{reply} is not a regular file, or is too large")
         return status.st_size, status.st_mtime_ns
 
     def _read(self, reply: Path) -> str:
@@ -124,7 +124,7 @@ class ManualModel:
 def _readable(request: Request) -> str:
     parts = [f"## {message.speaker.value}\n\n{message.text}\n" for message in request.messages]
     if request.schema:
-        parts.append(f"## The answer is JSON that obeys\n\n```json\n{request.schema}\n```\n")
+        parts.append(f"## JSON Schema of the answer\n\n```json\n{request.schema}\n```\n")
     parts.append(
         f"Answer in `reply.md`, in at most {request.max_tokens} tokens;"
         " write it elsewhere first and move it here.\n"

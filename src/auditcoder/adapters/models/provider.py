@@ -120,7 +120,7 @@ class ProviderModel:
             response = self._run(pending)
             text, finish = self._library.read(response)
             if len(text) > _MOST_CHARACTERS * request.max_tokens + _MESSAGE_LENGTH:
-                raise ValueError("it is far longer than was asked for")
+                raise ValueError("the reply is far longer than requested")
             model_name = self._scrubbed(str(response.model_name or self._endpoint.name))
             return Reply(
                 text=self._scrubbed(text),
@@ -183,7 +183,7 @@ class ProviderModel:
         if (variable := _KEY_NAME.search(str(error))) and not self._key.reveal():
             return ModelMisconfigured(
                 "model.key",
-                f"{self.name} needs a key, and there is none",
+                f"no key is set for {self.name}",
                 f"set {variable[0]} in the environment, or a key in the configuration",
             )
         meaning = self._library.meaning(error)
@@ -193,7 +193,7 @@ class ProviderModel:
             .replace("\n", " ")[:_MESSAGE_LENGTH]
         )
         if meaning is _MALFORMED:
-            message = f"what it answered is no answer: {message}"
+            message = f"malformed response: {message}"
         text = f"{self.name}: {message or type(error).__name__}"
         if not meaning.retryable:
             return ModelMisconfigured(meaning.code, text, meaning.advice)

@@ -40,8 +40,8 @@ class ReplayModel:
         if event is None:
             raise ModelMisconfigured(
                 "replay.miss",
-                f"run {self._run} holds no answer to request {name[:16]}, "
-                f"asked for time {self._requests[name]}",
+                f"run {self._run} has no reply to request {name[:16]}, "
+                f"occurrence {self._requests[name]}",
                 "the run was made by another version or with other settings;"
                 " its record can still be verified and read",
             )

@@ -53,7 +53,7 @@ _ENVIRONMENT = {
 }
 _START_SECONDS = 60.0
 _REPORT_BYTES = 16 << 20
-"""The most bytes that a candidate may report: values that it returned, tests that ran."""
+"""Maximum bytes that a candidate may report: values that it returned, tests that ran."""
 _LONG_TESTS = 2_000
 """Characters from which test code is compiled once and reused."""
 _GRACE_SECONDS = 10.0
@@ -258,7 +258,7 @@ class _Worker:
             except OSError as error:
                 raise SandboxError(
                     "sandbox.fault",
-                    f"a program could not be handed to the sandbox: {error.strerror}",
+                    f"a program could not be sent to the sandbox: {error.strerror}",
                     "this process may have too many files open, or the machine too little memory",
                 ) from error
             return _collect(

@@ -110,19 +110,19 @@ def advance(  # noqa: C901  one case per event
 
 def _refuse_out_of_place(ledger: Ledger, event: Event) -> None:
     if isinstance(event, RunStarted) != (ledger.seq == 0):
-        refuse(Law.OUT_OF_PLACE, ledger, "a run starts once, with its first event")
+        refuse(Law.OUT_OF_PLACE, ledger, "only the first event starts a run")
     if ledger.finished:
-        refuse(Law.OUT_OF_PLACE, ledger, "nothing follows the end of a run")
+        refuse(Law.OUT_OF_PLACE, ledger, "the run has ended")
     awaiting = ledger.transaction is not None and ledger.transaction.rejected
     if isinstance(event, RolledBack) and not awaiting:
         refuse(Law.OUT_OF_PLACE, ledger, "only a rejected candidate is rolled back")
     if awaiting and not isinstance(event, RolledBack | RunResumed):
-        refuse(Law.ROLLBACK_INCOMPLETE, ledger, "a rejected candidate is rolled back at once")
+        refuse(Law.ROLLBACK_INCOMPLETE, ledger, "a rejected candidate must be rolled back first")
 
 
 def _run_started(ledger: Ledger, event: RunStarted) -> Ledger:
     if not is_run_id(event.run):
-        refuse(Law.MISDECLARED, ledger, "a run's id is letters, digits, dots, dashes, underscores")
+        refuse(Law.MISDECLARED, ledger, "the run id has a character that is not allowed")
     checks = {
         example_check(number): registered_example(example, Trust.GIVEN)
         for number, example in enumerate(event.task.examples, start=1)
@@ -135,11 +135,11 @@ def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
         refuse(Law.OUT_OF_PLACE, ledger, "a transaction is still open")
     assembly = ledger.working.assembly
     if event.program != (assembly.program if assembly else None):
-        refuse(Law.UNEARNED_OUTCOME, ledger, "the program returned is not the one that stands")
+        refuse(Law.UNEARNED_OUTCOME, ledger, "the program is not the current one")
     full = ledger.working.rank(ledger.program_checks()).full
     if event.outcome is RunOutcome.PASSED:
         if not full:
-            refuse(Law.UNEARNED_OUTCOME, ledger, "not every deciding check passed")
+            refuse(Law.UNEARNED_OUTCOME, ledger, "a deciding check has not passed")
         if not all(bundle.parses for bundle in ledger.working.bundles.values()):
-            refuse(Law.UNEARNED_OUTCOME, ledger, "there is code that cannot be read")
+            refuse(Law.UNEARNED_OUTCOME, ledger, "some code does not parse")
     return change(ledger, finished=True)

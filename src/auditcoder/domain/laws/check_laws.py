@@ -17,12 +17,12 @@ def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
     if evidence.check in ledger.dropped:
         refuse(Law.STALE_EVIDENCE, ledger, f"check {evidence.check} was dropped")
     if evidence.against != present(working, evidence.subject):
-        refuse(Law.STALE_EVIDENCE, ledger, f"check {evidence.check} is not about the present code")
+        refuse(Law.STALE_EVIDENCE, ledger, f"check {evidence.check} is not about the current code")
     if transaction is not None:
         if not covered(working, evidence.subject) <= transaction.region:
-            refuse(Law.FROZEN_CHANGED, ledger, "the evidence of frozen nodes is frozen too")
+            refuse(Law.FROZEN_CHANGED, ledger, "the evidence of a frozen node cannot change")
         if evidence.against == transaction.program and isinstance(evidence.subject, AtProgram):
-            refuse(Law.STALE_EVIDENCE, ledger, "there is no candidate yet, only what was before")
+            refuse(Law.STALE_EVIDENCE, ledger, "the transaction has no candidate yet")
     standing = CurrentCheck(
         seq=ledger.seq,
         kind=evidence.kind,
@@ -74,11 +74,11 @@ def _registered(
     )
     if known is None:
         if evidence.trust is Trust.GIVEN and not isinstance(evidence.subject, AtProgram):
-            refuse(Law.MISDECLARED, ledger, "what came with the task is about the program")
+            refuse(Law.MISDECLARED, ledger, "a given check must be about the program")
     elif not _first_run(known, new):
-        refuse(Law.MISDECLARED, ledger, f"check {evidence.check} was another check before")
+        refuse(Law.MISDECLARED, ledger, f"check {evidence.check} changed its definition")
     if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
-        refuse(Law.MISDECLARED, ledger, "a model's opinion is generated, whatever it is about")
+        refuse(Law.MISDECLARED, ledger, "a model's opinion must have the trust 'generated'")
     return new
 
 
@@ -102,9 +102,9 @@ def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:
     if known is None:
         refuse(Law.MISDECLARED, ledger, f"there is no check {event.check}")
     if known.trust is not Trust.GENERATED:
-        refuse(Law.MISDECLARED, ledger, f"no model wrote {event.check}, so it is not dropped")
+        refuse(Law.MISDECLARED, ledger, f"{event.check} is not a generated check")
     if ledger.transaction is not None:
-        refuse(Law.WRONG_DECISION, ledger, "no check is dropped while a transaction is open")
+        refuse(Law.WRONG_DECISION, ledger, "a check cannot be dropped during a transaction")
     evidence = {c: s for c, s in ledger.working.evidence.items() if c != event.check}
     checks = {c: r for c, r in ledger.checks.items() if c != event.check}
     return change(

@@ -24,9 +24,9 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
     """Register a reply: code may be requested only for committed node ids."""
     for node in {event.node, *event.nodes} - {None, ROOT}:
         if node not in committed_graph(ledger).ids:
-            refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was asked for before it had an id")
+            refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was requested before its id was committed")
     if event.phase is Phase.GENERATION and ledger.working.graph is None:
-        refuse(Law.CODE_BEFORE_ID, ledger, "code was asked for before any id was committed")
+        refuse(Law.CODE_BEFORE_ID, ledger, "code was requested before any id was committed")
     if event.rejected:
         return ledger
     if event.phase is Phase.VERIFICATION:
@@ -45,14 +45,14 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
     _refuse_writing_outside(ledger, event)
     bundle = read_bundle(_text(ledger, read, event.code))
     if not bundle.source.strip():
-        refuse(Law.MISDECLARED, ledger, f"{node} is given no code at all")
+        refuse(Law.MISDECLARED, ledger, f"the code of {node} is empty")
     if any(imported.name == "*" for imported in bundle.imported):
-        refuse(Law.MISDECLARED, ledger, "nobody can say what a star import binds")
+        refuse(Law.MISDECLARED, ledger, "a star import binds unknown names")
     if event.scope and not event.scope.isidentifier():
-        refuse(Law.MISDECLARED, ledger, "a class is named by an identifier")
+        refuse(Law.MISDECLARED, ledger, "the class name is not an identifier")
     before = working.code.get(node)
     if before is not None and before.scope != event.scope:
-        refuse(Law.MISDECLARED, ledger, f"{node}'s code stays in the class where it was")
+        refuse(Law.MISDECLARED, ledger, f"the code of {node} cannot move to another class")
     _refuse_wrong_units(ledger, event, bundle)
     if before is not None and (before.digest, before.units) == (event.code, event.units):
         return ledger
@@ -77,18 +77,18 @@ def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
     try:
         text = read(name).decode("utf-8")
     except UnicodeDecodeError:
-        refuse(Law.MISDECLARED, ledger, "code is UTF-8, and this is not")
+        refuse(Law.MISDECLARED, ledger, "the code is not valid UTF-8")
     if "\r" in text or "\ufeff" in text:
-        refuse(Law.MISDECLARED, ledger, "code has no marks, and its lines end in a line feed alone")
+        refuse(Law.MISDECLARED, ledger, "the code has a carriage return or a byte order mark")
     return text
 
 
 def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
     opinion_on = {node for node, seq in ledger.opinions.items() if seq == reply}
     if reply not in ledger.replies and not opinion_on:
-        refuse(Law.MISDECLARED, ledger, f"event {reply} is no reply to take code from")
+        refuse(Law.MISDECLARED, ledger, f"event {reply} is not a reply that code may come from")
     if reply <= ledger.allocated[event.node]:
-        refuse(Law.CODE_BEFORE_ID, ledger, f"{event.node}'s code was sampled before its id")
+        refuse(Law.CODE_BEFORE_ID, ledger, f"the reply is older than the id of {event.node}")
     asked_for = opinion_on or {ledger.replies[reply]} - {None}
     if asked_for and asked_for.isdisjoint({event.node, event.cause}):
         refuse(
@@ -100,15 +100,15 @@ def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
     node, cause = event.node, event.cause
     transaction = ledger.transaction
     if cause is not None and cause not in ledger.graph.ids:
-        refuse(Law.MISDECLARED, ledger, "the cause is no node of this run")
+        refuse(Law.MISDECLARED, ledger, "the cause is not a node of this run")
     if transaction is not None:
         if cause is not None and node in transaction.region and cause not in transaction.region:
-            refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} is frozen and causes nothing")
+            refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} is frozen and cannot cause an edit")
         if node not in transaction.region:
             law = Law.FROZEN_CHANGED if cause in {None, node} else Law.BOUNDARY_CROSSED
             refuse(law, ledger, f"{node} is frozen while transaction {transaction.number} is open")
     elif ledger.assembled:
-        refuse(Law.FROZEN_CHANGED, ledger, f"{node}'s code changes outside any transaction")
+        refuse(Law.FROZEN_CHANGED, ledger, f"the code of {node} changes outside a transaction")
     elif cause is not None and cause != node and (cause, node) not in ledger.exceptions:
         refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} writes {node}'s code without an exception")
 
@@ -127,12 +127,12 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
     promised = ledger.graph.promises
     for unit in event.units:
         if unit.registered in taken:
-            refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is somebody else's already")
+            refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is owned elsewhere or built in")
         promiser = event.node if event.scope else promised.get(unit.name, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
-            refuse(Law.SECOND_OWNER, ledger, f"{unit.name} is {promiser}'s to define, by contract")
+            refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
     if event.units != units_of(bundle, event.node, event.scope, taken):
-        refuse(Law.MISDECLARED, ledger, f"{event.node}'s units are not those of its code")
+        refuse(Law.MISDECLARED, ledger, f"the units of {event.node} do not match its code")
 
 
 def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
@@ -149,11 +149,11 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
         return ledger
     transaction = ledger.transaction
     if ledger.assembled and transaction is None:
-        refuse(Law.FROZEN_CHANGED, ledger, "the program changes outside any transaction")
+        refuse(Law.FROZEN_CHANGED, ledger, "the program changes outside a transaction")
     if transaction is not None and event.program != transaction.program:
         before = transaction.before
         if (before.code, before.graph) == (working.code, graph):
-            refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes although no code did")
+            refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")
     after = rework(ledger, assembly=assembly)
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
 
@@ -163,13 +163,13 @@ def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
     exception, graph = event.exception, committed_graph(ledger)
     wider = frozenset(exception.region)
     if not exception.rationale.strip():
-        refuse(Law.BOUNDARY_CROSSED, ledger, "an integration exception gives its reason")
+        refuse(Law.BOUNDARY_CROSSED, ledger, "an integration exception needs a reason")
     if exception.child not in wider or not (wider | {exception.parent}) <= graph.ids:
-        refuse(Law.WRONG_REGION, ledger, "the region must name existing nodes, the child too")
+        refuse(Law.WRONG_REGION, ledger, "the region needs existing nodes and the child")
     if not wider <= graph.subtree(exception.child):
-        refuse(Law.WRONG_REGION, ledger, "an exception reaches the child and what is below it")
+        refuse(Law.WRONG_REGION, ledger, "an exception adds only the child and nodes below it")
     if exception.parent == exception.child:
-        refuse(Law.WRONG_REGION, ledger, "no boundary lies between a node and itself")
+        refuse(Law.WRONG_REGION, ledger, "parent and child of an exception are the same node")
     transaction = ledger.transaction
     if transaction is None:
         if ledger.assembled:
@@ -177,5 +177,5 @@ def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
         pairs = ledger.exceptions | {(exception.parent, node) for node in wider}
         return change(ledger, exceptions=pairs)
     if exception.parent not in transaction.region or exception.child in transaction.region:
-        refuse(Law.WRONG_REGION, ledger, "an exception leads from the region to what is frozen")
+        refuse(Law.WRONG_REGION, ledger, "an exception leads from the region to a frozen node")
     return change(ledger, transaction=replace(transaction, region=transaction.region | wider))

@@ -31,24 +31,24 @@ from auditcoder.domain.repair import TransactionKind
 def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
     """Register a brief: a revision needs a reason and is not part of a bounded repair."""
     if ledger.working.brief is not None and not event.reason.strip():
-        refuse(Law.OUT_OF_PLACE, ledger, "a brief is revised only with a reason")
+        refuse(Law.OUT_OF_PLACE, ledger, "a revised brief needs a reason")
     if ledger.transaction is not None and ledger.transaction.kind is TransactionKind.BOUNDED:
-        refuse(Law.BOUNDARY_CROSSED, ledger, "the brief lies outside every bounded region")
+        refuse(Law.BOUNDARY_CROSSED, ledger, "a bounded repair cannot revise the brief")
     checks = dict(ledger.checks)
     for planned in event.brief.requirements.checks:
         if planned.id in ledger.dropped:
-            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped for good")
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped")
         new = registered_example(planned.example, planned.trust)
         known = checks.setdefault(planned.id, new)
         if (known.trust, known.example) != (new.trust, new.example):
-            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was another check before")
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} changed its definition")
     return change(rework(ledger, brief=event.brief), checks=checks)
 
 
 def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
     """Register the graph: it is committed once, it is valid, and its ids are allocated now."""
     if ledger.working.graph is not None:
-        refuse(Law.ID_REPURPOSED, ledger, "the graph is committed once; a later one is a delta")
+        refuse(Law.ID_REPURPOSED, ledger, "the graph is already committed; use a delta")
     _refuse_faulty_graph(ledger, event.graph)
     allocated = dict(ledger.allocated)
     for node in event.graph.nodes:
@@ -59,7 +59,7 @@ def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
 
 def _refuse_faulty_graph(ledger: Ledger, graph: TaskGraph) -> None:
     if graph.root != ROOT or not graph.leaves:
-        refuse(Law.GRAPH_INVALID, ledger, "the root is S0, and it is never a leaf")
+        refuse(Law.GRAPH_INVALID, ledger, "the root must be S0 and have a leaf below it")
     if faults := graph_faults(graph) + order_faults(graph):
         refuse(Law.GRAPH_INVALID, ledger, "; ".join(faults))
     names = [n.contract.name for n in graph.nodes if n.contract is not None]
@@ -69,9 +69,9 @@ def _refuse_faulty_graph(ledger: Ledger, graph: TaskGraph) -> None:
 
 def _allocate(ledger: Ledger, allocated: dict[NodeId, int], node: Node) -> None:
     if node.id in allocated:
-        refuse(Law.ID_REUSED, ledger, f"{node.id} was given before, and an id is given once")
+        refuse(Law.ID_REUSED, ledger, f"{node.id} was allocated before")
     if not is_node_id(node.id) or allocated_under(node.id) != node.parent:
-        refuse(Law.GRAPH_INVALID, ledger, f"{node.id} is not an id given under {node.parent}")
+        refuse(Law.GRAPH_INVALID, ledger, f"{node.id} is not an id under {node.parent}")
     allocated[node.id] = ledger.seq
 
 
@@ -85,7 +85,7 @@ def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
     region = transaction.region | {node.id for node in delta.added}
     for node in delta.added:
         if node.parent not in region:
-            refuse(Law.BOUNDARY_CROSSED, ledger, f"{node.id} would hang outside the region")
+            refuse(Law.BOUNDARY_CROSSED, ledger, f"the parent of {node.id} is outside the region")
     for node in delta.revised:
         _refuse_revision(ledger, graph, region, node)
     after = apply(graph, delta)
@@ -117,15 +117,15 @@ def _refuse_reaching_out(
 ) -> None:
     named = Counter([*(n.id for n in (*delta.added, *delta.revised)), *delta.retired])
     if twice := [node for node, times in named.items() if times > 1]:
-        refuse(Law.GRAPH_INVALID, ledger, f"the delta names {listed(twice)} twice")
+        refuse(Law.GRAPH_INVALID, ledger, f"the delta names {listed(twice)} more than once")
     if unknown := delta.touched - graph.ids:
         refuse(Law.ID_REUSED, ledger, f"{listed(unknown)} cannot be changed: no such node")
     if outside := delta.touched - region:
-        refuse(Law.BOUNDARY_CROSSED, ledger, f"the delta reaches {listed(outside)}, out of bounds")
+        refuse(Law.BOUNDARY_CROSSED, ledger, f"{listed(outside)} are outside the region")
     if [n for n in graph.order if n not in region] != [
         n for n in delta.order if n not in region and n in graph.ids
     ]:
-        refuse(Law.BOUNDARY_CROSSED, ledger, "the delta builds frozen nodes in another order")
+        refuse(Law.BOUNDARY_CROSSED, ledger, "the delta reorders frozen nodes")
     if ROOT in delta.retired:
         refuse(Law.GRAPH_INVALID, ledger, "the root cannot be retired")
 
@@ -133,7 +133,7 @@ def _refuse_reaching_out(
 def _refuse_revision(ledger: Ledger, graph: TaskGraph, region: Region, after: Node) -> None:
     before = graph.by_id[after.id]
     if before.goal != after.goal:
-        refuse(Law.ID_REPURPOSED, ledger, f"{after.id} keeps its goal; another needs another id")
+        refuse(Law.ID_REPURPOSED, ledger, f"the goal of {after.id} cannot change")
     if before.parent != after.parent and not {before.parent, after.parent} <= region:
         refuse(Law.BOUNDARY_CROSSED, ledger, f"{after.id} moves to or from a frozen parent")
     relying = graph.callers(after.id) - region
@@ -141,5 +141,5 @@ def _refuse_revision(ledger: Ledger, graph: TaskGraph, region: Region, after: No
         refuse(
             Law.BOUNDARY_CROSSED,
             ledger,
-            f"{after.id}'s interface changes under {listed(relying)}, outside the region",
+            f"the interface of {after.id} changes, but {listed(relying)} outside the region use it",
         )

@@ -27,19 +27,19 @@ from auditcoder.domain.values import CheckId
 def located(ledger: Ledger, event: Located) -> Ledger:
     """Register a diagnosis: it cites standing evidence and, with a target, a failed check."""
     if ledger.transaction is not None:
-        refuse(Law.OUT_OF_PLACE, ledger, "a diagnosis comes before its transaction")
+        refuse(Law.OUT_OF_PLACE, ledger, "a transaction is already open")
     evidence = ledger.working.evidence.values()
     failing = {s.seq for s in evidence if s.verdict is not Verdict.PASSED}
     if not failing:
-        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "nothing stands that failed")
+        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "there is no standing evidence of a failure")
     _refuse_fallen_evidence(ledger, event.diagnosis)
     match event.diagnosis:
         case Localised(target=target, evidence=cited):
             named = frozenset(named_in(target))
             if not named or not named <= committed_graph(ledger).ids:
-                refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the target is no node of this run")
+                refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the target is not a node of this run")
             if not failing & set(cited):
-                refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "a boundary needs evidence of failure")
+                refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "a target needs evidence of a failure")
         case Abstained():
             pass
     return change(ledger, diagnosis=(ledger.seq, event.diagnosis))
@@ -48,13 +48,13 @@ def located(ledger: Ledger, event: Located) -> Ledger:
 def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:
     standing = {s.seq for s in ledger.working.evidence.values()}
     if fallen := set(diagnosis.evidence) - standing:
-        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, f"events {listed(fallen)} do not stand")
+        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, f"events {listed(fallen)} no longer stand")
 
 
 def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
     """Return the only legal event that opens a transaction on the newest diagnosis."""
     if ledger.diagnosis is None:
-        refuse(Law.OUT_OF_PLACE, ledger, "no diagnosis is waiting for a transaction")
+        refuse(Law.OUT_OF_PLACE, ledger, "no diagnosis is pending")
     seq, diagnosis = ledger.diagnosis
     _refuse_fallen_evidence(ledger, diagnosis)
     graph, working = committed_graph(ledger), ledger.working
@@ -67,7 +67,7 @@ def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
             refuse(
                 Law.WRONG_REGION,
                 ledger,
-                "a boundary is repaired within it, an abstention only by a graph-wide fallback",
+                "a target needs a bounded transaction, an abstention a fallback",
             )
     pinned = ledger.program_checks()
     return TransactionOpened(
@@ -85,20 +85,20 @@ def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
 def transaction_opened(ledger: Ledger, event: TransactionOpened) -> Ledger:
     """Open a transaction: there is a diagnosis, a program, and evidence of all its checks."""
     if ledger.transaction is not None:
-        refuse(Law.OUT_OF_PLACE, ledger, "one transaction at a time")
+        refuse(Law.OUT_OF_PLACE, ledger, "a transaction is already open")
     if ledger.working.assembly is None:
         refuse(Law.OUT_OF_PLACE, ledger, "there is no program to repair")
     pinned = ledger.program_checks()
     if missing := set(pinned) - set(ledger.working.evidence):
         # A check that only the candidate runs would look like an improvement.
-        refuse(Law.WRONG_DECISION, ledger, f"{listed(missing)} must run on the program first")
+        refuse(Law.WRONG_DECISION, ledger, f"checks {listed(missing)} must run first")
     legal = opening(ledger, event.kind)
     if event.selected != legal.selected:
-        refuse(Law.WRONG_REGION, ledger, f"the diagnosis gives {listed(legal.selected)}")
+        refuse(Law.WRONG_REGION, ledger, f"the diagnosis selects {listed(legal.selected)}")
     if event.frozen != legal.frozen:
-        refuse(Law.FROZEN_CHANGED, ledger, "the frozen digests are not those of the complement")
+        refuse(Law.FROZEN_CHANGED, ledger, "the frozen digests do not match the complement")
     if event != legal:
-        refuse(Law.MISDECLARED, ledger, "snapshot, rank or checks are not those of the state")
+        refuse(Law.MISDECLARED, ledger, "snapshot, rank or checks do not match the state")
     return change(
         ledger,
         diagnosis=None,
@@ -160,11 +160,11 @@ def transaction_decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     _refuse_changed_complement(ledger, transaction)
     legal = deciding(ledger, event.reason)
     if (event.before, event.after) != (legal.before, legal.after):
-        refuse(Law.WRONG_DECISION, ledger, "the ranks are not those of the evidence")
+        refuse(Law.WRONG_DECISION, ledger, "the ranks do not follow from the evidence")
     if event.decision is not legal.decision:
         refuse(Law.WRONG_DECISION, ledger, "a candidate is accepted exactly when it ranks higher")
     if event != legal:
-        refuse(Law.MISDECLARED, ledger, "the deltas are not what was changed")
+        refuse(Law.MISDECLARED, ledger, "the deltas do not match the changes")
     if event.decision is Decision.REJECTED:
         return change(ledger, transaction=replace(transaction, rejected=True))
     return change(ledger, transaction=None, replies={})
@@ -182,7 +182,7 @@ def rolled_back(ledger: Ledger, event: RolledBack) -> Ledger:
     """Roll back a rejected candidate: the whole state before the transaction is restored."""
     transaction = open_transaction(ledger)
     if event.number != transaction.number:
-        refuse(Law.OUT_OF_PLACE, ledger, "only the rejected candidate is rolled back")
+        refuse(Law.OUT_OF_PLACE, ledger, "the rollback is of another transaction")
     if event.restored != transaction.snapshot:
-        refuse(Law.ROLLBACK_INCOMPLETE, ledger, "what was restored is not the whole state before")
+        refuse(Law.ROLLBACK_INCOMPLETE, ledger, "the earlier state is not restored completely")
     return change(ledger, working=transaction.before, transaction=None, replies={})

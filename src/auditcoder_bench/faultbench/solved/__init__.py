@@ -1,1 +1,1 @@
-"""Programs of several responsibilities, solved: what faults are put into."""
+"""Solved programs with several nodes, into which faults are injected."""

@@ -1,1 +1,1 @@
-"""QF-Small6: what is ours beside the upstream tasks, clarifications and contract checks."""
+"""QF-Small6: the clarifications and contract checks that this project adds to the tasks."""

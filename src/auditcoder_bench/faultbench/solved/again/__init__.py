@@ -1,1 +1,1 @@
-"""The same responsibilities, written again by somebody who saw their contracts alone."""
+"""Second implementations of the same functions, written from their contracts alone."""
