@@ -26,7 +26,7 @@ from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.value_decoder import read
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.sandbox_source import joined_source
-from auditcoder.lifecycle.validation.result_comparison import same_output, same_value
+from auditcoder.sandboxed.result_comparison import same_output, same_value
 from auditcoder_bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
 from auditcoder_bench.sandboxed import batch_driver, file_tests
 

@@ -17,7 +17,7 @@ SENT = [
     "auditcoder.sandboxed.contract_monitor",
     "auditcoder.sandboxed.call_timer",
     "auditcoder.sandboxed.reference_cases",
-    "auditcoder.lifecycle.validation.result_comparison",
+    "auditcoder.sandboxed.result_comparison",
     "auditcoder_bench.sandboxed.batch_driver",
     "auditcoder_bench.sandboxed.file_tests",
     "auditcoder_bench.sandboxed.method_tests",

@@ -24,11 +24,12 @@ The tracer, which is sent as the program of a run, as one text:
     time_limit         stops code that takes too long
     code_owners        maps code objects to functions
     trace_values       describes values: short text, type, size
+    result_comparison  compares results with the expected ones; verdicts use it outside
 
 Functions that checks append to a program as text:
 
-    contract_tester     tests which clauses of a contract hold for given arguments
-    contract_monitor    checks contract clauses at every call while a program runs
+    contract_tester    tests which clauses of a contract hold for given arguments
+    contract_monitor   checks contract clauses at every call while a program runs
     call_timer         times a function on inputs of growing size
     reference_cases    makes test cases from a reference solution
 

@@ -2,29 +2,36 @@
 """Calls a function of a program and returns which of its clauses hold for the result.
 
 Appended to the program as text, so it imports nothing at the top and its names begin with
-`_audit`. The text that follows it defines `admits` and `clauses` with `_audit_holds`.
+`_audit`. Clauses are passed as text and evaluated with the program's names.
 """
 
 
-def _audit(function, arguments, admits, clauses):
-    """Return for each clause True, False, or None where the clause itself raises.
+def _audit(function, arguments, contract):
+    """Return for each promise True, False, or None where the promise itself raises.
 
-    The list is empty if the function's requirements do not admit the arguments. `admits` takes
-    the tuple of arguments; `clauses` takes the result and the arguments as they were before the
-    call, and returns the list. Their exceptions are not caught here.
+    `contract` has the parameter names, the requirements and the promises. The list is empty if the
+    arguments do not match the parameters, or a requirement does not hold for them. Clauses see the
+    arguments as they were before the call. Exceptions of the function are not caught here.
     """
     import copy
 
-    given = copy.deepcopy(arguments)
-    if not admits(given):
+    parameters, requirements, promises = contract
+    if len(arguments) != len(parameters):
         return []
-    result = function(*copy.deepcopy(arguments))
-    return clauses(result, given)
+    given = dict(zip(parameters, copy.deepcopy(arguments), strict=True))
+    space = {**globals(), **given}
+    space.pop("result", None)  # a requirement cannot mention it, even if the program has the name
+    if not all(_audit_holds(text, space) for text in requirements):
+        return []
+    space["result"] = function(*copy.deepcopy(arguments))
+    return [_audit_holds(text, space) for text in promises]
 
 
-def _audit_holds(clause):
-    """Return whether a condition without parameters holds; None if it raises."""
+def _audit_holds(text, space):
+    """Return whether an expression is true; None if it raises, or is a bare tuple."""
     try:
-        return bool(clause())
+        value = eval(text, dict(space))  # noqa: S307
+        # A tuple is always true: an assertion that was written together with its message.
+        return None if type(value) is tuple else bool(value)
     except Exception:
         return None

@@ -21,7 +21,7 @@ from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder.lifecycle.validation.function_calls import run_calls, value_of
 from auditcoder.lifecycle.validation.program_checks import bounds
-from auditcoder.lifecycle.validation.result_comparison import shown
+from auditcoder.sandboxed.result_comparison import shown
 from auditcoder_bench.faultbench.fault_injector import Fault, Variant, variants
 from auditcoder_bench.faultbench.injection_targets import SolvedProgram
 from auditcoder_bench.faultbench.prepared_run import prepare_assembled_run

@@ -24,7 +24,7 @@ from auditcoder.domain.task import CallExample, CodeExample, FunctionForm, Task
 from auditcoder.domain.value_decoder import read
 from auditcoder.interfaces.task_sources import read_task_source
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.validation.result_comparison import same_value
+from auditcoder.sandboxed.result_comparison import same_value
 from auditcoder_bench.suites import aerocomm_data
 
 HERE = Path(aerocomm_data.__file__).parent

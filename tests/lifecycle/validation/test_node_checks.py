@@ -170,19 +170,9 @@ class TestPromises:
         )
         assert promises(sandbox, promised, "def f(result):\n    return result\n") == []
 
-    @pytest.mark.parametrize(
-        ("requires", "verdict", "message"),
-        [
-            ("", Verdict.PASSED, "held for 0 of 12 inputs"),
-            (
-                "x == x",
-                Verdict.CRASH,
-                "(0) raises ValueError: not enough values to unpack (expected 2, got 1)",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize("requires", ["", "x == x"])
     def test_a_function_with_a_parameter_named_self_cannot_be_called(
-        self, sandbox: Sandbox, requires: str, verdict: Verdict, message: str
+        self, sandbox: Sandbox, requires: str
     ) -> None:
         promised = Contract(
             name="f",
@@ -191,7 +181,7 @@ class TestPromises:
             ensures=(Clause(expression="result > 0"),),
         )
         seen = promises(sandbox, promised, "def f(self, x):\n    return 1\n")
-        assert seen == [(verdict, message)]
+        assert seen == [(Verdict.PASSED, "held for 0 of 12 inputs")]
 
     def test_a_requirement_that_needs_the_result_admits_no_input(self, sandbox: Sandbox) -> None:
         promised = contract("int", requires="result > 0", ensures=("result == x",))
@@ -200,17 +190,12 @@ class TestPromises:
         assert verdict is Verdict.PASSED
         assert message.startswith("held for 0 of")
 
-    @pytest.mark.parametrize(
-        ("requires", "verdict"), [("", Verdict.PASSED), ("x == x", Verdict.CRASH)]
-    )
-    def test_a_bare_tuple_is_not_a_promise(
-        self, sandbox: Sandbox, requires: str, verdict: Verdict
-    ) -> None:
+    @pytest.mark.parametrize("requires", ["", "x == x"])
+    def test_a_bare_tuple_is_not_a_promise(self, sandbox: Sandbox, requires: str) -> None:
         promised = contract("int", requires=requires, ensures=("result == x, 'equal'",))
-        ((seen, message),) = promises(sandbox, promised, "def f(x):\n    return x\n")
-        assert seen is verdict
-        expected = "_audit_holds() takes 1 positional argument but 2 were given"
-        assert message.endswith(expected) if requires else message.startswith("held for 0 of")
+        ((verdict, message),) = promises(sandbox, promised, "def f(x):\n    return x\n")
+        assert verdict is Verdict.PASSED
+        assert message.startswith("held for 0 of")
 
     def test_code_that_cannot_be_loaded_is_a_crash(self, sandbox: Sandbox) -> None:
         promised = contract("int", ensures=("result == x",))

@@ -28,8 +28,8 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, TracePlan
 from auditcoder.lifecycle.sandbox_source import joined_source
-from auditcoder.lifecycle.validation import result_comparison
 from auditcoder.lifecycle.validation.program_checks import bounds
+from auditcoder.sandboxed import result_comparison
 
 _GROUP = "Examples"
 _COMPARISON = "__comparing__"

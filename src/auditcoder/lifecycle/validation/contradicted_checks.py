@@ -16,8 +16,8 @@ from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation.function_calls import run_calls
 from auditcoder.lifecycle.validation.program_checks import bounds, checks
-from auditcoder.lifecycle.validation.result_comparison import same_output
 from auditcoder.sandboxed import contract_monitor
+from auditcoder.sandboxed.result_comparison import same_output
 
 
 def drop_contradicted_cases(context: RunContext) -> None:
@@ -144,17 +144,14 @@ def _call(context: RunContext, example: Example) -> str | None:
 
 
 def _watcher(number: int, node: Node, evidence: Evidence) -> str:
-    """Return the code that evaluates one suspect on every call of its function."""
+    """Return the statement that makes every call of a function evaluate one suspect."""
     contract = node.contract
     assert contract is not None
-    names = ", ".join(p.name for p in contract.params)
+    function = contract.name
     if evidence.kind is CheckKind.CONTRACT:
-        holds = f"lambda result, {names}: {evidence.requirement}"
-    else:
-        call, _, expected = evidence.requirement.rpartition(" == ")
-        arguments = call.removeprefix(f"{contract.name}(").removesuffix(")")
-        holds = (
-            "lambda result, *seen, **named:"
-            f" named or seen != ({arguments},) or result == ({expected})"
-        )
-    return f"{contract.name} = _audit_watch({contract.name}, {number}, {holds})"
+        names = [p.name for p in contract.params]
+        promise = evidence.requirement
+        return f"{function} = _audit_promise({function}, {number}, {names}, {promise!r})"
+    call, _, expected = evidence.requirement.rpartition(" == ")
+    arguments = call.removeprefix(f"{function}(").removesuffix(")")
+    return f"{function} = _audit_example({function}, {number}, {arguments!r}, {expected!r})"

@@ -22,8 +22,8 @@ from auditcoder.lifecycle.validation.check_recorder import (
 from auditcoder.lifecycle.validation.cost_growth import validate_growth
 from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, ended, run_calls, value_of
 from auditcoder.lifecycle.validation.input_generator import inputs_for
-from auditcoder.lifecycle.validation.result_comparison import same_output, same_value, shown
 from auditcoder.sandboxed import contract_tester
+from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
 
 def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
@@ -171,10 +171,11 @@ def _promises(context: RunContext, node: Node, contract: Contract, program: str)
     if not promised or not rows or ambiguous:
         return []
     required = [c.expression for c in contract.requires if c.expression]
-    harness = f"{program}\n\n{_harness(contract, required, promised)}"
-    calls = tuple(
-        f"_audit({contract.name}, ({row},), _audit_admits, _audit_promises)" for row in rows
+    clauses = ([p.name for p in contract.params], required, promised)
+    harness = "\n\n".join(
+        [program, joined_source(contract_tester.__name__), f"_audit_contract = {clauses!r}"]
     )
+    calls = tuple(f"_audit({contract.name}, ({row},), _audit_contract)" for row in rows)
 
     @cache
     def outcome() -> ExecutionOutcome:
@@ -192,27 +193,6 @@ def _promises(context: RunContext, node: Node, contract: Contract, program: str)
         )
         seen.append(record(context, check, _holds(outcome, rows, number, bool(required))))
     return seen
-
-
-def _harness(contract: Contract, required: list[str], promised: list[str]) -> str:
-    """Return the code that tests promises, with the requirements and promises as functions.
-
-    In the requirements `result` is an unbound local name, so that a requirement that mentions it
-    cannot be evaluated, even if the program has a variable of that name.
-    """
-    names = ", ".join(p.name for p in contract.params) + ","
-    admitted = " and ".join(f"({e})" for e in required) or "True"
-    promises = "".join(f"        _audit_holds(lambda: {e}),\n" for e in promised)
-    return (
-        f"{joined_source(contract_tester.__name__)}\n\n"
-        "def _audit_admits(_audit_arguments):\n"
-        f"    {names} = _audit_arguments\n"
-        f"    if False: {RESULT} = None\n"
-        f"    return _audit_holds(lambda: {admitted})\n\n\n"
-        f"def _audit_promises({RESULT}, _audit_arguments):\n"
-        f"    {names} = _audit_arguments\n"
-        f"    return [\n{promises}    ]\n"
-    )
 
 
 def _holds(

@@ -45,7 +45,7 @@ from auditcoder.lifecycle.validation.check_recorder import (
     who_ran,
 )
 from auditcoder.lifecycle.validation.function_calls import ended, run_calls
-from auditcoder.lifecycle.validation.result_comparison import same_output, same_value, shown
+from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
 LOADS = CheckId("loads")
 _DEFAULT_SECONDS = 5.0

@@ -16,8 +16,8 @@ from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
 from auditcoder.lifecycle.validation.function_calls import run_calls, value_of
 from auditcoder.lifecycle.validation.node_checks import surroundings
-from auditcoder.lifecycle.validation.result_comparison import same_value, shown
 from auditcoder.sandboxed import reference_cases
+from auditcoder.sandboxed.result_comparison import same_value, shown
 
 _COUNT = 20
 _BOUNDS = Bounds(seconds=10.0)

@@ -1,4 +1,6 @@
-"""Compares outputs and values with the expected ones, outside the sandbox."""
+"""Compares outputs and values with the expected ones: for verdicts outside the sandbox, and in
+traced test drivers inside it.
+"""
 
 import math
 import re

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.lifecycle.validation.result_comparison import same_output, same_value
+from auditcoder.sandboxed.result_comparison import same_output, same_value
 
 
 class TestOutputs:
