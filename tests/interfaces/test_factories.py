@@ -1,5 +1,6 @@
 """An address opens the model that it names, with the provider's key, limits and price."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +12,11 @@ from auditcoder.adapters.models.manual import ManualModel
 from auditcoder.adapters.sandboxes.isolation import Strength, strength_of
 from auditcoder.domain.errors import ModelMisconfigured, SandboxError
 from auditcoder.domain.request import Price
+from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.factories import open_model, open_sandbox
 from auditcoder.interfaces.settings import ProviderSettings, Settings
 from tests.conformance.model import HELLO
+from tests.support.commands import run_without
 from tests.support.fault_server import FaultServer, Handler, completion, serving
 
 KEY = "sk-0011223344556677"
@@ -50,6 +53,22 @@ def test_an_unknown_embedded_model_is_refused_before_anything_is_fetched() -> No
         open_model("embedded:other", Settings(), notices.append, {})
     assert refused.value.code == "model.unknown"
     assert notices == []
+
+
+def test_a_missing_engine_is_reported_before_the_weights_are_fetched(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")  # no weights can be put there
+    environment = os.environ | {"AUDITCODER_CACHE": str(tmp_path / "file")}
+    done = run_without(
+        ["xllamacpp"],
+        *("solve", "Add two numbers.", "--model", "embedded", "--store", tmp_path / "runs.db"),
+        env=environment,
+        cwd=tmp_path,
+    )
+    assert done.returncode == Exit.MODEL
+    assert "[model.extra-missing]" in done.stderr
+    assert "pip install xllamacpp" in done.stderr
+    assert "download" not in done.stderr
+    assert not (tmp_path / "runs.db").exists()
 
 
 def test_a_folder_opens_a_manual_model(tmp_path: Path) -> None:

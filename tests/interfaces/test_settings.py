@@ -1,7 +1,10 @@
 """Configuration: discovery, precedence, errors that name file and key, and hidden secrets."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -103,6 +106,35 @@ def test_a_path_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
             read_settings({"AUDITCODER_CONFIG": str(odd)})
 
 
+_READ_AS_NOBODY = """
+import os, sys
+from auditcoder.interfaces.settings import SettingsInvalid, read_settings
+
+if os.geteuid() == 0:
+    os.seteuid(65534)  # root can read every file
+try:
+    read_settings({"AUDITCODER_CONFIG": sys.argv[1]})
+except SettingsInvalid as invalid:
+    print(invalid)
+"""
+
+
+def test_a_file_without_read_permission_is_named() -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "config.toml")
+        path.write_text(CONFIG)
+        path.chmod(0)
+        Path(folder).chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", _READ_AS_NOBODY, str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=folder,
+        )
+    assert done.stdout == f"the configuration {path} cannot be used: Permission denied\n"
+
+
 def test_a_key_is_not_shown_by_its_representation(tmp_path: Path) -> None:
     settings = read_settings(_config(tmp_path, "[providers.a]\nkey = 'sk-1234'"))
     assert settings.providers["a"].key == "sk-1234"
@@ -165,6 +197,40 @@ def test_a_pyproject_without_a_section_is_skipped(tmp_path: Path) -> None:
     below.mkdir()
     (below / "pyproject.toml").write_text("[project]\nname = 'other'\n")
     assert read_settings({}, below).options == {"max_repairs": 7}
+
+
+def test_a_large_pyproject_is_read(tmp_path: Path) -> None:
+    path = _project(tmp_path, "pyproject.toml", "max_repairs = 7\n" + "# other tools\n" * 50_000)
+    assert path.stat().st_size > 500_000
+    assert read_settings({}, tmp_path).options == {"max_repairs": 7}
+
+
+def test_a_large_pyproject_of_other_tools_stops_no_command(home: Path) -> None:
+    (home / "pyproject.toml").write_text("[tool.other]\n" + "# other tools\n" * 10_000)
+    assert run_as_user(home, "models").code == Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "limit"),
+    [("auditcoder.toml", 70_000, "65,536"), ("pyproject.toml", 5_000_000, "4,194,304")],
+)
+def test_a_project_file_above_its_limit_is_refused(
+    tmp_path: Path, name: str, size: int, limit: str
+) -> None:
+    (tmp_path / name).write_text("#" * size)
+    assert f"{tmp_path / name} cannot be used: it is larger than {limit} bytes" in _error(tmp_path)
+
+
+@pytest.mark.parametrize("name", PROJECT_FILES)
+def test_the_advice_fits_the_kind_of_file(tmp_path: Path, name: str) -> None:
+    _project(tmp_path, name, "modle = 'x'\n")
+    with pytest.raises(SettingsInvalid) as of_project:
+        read_settings({}, tmp_path)
+    with pytest.raises(SettingsInvalid) as of_user:
+        read_settings(_config(tmp_path, "modle = 'x'"))
+    assert "run the command outside the folder" in of_project.value.advice
+    assert "AUDITCODER_CONFIG" not in of_project.value.advice
+    assert "set AUDITCODER_CONFIG to another file" in of_user.value.advice
 
 
 def test_flag_environment_project_user_and_default_override_in_this_order(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,37 @@ def run_process(*arguments: object, **options: Any) -> subprocess.CompletedProce
     """Run a command as a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "auditcoder", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+_WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+missing = sys.argv.pop(1).split(",")
+for name in missing:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Missing())
+
+from auditcoder.interfaces.cli.main import main
+sys.exit(main())
+"""
+
+
+def run_without(
+    modules: Sequence[str], *arguments: object, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a command as a process in which the modules cannot be imported."""
+    return subprocess.run(
+        [sys.executable, "-c", _WITHOUT, ",".join(modules), *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,

@@ -48,7 +48,7 @@ def open_model(
 
 def _embedded(name: str, say: Say, at_once: int) -> Model:
     from auditcoder.adapters.models import weights
-    from auditcoder.adapters.models.embedded import EmbeddedModel
+    from auditcoder.adapters.models.embedded import EmbeddedModel, import_engine
     from auditcoder.interfaces.progress import show_download
 
     known = weights.QWEN
@@ -58,6 +58,7 @@ def _embedded(name: str, say: Say, at_once: int) -> Model:
             f"no embedded model {name!r}",
             f"the only one is {known.name}: `--model embedded`",
         )
+    import_engine()  # before the download: without it, the weights are of no use
     folder = weights.folder()
     if weights.find(known, folder) is None:
         say(f"downloading the embedded model's weights once, {known.size / 1e9:.1f} GB")

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -16,8 +16,6 @@ from auditcoder.domain.request import Price
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.options import Options, option_specs
 from auditcoder.lifecycle.retry_policy import RetryPolicy
-
-_LARGEST = 1 << 16
 
 
 class ProviderSettings(Value):
@@ -71,6 +69,10 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
 
 PROJECT_FILE = "auditcoder.toml"
 _FILE_KEYS = ("model", "packages", "store", "providers")
+_USER_ADVICE = "correct it, or set AUDITCODER_CONFIG to another file"
+_PROJECT_ADVICE = "correct it, or run the command outside the folder that holds it"
+_LARGEST_PYPROJECT = 1 << 22
+"""Other tools keep their settings in pyproject.toml, too. Parsing this much takes two seconds."""
 
 
 def read_settings(
@@ -81,16 +83,15 @@ def read_settings(
     The environment overrides the project's file, and that overrides the user's. A missing user
     file is an error only if AUDITCODER_CONFIG names it.
     """
-    user = config_path(environment)
+    user = _SettingsFile(config_path(environment), _USER_ADVICE)
     values = _settings_of(user, _user_table(user, environment))
     if (project := _project_table(folder)) is not None:
-        path, table = project
+        file, table = project
         if "providers" in table:
-            raise _invalid(
-                path,
-                "'providers' is not allowed in a project's file, since it says where keys are sent",
+            raise file.invalid(
+                "'providers' is not allowed in a project's file, since it says where keys are sent"
             )
-        own = _settings_of(path, table)
+        own = _settings_of(file, table)
         values = {**values, **own, "options": {**values["options"], **own["options"]}}
     values["options"] = {**values["options"], **_from_environment(environment)}
     for key in ("model", "store"):
@@ -110,25 +111,62 @@ def configured_options(given: Mapping[str, Any], settings: Settings) -> Options:
     return Options(**{**settings.options, **given})
 
 
-def _user_table(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
-    table = _table(path)
+class _SettingsFile(NamedTuple):
+    """A file that can hold settings; it need not exist."""
+
+    path: Path
+    advice: str
+    """What to do if it is invalid."""
+    largest: int = 1 << 16
+    """Maximum size in bytes."""
+
+    def read(self) -> dict[str, Any] | None:
+        """Return its content; None if there is no such file."""
+        try:
+            return tomllib.loads(self._text())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise self.invalid(error.strerror or str(error)) from error
+        except (ValueError, RecursionError) as error:
+            raise self.invalid(str(error)) from error
+
+    def _text(self) -> str:
+        status = self.path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is not a regular file")
+        if status.st_size > self.largest:
+            raise OSError(f"it is larger than {self.largest:,} bytes")
+        return self.path.read_text("utf-8")
+
+    def invalid(self, why: str) -> "SettingsInvalid":
+        """Return the error to raise, with the reason."""
+        return SettingsInvalid(
+            "config.invalid",
+            f"the configuration {self.path} cannot be used: {why}",
+            f"{self.advice}; see docs/reference/configuration.md",
+        )
+
+
+def _user_table(file: _SettingsFile, environment: Mapping[str, str]) -> dict[str, Any]:
+    table = file.read()
     if table is None and environment.get("AUDITCODER_CONFIG"):
-        raise _invalid(path, "there is no such file")
+        raise file.invalid("there is no such file")
     return table or {}
 
 
-def _project_table(folder: Path | None) -> tuple[Path, dict[str, Any]] | None:
+def _project_table(folder: Path | None) -> tuple[_SettingsFile, dict[str, Any]] | None:
     """Return the project's configuration, from the nearest folder upward that has one."""
     try:
         start = (folder or Path.cwd()).resolve()
     except OSError:  # the current folder was removed
         return None
     for each in (start, *start.parents):
-        own, shared = each / PROJECT_FILE, each / "pyproject.toml"
-        table = _table(own)
-        section = _section(shared)
+        own = _SettingsFile(each / PROJECT_FILE, _PROJECT_ADVICE)
+        shared = _SettingsFile(each / "pyproject.toml", _PROJECT_ADVICE, _LARGEST_PYPROJECT)
+        table, section = own.read(), _section(shared)
         if table is not None and section is not None:
-            raise _invalid(own, f"{shared} also has [tool.auditcoder]; keep only one of them")
+            raise own.invalid(f"{shared.path} also has [tool.auditcoder]; keep only one of them")
         if table is not None:
             return own, table
         if section is not None:
@@ -136,25 +174,16 @@ def _project_table(folder: Path | None) -> tuple[Path, dict[str, Any]] | None:
     return None
 
 
-def _section(path: Path) -> dict[str, Any] | None:
+def _section(file: _SettingsFile) -> dict[str, Any] | None:
     """Return [tool.auditcoder] of a pyproject.toml, if there is one."""
-    tool = (_table(path) or {}).get("tool", {})
+    tool = (file.read() or {}).get("tool", {})
     section = tool.get("auditcoder") if isinstance(tool, dict) else None
     if section is not None and not isinstance(section, dict):
-        raise _invalid(path, "'tool.auditcoder' must be a table")
+        raise file.invalid("'tool.auditcoder' must be a table")
     return section
 
 
-def _table(path: Path) -> dict[str, Any] | None:
-    try:
-        return tomllib.loads(_text(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise _invalid(path, str(error)) from error
-
-
-def _settings_of(path: Path, table: dict[str, Any]) -> dict[str, Any]:
+def _settings_of(file: _SettingsFile, table: dict[str, Any]) -> dict[str, Any]:
     """Check a configuration table and return it as the fields of `Settings`."""
     specs = {spec.name: spec for spec in option_specs()}
     known = (*_FILE_KEYS, *specs)
@@ -163,17 +192,17 @@ def _settings_of(path: Path, table: dict[str, Any]) -> dict[str, Any]:
         if key not in known:
             close = get_close_matches(key, known, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise _invalid(path, f"unknown key {key!r}{hint}")
+            raise file.invalid(f"unknown key {key!r}{hint}")
         if key in specs:
             try:
                 options[key] = specs[key].convert(value)
             except ValueError as error:
-                raise _invalid(path, f"{key!r} {error}") from error
+                raise file.invalid(f"{key!r} {error}") from error
     files = {key: value for key, value in table.items() if key in _FILE_KEYS}
     try:
         checked = msgspec.convert(files, Settings)
     except (ValueError, RecursionError) as error:
-        raise _invalid(path, str(error)) from error
+        raise file.invalid(str(error)) from error
     return {**{key: getattr(checked, key) for key in files}, "options": options}
 
 
@@ -193,15 +222,6 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return options
 
 
-def _text(path: Path) -> str:
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError("it is not a regular file")
-    if status.st_size > _LARGEST:
-        raise OSError(f"it is larger than {_LARGEST:,} bytes")
-    return path.read_text("utf-8")
-
-
 def exposed_keys(settings: Settings, path: Path) -> bool:
     """Whether the configuration holds a key and other users can read its file."""
     try:
@@ -214,11 +234,3 @@ def exposed_keys(settings: Settings, path: Path) -> bool:
 
 class SettingsInvalid(AuditCoderError):
     """The configuration cannot be used."""
-
-
-def _invalid(path: Path, why: str) -> SettingsInvalid:
-    return SettingsInvalid(
-        "config.invalid",
-        f"the configuration {path} cannot be used: {why}",
-        "correct it, or set AUDITCODER_CONFIG to another file; see docs/reference/configuration.md",
-    )

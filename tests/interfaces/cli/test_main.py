@@ -7,9 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from auditcoder import __version__
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand, run_process
+from tests.support.fault_server import FaultServer
 from tests.support.record_builders import RUN, failing
 
 
@@ -31,7 +35,9 @@ def test_help_names_every_command_and_loads_no_slow_module() -> None:
     modules = subprocess.run(
         [sys.executable, "-c", loaded], capture_output=True, text=True, check=True
     ).stderr.split()
-    assert not {"msgspec", "sqlite3", "psycopg", "json", "rich"} & set(modules)
+    slow = {"msgspec", "sqlite3", "psycopg", "json", "rich"}
+    slow |= {"importlib.metadata", "email", "socket", "zipfile"}
+    assert not slow & set(modules)
 
 
 def test_no_arguments_print_the_help() -> None:
@@ -46,6 +52,48 @@ def test_an_unknown_command_or_flag_gets_a_suggestion() -> None:
     done = run_process("solve", "x", "--max-repiars", "3")
     assert done.returncode == Exit.USAGE
     assert "did you mean --max-repairs?" in done.stderr
+
+
+def test_an_unknown_action_or_choice_gets_a_suggestion() -> None:
+    done = run_process("models", "pul")
+    assert done.returncode == Exit.USAGE
+    assert "did you mean pull?" in done.stderr
+    done = run_process("completion", "bsh")
+    assert done.returncode == Exit.USAGE
+    assert "did you mean bash?" in done.stderr
+
+
+@pytest.mark.parametrize("words", ["help solve", "-q help solve", "--json help -v solve"])
+def test_the_help_of_a_command_is_printed(words: str) -> None:
+    done = run_process(*words.split())
+    assert (done.returncode, done.stdout) == (Exit.OK, run_process("solve", "--help").stdout)
+
+
+def test_the_help_of_an_action_is_printed() -> None:
+    shown = run_process("help", "models", "pull").stdout
+    assert shown == run_process("models", "pull", "--help").stdout
+    assert shown.startswith("usage: auditcoder models pull")
+
+
+def test_help_alone_prints_the_help() -> None:
+    for words in ["help"], ["-q", "help"]:
+        assert run_process(*words).stdout == run_process("--help").stdout
+
+
+def test_a_run_may_be_named_help(example: Path) -> None:
+    assert run_process("-q", "verify", "help", "--store", example).returncode == Exit.OK
+
+
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_the_version_is_printed(flag: str) -> None:
+    done = run_process(flag)
+    assert (done.returncode, done.stdout) == (Exit.OK, f"auditcoder {__version__}\n")
+
+
+@pytest.mark.parametrize("words", [["-q", "models", "ask"], ["models", "ask", "--quiet"]])
+def test_quiet_writes_no_notices(run: RunCommand, server: FaultServer, words: list[str]) -> None:
+    assert "tokens read" in run("models", "ask", "hi").err
+    assert run(*words, "hi").err == ""
 
 
 def test_json_is_accepted_before_and_after_the_command(example: Path) -> None:
@@ -109,15 +157,13 @@ def test_an_internal_error_has_its_own_exit_code(example: Path) -> None:
         "from auditcoder.interfaces.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "verify", "help", "--store", str(example)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", program, "verify", "help", "--store", str(example)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == Exit.INTERNAL
     assert "Traceback" not in done.stderr
     assert "[internal]" in done.stderr
+    verbose = subprocess.run([*command, "-v"], capture_output=True, text=True, check=False)
+    assert "Traceback" in verbose.stderr
 
 
 def test_ctrl_c_ends_a_command_without_a_traceback(tmp_path: Path) -> None:

@@ -215,7 +215,8 @@ def _body(request: Request) -> dict[str, Any]:
     return body
 
 
-def _start(path: Path, key: str, threads: int | None, at_once: int) -> Any:
+def import_engine() -> Any:
+    """Import and return `xllamacpp`; raise an error that says what to install."""
     try:
         import xllamacpp
     except ImportError as error:
@@ -224,6 +225,11 @@ def _start(path: Path, key: str, threads: int | None, at_once: int) -> Any:
             f"the embedded model needs xllamacpp, which cannot be imported: {error}",
             "pip install xllamacpp, or use another model with --model provider:name",
         ) from error
+    return xllamacpp
+
+
+def _start(path: Path, key: str, threads: int | None, at_once: int) -> Any:
+    xllamacpp = import_engine()
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     # One slot per run: a second one would process the shared prefix of every prompt again, which

@@ -10,16 +10,13 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from auditcoder import __version__
+from auditcoder.interfaces.cli.installed_commands import installed_commands
 
 if TYPE_CHECKING:
     from auditcoder.interfaces.cli.command import Command, CommandGroup
-
-GROUP = "auditcoder.commands"
-"""The entry-point group through which other packages add commands."""
 
 SUMMARIES = {
     "solve": "turn a task into a program and its record",
@@ -47,9 +44,11 @@ Exit codes: 0 done, 1 does not verify, 2 usage, 3 not found, 4 unreadable,
 unavailable. See docs/reference/exit-codes.md.
 """
 
+_installed = cache(installed_commands)
+
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, with a suggestion for an unknown option."""
+    """A parser whose errors are one line, with a suggestion for an unknown option or choice."""
 
     def error(self, message: str) -> NoReturn:
         unknown, _, rest = message.partition(": ")
@@ -58,6 +57,13 @@ class _Parser(argparse.ArgumentParser):
             message += _suggestion(rest.split()[0].partition("=")[0], known)
         self.exit(2, f"{self.prog}: {message}\n  '{self.prog} --help' lists the arguments\n")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += _suggestion(str(value), list(map(str, action.choices or ())))
+            raise
+
 
 def _suggestion(word: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
@@ -65,12 +71,6 @@ def _suggestion(word: str, known: Sequence[str]) -> str:
     names = {name.strip("-"): name for name in known}
     close = get_close_matches(word.strip("-"), names, 1)
     return f"; did you mean {names[close[0]]}?" if close else ""
-
-
-@cache
-def _installed() -> dict[str, str]:
-    """Return the module of each command that another package adds."""
-    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
 def _summary(module: str, name: str) -> str:
@@ -159,18 +159,27 @@ def load(name: str) -> "Command | CommandGroup":
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words[:1] == ["help"]:
-        words = [*words[1:], "--help"]
-    if not words:
-        words = ["--help"]
     try:
-        return _run(_parse(words))
+        return _run(_parse(_rewrite_help(words)))
     except KeyboardInterrupt:
         return 130
 
 
+def _rewrite_help(words: list[str]) -> list[str]:
+    """Turn `help solve` into `solve --help`, and no words into `--help`."""
+    if _command_word(words) == "help":
+        words.remove("help")
+        words.append("--help")
+    return words or ["--help"]
+
+
+def _command_word(words: list[str]) -> str | None:
+    """Return the first word that is not a flag; the flags before a command take no values."""
+    return next((word for word in words if not word.startswith("-")), None)
+
+
 def _parse(words: list[str]) -> argparse.Namespace:
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    chosen = _command_word(words)
     known = (*command_names(), "help")
     if chosen is not None and chosen not in known:
         sys.stderr.write(
