@@ -2,9 +2,9 @@
 
     python benchmarks/examples.py [--store examples.db]
 
-It resumes where it was stopped. The table is `examples/tasks/RESULTS.md`; the figures and the
-manifest are in `results/examples.json`, with the share of each run's time that was spent neither
-in the model nor in the sandbox.
+It resumes where it was stopped. The figures and the manifest are in `results/examples.json`, with
+the share of each run's time that was spent neither in the model nor in the sandbox;
+`tools/results.py` writes the page.
 """
 
 import argparse
@@ -32,14 +32,6 @@ HERE = Path(__file__).parent
 TASKS = HERE.parent / "examples" / "tasks"
 RESULTS = HERE / "results" / "examples.json"
 
-INTRODUCTION = """\
-# Results of the examples
-
-Each task once, on the embedded model, with the default options (`benchmarks/examples.py`).
-`passed`: every example given with the task passes. `abstained`: the evidence supported no
-boundary, or no longer did. `failed`: the repairs were used up. Every record verifies and replays.
-"""
-
 
 def main() -> None:
     """Run the tasks without a finished run, then write the table."""
@@ -54,7 +46,7 @@ def main() -> None:
     overhead = _kept_overhead()
     known = set(store.runs())
     for path in sorted(TASKS.glob("*.md")):
-        if path.stem in {"README", "RESULTS"}:
+        if path.stem == "README":
             continue
         run = RunId(path.stem)
         if run in known and finished(store, run):
@@ -70,13 +62,12 @@ def main() -> None:
     rows = [
         _row(store, sandbox, RunId(p.stem), overhead)
         for p in sorted(TASKS.glob("*.md"))
-        if p.stem not in {"README", "RESULTS"}
+        if p.stem != "README"
     ]
     manifest = solution(store, RunId(rows[0]["task"])).trace.manifest
     RESULTS.write_text(
         json.dumps({"manifest": msgspec.to_builtins(manifest), "rows": rows}, indent=1) + "\n"
     )
-    (TASKS / "RESULTS.md").write_text(_table(rows))
     model.close()
     sandbox.close()
 
@@ -117,19 +108,6 @@ def _row(
         "overhead": overhead.get(run),
         "head": trace.head.digest,
     }
-
-
-def _table(rows: list[dict[str, Any]]) -> str:
-    columns = ["task", "form", "outcome", "leaves", "calls", "tokens", "seconds"]
-    columns += ["repairs (accepted)", "located by"]
-    lines = [INTRODUCTION, f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    lines += [
-        f"| {r['task']} | {r['form']} | {r['outcome']} | {r['nodes']} | {r['calls']}"
-        f" | {r['tokens']:,} | {r['seconds']} | {r['repairs']} ({r['accepted']})"
-        f" | {', '.join(r['located']) or 'nothing failed'} |"
-        for r in rows
-    ]
-    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

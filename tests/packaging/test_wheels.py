@@ -1,7 +1,9 @@
 """Both wheels are built from this tree, and hold their own package and nothing else."""
 
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from configparser import ConfigParser
 from email.parser import Parser
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from auditcoder import __version__
 
 ROOT = Path(__file__).parents[2]
+RECORD = ROOT / "tests" / "data" / "format-1.acb"
 SOURCE = ROOT / "src"
 
 
@@ -126,3 +129,57 @@ def _metadata(wheel: ZipFile, name: str) -> str:
 def test_both_packages_carry_the_same_licence() -> None:
     own = SOURCE / "auditcoder_bench" / "LICENSE"
     assert own.read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def product_alone(
+    wheels: dict[str, ZipFile], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs `python -m` in a new environment that has the product's wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("alone")
+    locked = re.findall(
+        r"^[\w.-]+==\S+", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE
+    )
+    (folder / "constraints.txt").write_text("\n".join(locked), "utf-8")
+    subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        python = str(folder / "env" / "bin" / "python")
+        return subprocess.run(
+            [python, "-I", "-m", *words], cwd=folder, capture_output=True, text=True, check=False
+        )
+
+    wheel = str(wheels["auditcoder"].filename)
+    installed = run("pip", "install", "--quiet", "--constraint", "constraints.txt", wheel)
+    assert installed.returncode == 0, installed.stderr
+    return run
+
+
+@pytest.mark.campaign
+@pytest.mark.xdist_group("embedded")
+class TestTheProductsWheelAlone:
+    @pytest.mark.parametrize(
+        "words", [["verify"], ["show"], ["blame", "1"], ["export", "--out", "copy.acb"]]
+    )
+    def test_it_reads_a_record(
+        self, product_alone: Callable[..., subprocess.CompletedProcess[str]], words: list[str]
+    ) -> None:
+        command, *rest = words
+        done = product_alone("auditcoder", command, str(RECORD), *rest)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_it_solves_a_task_on_the_embedded_model(
+        self, product_alone: Callable[..., subprocess.CompletedProcess[str]]
+    ) -> None:
+        task = str(ROOT / "examples" / "tasks" / "initials.md")
+        done = product_alone("auditcoder", "solve", task, "--store", "runs.db")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "passed" in done.stdout + done.stderr
+
+    def test_it_has_no_command_of_the_benchmarks(
+        self, product_alone: Callable[..., subprocess.CompletedProcess[str]]
+    ) -> None:
+        listed = product_alone("auditcoder", "--help").stdout
+        assert "solve" in listed
+        assert not re.search(r"^ +(bench|faults)\b", listed, re.MULTILINE)
+        assert product_alone("auditcoder_bench").returncode != 0
