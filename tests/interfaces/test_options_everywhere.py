@@ -1,6 +1,6 @@
 """An option that is declared in one line is offered, documented, configurable and recorded.
 
-The tests add one line to a copy of the package and run the copy.
+The tests add one line to a copy of both packages and run the copy.
 """
 
 import os
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,17 +26,19 @@ DECLARATION = (
 )
 PLACE = "\n    def __post_init__(self)"
 RUN = RunId("double")
+BENCH_RUN = RunId("aerocomm.crc16.direct.server-modest")
 
 RunCopy = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a copy of the package whose options have one more line."""
+    """A folder with a copy of both packages, with one more line in the declared options."""
     folder = tmp_path_factory.mktemp("copy")
     ignored = shutil.ignore_patterns("__pycache__")
-    copy = shutil.copytree(ROOT / "src" / "auditcoder", folder / "auditcoder", ignore=ignored)
-    options = copy / "lifecycle" / "options.py"
+    for name in ("auditcoder", "auditcoder_bench"):
+        shutil.copytree(ROOT / "src" / name, folder / name, ignore=ignored)
+    options = folder / "auditcoder" / "lifecycle" / "options.py"
     text = options.read_text(encoding="utf-8")
     assert text.count(PLACE) == 1
     options.write_text(text.replace(PLACE, DECLARATION + PLACE), encoding="utf-8")
@@ -44,7 +47,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_copy(package: Path, tmp_path: Path) -> RunCopy:
-    """Runs Python with the copy of the package, as a user without configuration."""
+    """Runs Python with the copy of the packages, as a user without configuration."""
 
     def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -65,16 +68,14 @@ def run_copy(package: Path, tmp_path: Path) -> RunCopy:
     return run
 
 
-def _recorded_limit(tmp_path: Path) -> str:
-    store = SqliteStore(tmp_path / "runs.db")
-    try:
-        return started(store, RUN).manifest.settings["example_limit"]
-    finally:
-        store.close()
+def _recorded_limit(tmp_path: Path, run: RunId = RUN) -> str:
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        return started(store, run).manifest.settings["example_limit"]
 
 
-def test_the_help_of_solve_shows_a_new_option(run_copy: RunCopy) -> None:
-    done = run_copy("-m", "auditcoder", "solve", "--help")
+@pytest.mark.parametrize("command", [("solve",), ("bench", "run"), ("faults", "repair")])
+def test_the_help_shows_a_new_option(run_copy: RunCopy, command: tuple[str, ...]) -> None:
+    done = run_copy("-m", "auditcoder", *command, "--help")
     assert done.returncode == Exit.OK, done.stderr
     assert "--example-limit N an added limit (default: 7)" in " ".join(done.stdout.split())
 
@@ -159,4 +160,19 @@ def test_a_run_with_a_new_option_is_replayed_with_its_recorded_value(
     requests = len(server.asked)
     done = run_copy("-m", "auditcoder", "replay", RUN, AUDITCODER_EXAMPLE_LIMIT="9")
     assert done.returncode == Exit.OK, done.stderr
+    assert len(server.asked) == requests
+
+
+def test_a_benchmark_run_records_a_new_option_and_is_not_repeated_with_another_value(
+    run_copy: RunCopy, server: FaultServer, tmp_path: Path
+) -> None:
+    chosen = ("aerocomm", "--methods", "direct", "--ids", "crc16")
+    bench = ("-m", "auditcoder", "bench", "run", *chosen, "--example-limit")
+    done = run_copy(*bench, "5")
+    assert done.returncode == Exit.OK, done.stderr
+    assert _recorded_limit(tmp_path, BENCH_RUN) == "5"
+    requests = len(server.asked)
+    assert run_copy(*bench, "5").returncode == Exit.OK
+    other = run_copy(*bench, "6")
+    assert (other.returncode, "settings" in other.stderr) == (Exit.REFUSED, True)
     assert len(server.asked) == requests

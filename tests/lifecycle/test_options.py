@@ -2,28 +2,33 @@
 
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from auditcoder.domain.events import Manifest
 from auditcoder.lifecycle.budget import Budget
 from auditcoder.lifecycle.options import (
     Build,
     LocatorName,
+    ManifestPart,
     Option,
     Options,
     OptionSpec,
     Planner,
-    from_settings,
     option_specs,
-    to_settings,
+    read_options,
+    recorded_texts,
+    recorded_values,
     write_value,
 )
 
 
 class ExtendedOptions(Options):
-    """The options with one more, to show that a declaration is enough."""
+    """The options with two more, to show that a declaration is enough."""
 
     patience: Annotated[int, Option("how long to wait", "N", before="7")] = 9
+    top_p: Annotated[float | None, Option("the nucleus", "P", ManifestPart.DECODING)] = None
 
 
 def spec_of(name: str) -> OptionSpec:
@@ -132,6 +137,16 @@ def test_a_configured_value_that_does_not_fit_is_rejected(
     assert str(caught.value).startswith(message)
 
 
+def manifest_of(options: Options) -> Manifest:
+    """The manifest of a run without second opinions of another model."""
+    budget = {"budget": msgspec.json.encode(options.budget).decode()}
+    return Manifest(
+        settings={**recorded_texts(options, ManifestPart.SETTINGS), **budget},
+        decoding=recorded_texts(options, ManifestPart.DECODING),
+        **recorded_values(options, ManifestPart.FIELD),
+    )
+
+
 def test_recorded_options_are_read_back_as_they_were() -> None:
     options = Options(
         planner=Planner.STAGED,
@@ -139,42 +154,63 @@ def test_recorded_options_are_read_back_as_they_were() -> None:
         max_repairs=0,
         fallback=True,
         locator=LocatorName.DSTAR,
+        budget_tokens=5,
+        budget_usd=0.5,
+        seed=3,
+        temperature=1.0,
     )
-    settings = to_settings(options)
-    assert settings["fallback"] == "true"
-    assert settings["locator"] == "dstar"
-    assert from_settings(settings) == options
+    manifest = manifest_of(options)
+    assert manifest.settings["fallback"] == "true"
+    assert manifest.settings["locator"] == "dstar"
+    assert read_options(manifest) == options
+    assert read_options(manifest_of(Options())) == Options()
 
 
-def test_options_that_stand_elsewhere_in_the_manifest_are_not_written() -> None:
-    settings = to_settings(Options(budget_tokens=5, seed=3, temperature=1.0))
-    assert settings.keys().isdisjoint({"budget_tokens", "budget_usd", "seed", "temperature"})
-    assert from_settings(settings, seed=3).seed == 3
+def test_each_option_is_recorded_in_its_part_of_the_manifest_alone() -> None:
+    manifest = manifest_of(Options(budget_tokens=5, seed=3, temperature=1.0))
+    assert manifest.settings["budget"] == '{"tokens":5}'
+    assert manifest.decoding == {"temperature": "1", "repair_temperature": "0.5"}
+    assert manifest.seed == 3
+    elsewhere = {"budget_tokens", "budget_usd", "seed", "temperature", "repair_temperature"}
+    assert manifest.settings.keys().isdisjoint(elsewhere)
+
+
+def test_a_recorded_model_for_second_opinions_is_read_back() -> None:
+    manifest = manifest_of(Options(second_opinions_by="server:other"))
+    assert "second_opinions_by" not in manifest.settings, "the name of the opened model is recorded"
+    manifest.settings["second_opinions_by"] = "server:other"
+    assert read_options(manifest).second_opinions_by == "server:other"
 
 
 def test_a_record_older_than_an_option_gets_the_value_of_that_time() -> None:
-    settings = to_settings(Options())
+    manifest = manifest_of(Options())
     for name in ("locator", "second_opinions", "specialists"):
-        del settings[name]
-    options = from_settings(settings)
+        del manifest.settings[name]
+    options = read_options(manifest)
     assert options.locator is LocatorName.PAPER_RULES
     assert (options.second_opinions, options.specialists) == (False, True)
 
 
-def test_a_record_without_an_option_that_every_record_has_is_rejected() -> None:
-    settings = to_settings(Options())
-    del settings["planner"]
-    with pytest.raises(KeyError):
-        from_settings(settings)
+@pytest.mark.parametrize(("part", "name"), [("settings", "planner"), ("decoding", "temperature")])
+def test_a_record_without_an_option_that_every_record_has_is_rejected(part: str, name: str) -> None:
+    manifest = manifest_of(Options())
+    del getattr(manifest, part)[name]
+    with pytest.raises(KeyError, match=name):
+        read_options(manifest)
 
 
 def test_one_declaration_adds_an_option() -> None:
-    spec = option_specs(ExtendedOptions)[-1]
+    spec = option_specs(ExtendedOptions)[-2]
     assert (spec.name, spec.flag, spec.default) == ("patience", "--patience", 9)
-    assert to_settings(ExtendedOptions(patience=4))["patience"] == "4"
-    old = from_settings(to_settings(Options()), ExtendedOptions)
-    assert isinstance(old, ExtendedOptions)
-    assert old.patience == 7
+    manifest = manifest_of(ExtendedOptions(patience=4, top_p=0.5))
+    assert manifest.settings["patience"] == "4"
+    assert manifest.decoding["top_p"] == "0.5"
+    assert read_options(manifest, ExtendedOptions) == ExtendedOptions(patience=4, top_p=0.5)
+
+
+def test_an_earlier_record_is_read_with_a_larger_declaration() -> None:
+    old = read_options(manifest_of(Options()), ExtendedOptions)
+    assert old == ExtendedOptions(patience=7, top_p=None)
 
 
 def test_an_option_without_help_text_is_rejected() -> None:

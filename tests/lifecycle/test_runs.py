@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import Request
 from auditcoder.lifecycle.options import Build, Options
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.runs import RunResources, manifest_for, options_of
 from tests.support.addition_runs import (
     ADDS,
     ANEW,
@@ -64,3 +67,22 @@ class TestInterruptedRun:
         for entries in range(1, len(finished.raw.bodies)):
             solution, _ = resume_after(finished, entries, sandbox)
             assert solution.program == finished.program
+
+
+def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox: Sandbox) -> None:
+    """Entries are encoded in the order of their keys, so the order is part of their digests."""
+    other = ScriptedModel([])
+    other.name = "server:other"
+    tools = RunResources(SqliteStore(":memory:"), ScriptedModel([]), sandbox, consulted=other)
+    options = Options(
+        budget_tokens=5, budget_usd=0.5, seed=0, temperature=1, second_opinions_by="server:other"
+    )
+    manifest = manifest_for(tools, options)
+    assert " ".join(manifest.settings) == (
+        "planner build max_repairs fallback differential review locator second_opinions specialists"
+        " locator_weights second_opinions_by second_opinions_weights budget price parallel"
+    )
+    assert manifest.settings["budget"] == '{"tokens":5,"usd":0.5}'
+    assert list(manifest.decoding.items()) == [("temperature", "1"), ("repair_temperature", "0.5")]
+    assert manifest.seed == 0
+    assert options_of(manifest) == options

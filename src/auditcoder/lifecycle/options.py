@@ -1,18 +1,29 @@
 """The options of a run, each declared once.
 
-A declaration holds the type, the default and the help text. The command-line flag, the Python
-parameter, the environment variable, the configuration key, the reference page and the manifest
-are derived from it, so adding an option is one edit: a field of `Options`.
+A declaration holds the type, the default, the help text and the part of the manifest that records
+the option. The flags of `solve` and `bench run`, the Python parameter, the environment variable,
+the configuration key, the reference page and the manifest are derived from it, so adding an option
+is one edit: a field of `Options`.
 """
 
 import types
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    Union,
+    assert_never,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
+from auditcoder.domain.events import Manifest
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.budget import Budget
 
@@ -48,15 +59,33 @@ class LocatorName(Enum):
     DSTAR = "dstar"
 
 
+class ManifestPart(Enum):
+    """The part of a manifest that records an option."""
+
+    SETTINGS = "settings"
+    """The settings, as text; an option without a value is left out."""
+    DECODING = "decoding"
+    """The decoding parameters, as text; an option without a value is left out."""
+    BUDGET = "budget"
+    """The setting `budget`, a JSON object that names a limit without its prefix `budget_`."""
+    FIELD = "field"
+    """The manifest's own field with the name of the option."""
+    MODEL = "model"
+    """The setting with the name of the option. It holds the name of the model that was opened, and
+    is left out if that is the run's model."""
+
+
 class Option(NamedTuple):
     """The part of an option's declaration beside its type and default."""
 
     help: str
     metavar: str = ""
-    recorded: bool = True
-    """Whether the manifest's `settings` hold it; other options have their own manifest field."""
+    recorded: ManifestPart = ManifestPart.SETTINGS
+    """The part of the manifest that records an option of a run."""
     before: str | None = None
     """The value assumed for records older than the option; None if every record has it."""
+    singular: str = ""
+    """The name of the flag that gives one item of a list; it may be repeated."""
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -102,26 +131,35 @@ class Options(Value):
     ] = True
     second_opinions_by: Annotated[
         str | None,
-        Option("the model that writes second opinions (default: the run's model)", "MODEL", False),
+        Option(
+            "the model that writes second opinions (default: the run's model)",
+            "MODEL",
+            ManifestPart.MODEL,
+        ),
     ] = None
     specialists: Annotated[
         bool,
         Option("with --build node: use the specialist prompt of each node's kind", before="true"),
     ] = True
     budget_tokens: Annotated[
-        _Positive | None, Option("maximum number of tokens for the run", "N", False)
+        _Positive | None,
+        Option("maximum number of tokens for the run", "N", ManifestPart.BUDGET),
     ] = None
     budget_usd: Annotated[
-        _Amount | None, Option("maximum cost of the run in US dollars", "USD", False)
+        _Amount | None,
+        Option("maximum cost of the run in US dollars", "USD", ManifestPart.BUDGET),
     ] = None
     seed: Annotated[
-        int | None, Option("the random seed, for models that support one", "N", False)
+        int | None,
+        Option("the random seed, for models that support one", "N", ManifestPart.FIELD),
     ] = None
     temperature: Annotated[
-        _Temperature, Option("sampling temperature of first answers", "T", False)
+        _Temperature,
+        Option("sampling temperature of first answers", "T", ManifestPart.DECODING),
     ] = 0.0
     repair_temperature: Annotated[
-        _Temperature, Option("sampling temperature of regenerated code", "T", False)
+        _Temperature,
+        Option("sampling temperature of regenerated code", "T", ManifestPart.DECODING),
     ] = 0.5
     """Higher than `temperature`, so that a rejected answer is not simply repeated."""
 
@@ -133,7 +171,8 @@ class Options(Value):
     @property
     def budget(self) -> Budget:
         """The token and cost limits as a budget."""
-        return Budget(tokens=self.budget_tokens, usd=self.budget_usd)
+        limits = recorded_values(self, ManifestPart.BUDGET)
+        return Budget(**{_limit(name): value for name, value in limits.items()})
 
 
 class OptionSpec(NamedTuple):
@@ -147,7 +186,7 @@ class OptionSpec(NamedTuple):
     @property
     def flag(self) -> str:
         """The command-line flag."""
-        return "--" + self.name.replace("_", "-")
+        return "--" + (self.option.singular or self.name).replace("_", "-")
 
     @property
     def variable(self) -> str:
@@ -158,6 +197,16 @@ class OptionSpec(NamedTuple):
     def is_switch(self) -> bool:
         """Whether the option is a boolean."""
         return _bare(self.type) is bool
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the option is a list of texts."""
+        return get_origin(_bare(self.type)) is tuple
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the option may be None."""
+        return _declared(self.type) is not self.type
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -211,6 +260,7 @@ def write_value(value: Any) -> str:
 _EXPECTED: dict[Any, str] = {
     bool: "true or false",
     int: "an integer",
+    float: "a number",
     _Count: "a non-negative integer",
     _Positive: "a positive integer",
     _Amount: "a positive number",
@@ -231,7 +281,7 @@ def _bare(hint: Any) -> Any:
 
 
 @cache
-def option_specs(declaration: type[Options] = Options) -> tuple[OptionSpec, ...]:
+def option_specs(declaration: type[Value] = Options) -> tuple[OptionSpec, ...]:
     """Return every option of a declaration, in its order."""
     hints = get_type_hints(declaration, include_extras=True)
     specs = []
@@ -246,26 +296,52 @@ def option_specs(declaration: type[Options] = Options) -> tuple[OptionSpec, ...]
     return tuple(specs)
 
 
-def to_settings(options: Options) -> dict[str, str]:
-    """Return the options that a manifest's `settings` hold, as text."""
-    return {
-        spec.name: write_value(getattr(options, spec.name))
+def recorded_values(options: Options, part: ManifestPart) -> dict[str, Any]:
+    """Return the values that a part of the manifest records, by option; None is left out."""
+    values = {
+        spec.name: getattr(options, spec.name)
         for spec in option_specs(type(options))
-        if spec.option.recorded
+        if spec.option.recorded is part
     }
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def from_settings(
-    settings: Mapping[str, str], declaration: type[Options] = Options, **others: Any
-) -> Options:
-    """Parse recorded options; raise KeyError or ValueError if one is missing or invalid.
+def recorded_texts(options: Options, part: ManifestPart) -> dict[str, str]:
+    """Return the values that a part of the manifest records, as text."""
+    values = recorded_values(options, part)
+    return {name: write_value(value) for name, value in values.items()}
 
-    `others` are the options that have their own manifest field.
-    """
-    values = {}
-    for spec in option_specs(declaration):
-        if spec.option.recorded:
-            before = spec.option.before
-            text = settings[spec.name] if before is None else settings.get(spec.name, before)
-            values[spec.name] = spec.convert(text)
-    return declaration(**values, **others)
+
+def read_options(manifest: Manifest, declaration: type[Options] = Options) -> Options:
+    """Return recorded options; raise KeyError or ValueError if one is missing or invalid."""
+    specs = option_specs(declaration)
+    return declaration(**{spec.name: _read_option(spec, manifest) for spec in specs})
+
+
+def _read_option(spec: OptionSpec, manifest: Manifest) -> Any:
+    match spec.option.recorded:
+        case ManifestPart.SETTINGS | ManifestPart.MODEL:
+            return _read_text(spec, manifest.settings)
+        case ManifestPart.DECODING:
+            return _read_text(spec, manifest.decoding)
+        case ManifestPart.BUDGET:
+            budget = msgspec.json.decode(manifest.settings["budget"], type=Budget)
+            return getattr(budget, _limit(spec.name))
+        case ManifestPart.FIELD:
+            return getattr(manifest, spec.name)
+        case part:
+            assert_never(part)
+
+
+def _read_text(spec: OptionSpec, texts: Mapping[str, str]) -> Any:
+    text = texts.get(spec.name, spec.option.before)
+    if text is not None:
+        return spec.convert(text)
+    if spec.is_optional:
+        return None
+    raise KeyError(spec.name)
+
+
+def _limit(name: str) -> str:
+    """Return the field of `Budget` that an option sets."""
+    return name.removeprefix("budget_")

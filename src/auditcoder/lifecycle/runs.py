@@ -26,16 +26,17 @@ from auditcoder.domain.request import Price, Reply, Request, Traits
 from auditcoder.domain.task import Task
 from auditcoder.domain.trace import Trace, fold
 from auditcoder.domain.values import Digest, RunId, Value
-from auditcoder.lifecycle.budget import Budget, BudgetLedger
+from auditcoder.lifecycle.budget import BudgetLedger
 from auditcoder.lifecycle.locating.evidence_model import weights_digest
 from auditcoder.lifecycle.loop import Strategy, auditcoder_strategy, run_strategy
 from auditcoder.lifecycle.model_client import ModelClient
 from auditcoder.lifecycle.options import (
     LocatorName,
+    ManifestPart,
     Options,
-    from_settings,
-    to_settings,
-    write_value,
+    read_options,
+    recorded_texts,
+    recorded_values,
 )
 from auditcoder.lifecycle.ports import Model, Sandbox, TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Recorder, Watch
@@ -74,10 +75,6 @@ def method_of(manifest: Manifest, methods: Mapping[str, Method]) -> Method:
             f"the run was made by the method {manifest.method!r}, which is not installed",
             "install auditcoder-bench, which provides the compared methods",
         ) from None
-
-
-CONSULTED = "second_opinions_by"
-"""The manifest setting that names the model for second opinions."""
 
 
 class RunResources(NamedTuple):
@@ -151,7 +148,7 @@ def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCO
         except PackageNotFoundError:
             continue
     settings = {
-        **to_settings(options),
+        **recorded_texts(options, ManifestPart.SETTINGS),
         "locator_weights": weights_digest()[:16] if options.locator is LocatorName.WEIGHED else "",
         **_second_opinion_settings(tools.consulted),
         "budget": msgspec.json.encode(options.budget).decode(),
@@ -162,15 +159,12 @@ def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCO
         method=method.name,
         model=model.name,
         weights=model.traits.weights,
-        decoding={
-            "temperature": write_value(options.temperature),
-            "repair_temperature": write_value(options.repair_temperature),
-        },
+        decoding=recorded_texts(options, ManifestPart.DECODING),
         prompts={**prompts.digests(), **method.prompts()},
         sandbox=tools.sandbox.kind,
         versions=versions,
         settings=settings,
-        seed=options.seed,
+        **recorded_values(options, ManifestPart.FIELD),
     )
 
 
@@ -178,22 +172,13 @@ def _second_opinion_settings(consulted: Model | None) -> dict[str, str]:
     if consulted is None:
         return {}
     weights = consulted.traits.weights or ""
-    return {CONSULTED: consulted.name, "second_opinions_weights": weights[:16]}
+    return {"second_opinions_by": consulted.name, "second_opinions_weights": weights[:16]}
 
 
 def options_of(manifest: Manifest) -> Options:
     """Return the options that a manifest records."""
-    settings = manifest.settings
     try:
-        budget = msgspec.json.decode(settings["budget"], type=Budget)
-        return from_settings(
-            settings,
-            budget_tokens=budget.tokens,
-            budget_usd=budget.usd,
-            seed=manifest.seed,
-            temperature=float(manifest.decoding["temperature"]),
-            repair_temperature=float(manifest.decoding["repair_temperature"]),
-        )
+        return read_options(manifest)
     except (KeyError, ValueError) as error:
         raise RecordUnreadable(
             "record.not-solved",

@@ -3,7 +3,7 @@
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from typing import Any
 
@@ -19,6 +19,7 @@ from auditcoder.interfaces.cli.command import (
     add_model,
     add_options,
     add_store,
+    default_of,
     positive_integer,
 )
 from auditcoder.interfaces.cli.exit_codes import Exit
@@ -30,16 +31,6 @@ from auditcoder_bench.engines import Engine
 from auditcoder_bench.experiments import Experiment, Worker, chosen_ids
 from auditcoder_bench.runner import Job, JobResult, jobs
 from auditcoder_bench.suites import SUITES
-
-EXPERIMENT_OPTIONS = (
-    "max_repairs",
-    "fallback",
-    "locator",
-    "second_opinions",
-    "second_opinions_by",
-    "seed",
-)
-"""The options of a run that the user may set; the method determines the others."""
 
 
 class ListArguments(Value):
@@ -57,7 +48,14 @@ class ReportArguments(Value):
     json: bool = False
 
 
-class ExperimentArguments(Value):
+class JobArguments(Value):
+    """The arguments of every command that runs jobs."""
+
+    jobs: int = 1
+    json: bool = False
+
+
+class ExperimentArguments(JobArguments):
     """The arguments that `bench run` and `faults repair` share."""
 
     model: str | None = None
@@ -65,8 +63,6 @@ class ExperimentArguments(Value):
     """The options set by flags."""
     recall: str | None = None
     store: str | None = None
-    jobs: int = 1
-    json: bool = False
 
 
 class BenchRunArguments(ExperimentArguments, kw_only=True):
@@ -102,10 +98,11 @@ def _declare_run(parser: ArgumentParser) -> None:
         "--first", metavar="N", type=positive_integer, help="only the first N problems"
     )
     add_experiment(parser)
-    add_options(parser, "budget_tokens")
     add_data(parser)
     parser.add_argument(
-        "--engine", choices=["local", "dask"], default="local", help="where jobs run"
+        "--engine",
+        choices=["local", "dask"],
+        help=f"where jobs run (default: {default_of(BenchRunArguments, 'engine')})",
     )
     parser.add_argument("--address", metavar="ADDRESS", help="the address of the Dask scheduler")
 
@@ -123,15 +120,17 @@ def add_jobs(parser: ArgumentParser) -> None:
         "--jobs",
         metavar="N",
         type=positive_integer,
-        default=1,
-        help="number of concurrent jobs (default: 1)",
+        help=f"number of concurrent jobs (default: {default_of(JobArguments, 'jobs')})",
     )
 
 
-def add_experiment(parser: ArgumentParser) -> None:
-    """Add the arguments that `bench run` and `faults repair` share."""
-    add_model(parser)
-    add_options(parser, *EXPERIMENT_OPTIONS)
+def add_experiment(parser: ArgumentParser, fixed: Collection[str] = ()) -> None:
+    """Add the arguments that `bench run` and `faults repair` share, without `fixed` options."""
+    how = parser.add_argument_group(
+        "options of each run", "a method ignores those that it sets itself"
+    )
+    add_model(how)
+    add_options(how, fixed=fixed)
     parser.add_argument(
         "--recall", metavar="STORE", help="reuse recorded replies from the runs of this store"
     )

@@ -13,6 +13,7 @@ from auditcoder.interfaces.cli.command import (
     Command,
     CommandGroup,
     add_form,
+    default_of,
     fraction,
     positive_integer,
 )
@@ -22,6 +23,7 @@ from auditcoder.interfaces.reports import FORMS
 from auditcoder.lifecycle.locating import evidence_model
 from auditcoder_bench.cli.bench_command import (
     ExperimentArguments,
+    JobArguments,
     add_data,
     add_experiment,
     add_jobs,
@@ -41,7 +43,7 @@ from auditcoder_bench.faultbench.observations import FailureEvidence, LocatorVie
 from auditcoder_bench.faultbench.pins import pinned, pins_of, written
 from auditcoder_bench.faultbench.published_dataset import BuildSummary, build, published
 from auditcoder_bench.faultbench.published_failures import PASSES, UNUSABLE
-from auditcoder_bench.faultbench.repair_runs import SUITE, failures, repair
+from auditcoder_bench.faultbench.repair_runs import FIXED, SUITE, failures, repair
 from auditcoder_bench.faultbench.study_tables import evaluate_weights, held_out_table, study
 from auditcoder_bench.faultbench.weight_fit import fit_both
 
@@ -49,17 +51,15 @@ _PROGRESS_SECONDS = 10.0
 """Seconds between two progress messages."""
 
 
-class BuildArguments(Value):
+class BuildArguments(JobArguments, kw_only=True):
     """The arguments of `faults build`."""
 
     out: str
     data: str | None = None
     models: str | None = None
-    jobs: int = 1
-    json: bool = False
 
 
-class InjectArguments(Value):
+class InjectArguments(JobArguments, kw_only=True):
     """The arguments of `faults inject`."""
 
     out: str
@@ -67,22 +67,18 @@ class InjectArguments(Value):
     runs: str | None = None
     pins: str | None = None
     data: str | None = None
-    jobs: int = 1
-    json: bool = False
 
 
-class ObserveArguments(Value):
+class ObserveArguments(JobArguments, kw_only=True):
     """The arguments of `faults observe`."""
 
     faults: str
     out: str
-    view: str = "program"
+    view: LocatorView = LocatorView.PROGRAM
     spoiled: float = 0.0
     opinions: int | None = None
     runs: str | None = None
     data: str | None = None
-    jobs: int = 1
-    json: bool = False
 
 
 class JudgeArguments(Value):
@@ -137,16 +133,16 @@ def _declare_look(parser: ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="the file to write the observations to")
     parser.add_argument(
         "--view",
-        choices=["program", "all"],
-        default="program",
-        help="the tests that locators see: those of the whole program (default), or all",
+        choices=[view.value for view in LocatorView],
+        help="the tests that locators see: those of the whole program, or all"
+        f" (default: {default_of(ObserveArguments, 'view')})",
     )
     parser.add_argument(
         "--spoiled",
         metavar="SHARE",
         type=fraction,
-        default=0.0,
-        help="share of second opinions on programs that get a fault injected, too (default: 0)",
+        help="share of second opinions on programs that get a fault injected, too"
+        f" (default: {default_of(ObserveArguments, 'spoiled')})",
     )
     parser.add_argument(
         "--opinions",
@@ -174,7 +170,6 @@ def _declare_study(parser: ArgumentParser) -> None:
         "--held-out",
         metavar="FAULTS",
         action="append",
-        default=[],
         help="evaluate on these failures, with weights fitted on all others; may be repeated",
     )
 
@@ -185,10 +180,10 @@ def _declare_repair(parser: ArgumentParser) -> None:
         "--each",
         metavar="N",
         type=positive_integer,
-        default=1,
-        help="number of faults per program, chosen at random (default: 1)",
+        help="number of faults per program, chosen at random"
+        f" (default: {default_of(RepairArguments, 'each')})",
     )
-    add_experiment(parser)
+    add_experiment(parser, FIXED)
 
 
 def _inject(options: InjectArguments) -> int:
@@ -232,7 +227,7 @@ def _observe(options: ObserveArguments) -> int:
         options.jobs,
         notice,
         _Progress("failures"),
-        view=LocatorView(options.view),
+        view=options.view,
         spoiled=options.spoiled,
         opinions=options.opinions,
         runs=options.runs,

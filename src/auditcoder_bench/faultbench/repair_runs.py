@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from auditcoder.domain.chain import EMPTY
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.graph import TaskGraph
@@ -13,7 +15,7 @@ from auditcoder.domain.trace import fold
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.factories import Say, open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.planning import sketch_planner
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.runs import AUDITCODER, RunResources, Solution, resume, start
@@ -33,6 +35,8 @@ from auditcoder_bench.models.seeded import SeededModel
 from auditcoder_bench.runner import require_same_settings
 
 SUITE = "faultbench"
+FIXED = {"planner": Planner.SKETCH, "build": Build.JOINT}
+"""The options that the prepared first replies need: one sketch, and one reply with all code."""
 
 
 def failures(path: Path, each: int, say: Say) -> list[tuple[SolvedProgram, InjectedFailure]]:
@@ -57,8 +61,9 @@ def repair(
     with ExitStack() as held:
         sandbox = held.enter_context(closing(open_sandbox(read_settings(), say)))
         tools, _ = open_tools(experiment, sandbox, held, say)
+        options = replace(experiment.options, **FIXED)
         yield from LocalEngine(experiment.at_once).each(
-            lambda pair: _run(tools, *pair, experiment.options), chosen
+            lambda pair: _run(tools, *pair, options), chosen
         )
 
 

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.lifecycle.runs import started
 from auditcoder_bench.baselines import METHODS
 from auditcoder_bench.suites import SUITES
 from tests.support.commands import RunCommand, command_runner
@@ -121,3 +125,24 @@ def test_json_prints_one_line_for_each_finished_job(run: RunCommand, server: Fau
     result = run("bench", "run", "aerocomm", "--methods", "direct", "--ids", "crc16", "--json")
     (line,) = (json.loads(text) for text in result.out.splitlines() if text.startswith("{"))
     assert line["resolved"] is True
+
+
+def test_a_method_overrides_the_options_that_it_sets_itself(
+    run: RunCommand, server: FaultServer, tmp_path: Path
+) -> None:
+    flags = ("--max-repairs", "7", "--build", "joint", "--budget-tokens", "1", "--temperature", "1")
+    result = run("bench", "run", "aerocomm", "--methods", "task-plan,cot", "--ids", "crc16", *flags)
+    assert result.code == Exit.OK, result.err
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        manifests = {
+            name: started(store, RunId(f"aerocomm.crc16.{name}.server-modest")).manifest
+            for name in ("task-plan", "cot")
+        }
+    assert {name: m.settings["max_repairs"] for name, m in manifests.items()} == {
+        "task-plan": "0",
+        "cot": "7",
+    }
+    assert manifests["task-plan"].settings["build"] == "node"
+    for manifest in manifests.values():
+        assert manifest.settings["budget"] == '{"tokens":1}'
+        assert manifest.decoding["temperature"] == "1"

@@ -15,7 +15,7 @@ from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.lifecycle.locating.scoring import FittedModels
 from auditcoder.lifecycle.options import Options
-from auditcoder.lifecycle.runs import RunResources, start
+from auditcoder.lifecycle.runs import RunResources, start, started
 from auditcoder_bench.faultbench import locator_study, repair_runs
 from auditcoder_bench.faultbench.injected_failures import InjectedFailure
 from auditcoder_bench.faultbench.injection_targets import program
@@ -155,6 +155,24 @@ def test_repair_runs_can_use_another_model_for_second_opinions(
     ]
     assert {model for model, opinion in requests if opinion} == {"other"}
     assert {model for model, opinion in requests if not opinion} == {"modest"}
+
+
+def test_repair_runs_keep_the_options_that_their_prepared_replies_need(
+    run: RunCommand, tmp_path: Path, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("faults", "repair", "f.jsonl", "--build", "node").code == Exit.USAGE
+    faults, store = str(tmp_path / "f.jsonl"), SqliteStore(tmp_path / "runs.db")
+    run("faults", "inject", faults)
+    monkeypatch.setenv("AUDITCODER_PLANNER", "staged")
+    monkeypatch.setenv("AUDITCODER_BUILD", "node")
+    result = run("faults", "repair", faults, "--max-repairs", "0")
+    assert result.code == Exit.OK, result.err
+    (name,) = store.runs()
+    settings = started(store, name).manifest.settings
+    store.close()
+    assert (settings["planner"], settings["build"]) == ("sketch", "joint")
+    assert settings["max_repairs"] == "0"
+    assert server.asked == [], "the first replies are prepared"
 
 
 def test_an_interrupted_observation_resumes(run: RunCommand, tmp_path: Path) -> None:

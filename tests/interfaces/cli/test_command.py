@@ -13,13 +13,14 @@ from auditcoder.interfaces.cli.command import (
     add_program_out,
     add_run,
     add_store,
+    default_of,
     fraction,
     head_digest,
     positive_integer,
-    positive_number,
     read_arguments,
     run_name,
 )
+from auditcoder.lifecycle.intake import TaskOptions
 from auditcoder.lifecycle.options import Planner, option_specs
 
 
@@ -27,6 +28,8 @@ class _Arguments(Value):
     run: str
     store: str | None = None
     names: tuple[str, ...] = ()
+    limit: float = 0.5
+    about: TaskOptions = TaskOptions()
     given: dict[str, Any] = {}
 
 
@@ -55,7 +58,7 @@ def test_only_options_that_flags_set_are_given() -> None:
 def test_given_options_are_left_out_of_arguments_without_them() -> None:
     parser = _parser()
     add_run(parser)
-    add_options(parser, "seed")
+    add_options(parser)
     read = read_arguments(_PlainArguments, parser.parse_args(["a", "--seed", "3"]))
     assert read == _PlainArguments(run="a")
 
@@ -71,11 +74,29 @@ def test_every_declared_option_has_a_flag_with_its_help() -> None:
             assert f"--no-{spec.flag[2:]}" in printed
 
 
-def test_named_options_are_the_only_ones_added() -> None:
+def test_fixed_options_have_no_flags() -> None:
     parser = _parser()
-    add_options(parser, "seed", "review")
+    add_options(parser, fixed=[s.name for s in option_specs() if s.name not in {"seed", "review"}])
     flags = {flag for action in parser._actions for flag in action.option_strings}
     assert flags == {"-h", "--help", "--seed", "--review", "--no-review"}
+
+
+def test_options_of_another_declaration_are_read_into_their_own_field() -> None:
+    parser = _parser()
+    add_run(parser)
+    add_options(parser)
+    add_options(parser, TaskOptions, "about")
+    about = ["--entry", "f", "--seconds", "0.5", "--artefact", "x", "--artefact", "y"]
+    read = read_arguments(_Arguments, parser.parse_args(["a", *about, "--seed", "3"]))
+    assert read.about == TaskOptions(entry="f", seconds=0.5, artefacts=("x", "y"))
+    assert read.given == {"seed": 3}
+    assert read_arguments(_Arguments, parser.parse_args(["a"])) == _Arguments(run="a")
+
+
+def test_a_default_is_stated_in_the_struct_alone() -> None:
+    parsed = argparse.Namespace(run="a", names=None)
+    assert read_arguments(_Arguments, parsed).names == ()
+    assert default_of(_Arguments, "limit") == "0.5"
 
 
 @pytest.mark.parametrize(
@@ -137,13 +158,6 @@ def test_positive_integers_are_parsed() -> None:
     for text in ("0", "-1", "1.5", "x", "", " 1", "+1"):
         with pytest.raises(argparse.ArgumentTypeError, match="positive integer"):
             positive_integer(text)
-
-
-def test_positive_numbers_are_parsed() -> None:
-    assert [positive_number(text) for text in ("1", "0.5", "1e3")] == [1.0, 0.5, 1000.0]
-    for text in ("0", "-1", "nan", "inf", "1e9", "x", ""):
-        with pytest.raises(argparse.ArgumentTypeError, match="positive number"):
-            positive_number(text)
 
 
 def test_fractions_are_parsed() -> None:

@@ -30,7 +30,7 @@ def test_the_live_view_is_redrawn_in_place(server: FaultServer, tmp_path: Path) 
             if not piece:
                 break
             output += piece
-    assert child.wait(timeout=30) == 0
+    assert child.wait(timeout=60) == 0
     os.close(ours)
     text = output.decode("utf-8", "replace")
     assert "\x1b[" in text

@@ -88,7 +88,7 @@ def test_a_text_without_front_matter_is_all_statement() -> None:
 def test_the_advice_lists_the_keys() -> None:
     with pytest.raises(TaskInvalid) as invalid:
         split_front_matter("+++\nnone = 1\n+++\nAdd.")
-    assert "title, form, entry, signature, class, skeleton" in invalid.value.advice
+    assert "form, entry, signature, title, seconds, memory_mb" in invalid.value.advice
 
 
 @pytest.mark.parametrize(

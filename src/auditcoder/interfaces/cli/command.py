@@ -2,8 +2,12 @@
 
 import argparse
 import re
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from auditcoder.domain.values import Value
+    from auditcoder.lifecycle.options import OptionSpec
 
 STORE_HELP = (
     "the store of runs: a SQLite file or a postgresql:// address"
@@ -13,8 +17,6 @@ MODEL_HELP = (
     "embedded, manual:FOLDER, or provider:name such as openai:gpt-4o"
     " (default: $AUDITCODER_MODEL, else the configured one, else embedded)"
 )
-GIVEN = "given option "
-"""Prefix under which the parser keeps the options that flags set."""
 
 
 class Command(NamedTuple):
@@ -38,20 +40,23 @@ class CommandGroup(NamedTuple):
 
 
 def read_arguments(kind: type[Any], parsed: argparse.Namespace) -> Any:
-    """Return parsed arguments as the struct `kind`; options set by flags become `given`."""
+    """Return parsed arguments as the struct `kind`, which states the defaults.
+
+    A destination `group name` becomes the item `name` of the field `group`.
+    """
     import msgspec
 
-    values = vars(parsed)
-    given = {
-        name.removeprefix(GIVEN): value
-        for name, value in values.items()
-        if name.startswith(GIVEN) and value is not None
-    }
-    names = {field.name for field in msgspec.structs.fields(kind)}
-    present = {name: value for name, value in values.items() if name in names}
-    if "given" in names:
-        present["given"] = given
-    return msgspec.convert(present, kind)
+    fields = {field.name for field in msgspec.structs.fields(kind)}
+    arguments: dict[str, Any] = {}
+    for destination, value in vars(parsed).items():
+        field, _, name = destination.partition(" ")
+        if value is None or field not in fields:
+            continue
+        if name:
+            arguments.setdefault(field, {})[name] = value
+        else:
+            arguments[field] = value
+    return msgspec.convert(arguments, kind)
 
 
 def add_run(parser: argparse.ArgumentParser, *, bundle: bool = True) -> None:
@@ -91,32 +96,53 @@ def add_form(parser: argparse.ArgumentParser, *, html: bool = True) -> None:
     parser.add_argument("--out", metavar="FILE", help="where to write (default: standard output)")
 
 
-def add_options(parser: "argparse._ActionsContainer", *names: str) -> None:
-    """Add the flags of the declared options; of all, if none are named."""
-    from auditcoder.lifecycle.options import option_specs, write_value
+def add_options(
+    parser: "argparse._ActionsContainer",
+    declaration: "type[Value] | None" = None,
+    group: str = "given",
+    fixed: Collection[str] = (),
+) -> None:
+    """Add a flag for every option of a declaration, by default `Options`, but those in `fixed`.
 
-    for spec in option_specs():
-        if names and spec.name not in names:
-            continue
-        default = "" if spec.default is None else f" (default: {write_value(spec.default)})"
-        about = (spec.option.help + default).replace("%", "%%")
-        if spec.is_switch:
+    `group` is the field of the command's arguments that holds the options set by flags.
+    """
+    from auditcoder.lifecycle.options import Options, option_specs
+
+    for spec in option_specs(declaration or Options):
+        if spec.name not in fixed:
             parser.add_argument(
                 spec.flag,
-                dest=GIVEN + spec.name,
-                action=argparse.BooleanOptionalAction,
+                dest=f"{group} {spec.name}",
                 default=None,
-                help=about,
+                help=(spec.option.help + _default_note(spec.default)).replace("%", "%%"),
+                **_form_of(spec),
             )
-        else:
-            parser.add_argument(
-                spec.flag,
-                dest=GIVEN + spec.name,
-                type=_converter(spec.convert),
-                choices=None,
-                metavar=spec.option.metavar or "{" + ",".join(spec.choices) + "}",
-                help=about,
-            )
+
+
+def _form_of(spec: "OptionSpec") -> dict[str, Any]:
+    """Return how a parser reads an option, as keyword arguments of `add_argument`."""
+    if spec.is_switch:
+        return {"action": argparse.BooleanOptionalAction}
+    metavar = spec.option.metavar or "{" + ",".join(spec.choices) + "}"
+    if spec.is_list:
+        return {"action": "append", "metavar": metavar}
+    return {"type": _converter(spec.convert), "metavar": metavar}
+
+
+def _default_note(default: object) -> str:
+    from auditcoder.lifecycle.options import write_value
+
+    return "" if default in (None, ()) else f" (default: {write_value(default)})"
+
+
+def default_of(arguments: type[Any], name: str) -> str:
+    """Return the default of an argument, for its help text."""
+    import msgspec
+
+    from auditcoder.lifecycle.options import write_value
+
+    fields = {field.name: field for field in msgspec.structs.fields(arguments)}
+    return write_value(fields[name].default)
 
 
 def _converter(convert: Callable[[object], Any]) -> Callable[[str], Any]:
@@ -134,17 +160,6 @@ def positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError("must be a positive integer")
     return int(text)
-
-
-def positive_number(text: str) -> float:
-    """Parse a positive number."""
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < 1e9:
-        raise argparse.ArgumentTypeError("must be a positive number")
-    return amount
 
 
 def fraction(text: str) -> float:

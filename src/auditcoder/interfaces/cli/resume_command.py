@@ -10,7 +10,7 @@ from auditcoder.interfaces.cli.run_output import execute_and_show
 from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.installed_methods import methods_for
 from auditcoder.interfaces.record_sources import open_store, resolve
-from auditcoder.lifecycle.runs import CONSULTED, finished, resume, solution, started
+from auditcoder.lifecycle.runs import finished, options_of, resume, solution, started
 
 
 class ResumeArguments(Value):
@@ -47,7 +47,7 @@ def run(options: ResumeArguments) -> int:
         manifest = started(store, name).manifest
         model = options.model or manifest.model
         methods = methods_for(store, name)
-        other = manifest.settings.get(CONSULTED)
+        other = options_of(manifest).second_opinions_by
     with open_resources(model, options.store, notice, other) as opened:
         return execute_and_show(
             options.json, options.out, name, lambda watch: resume(opened, name, watch, methods)

@@ -12,14 +12,12 @@ from auditcoder.interfaces.cli.command import (
     add_options,
     add_program_out,
     add_store,
-    positive_integer,
-    positive_number,
 )
 from auditcoder.interfaces.cli.run_output import execute_and_show
 from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.settings import configured_options, read_settings
 from auditcoder.interfaces.task_sources import read_task_source
-from auditcoder.lifecycle.intake import TaskOptions
+from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions
 from auditcoder.lifecycle.runs import start
 
 
@@ -27,13 +25,7 @@ class SolveArguments(Value):
     """The arguments of `solve`."""
 
     task: str
-    form: str | None = None
-    entry: str | None = None
-    signature: str | None = None
-    title: str | None = None
-    seconds: float | None = None
-    memory_mb: int | None = None
-    artefact: tuple[str, ...] = ()
+    about: TaskOptions = NO_TASK_OPTIONS
     tests: str | None = None
     model: str | None = None
     given: dict[str, Any] = {}
@@ -52,31 +44,7 @@ def declare(parser: ArgumentParser) -> None:
         help="a Markdown or text file, the text itself, or - for standard input",
     )
     about = parser.add_argument_group("task", "these options override the task's front matter")
-    about.add_argument("--form", metavar="FORM", help="program, function, class or files")
-    about.add_argument("--entry", metavar="NAME", help="the function or class to write")
-    about.add_argument(
-        "--signature", metavar="HEADER", help="its header, such as 'def f(xs: list[int]) -> int'"
-    )
-    about.add_argument("--title", metavar="TEXT", help="the task's title")
-    about.add_argument(
-        "--seconds",
-        metavar="S",
-        type=positive_number,
-        help="time limit of one execution, in seconds",
-    )
-    about.add_argument(
-        "--memory-mb",
-        metavar="N",
-        type=positive_integer,
-        help="memory limit of one execution, in MB",
-    )
-    about.add_argument(
-        "--artefact",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a file that the program must write; may be repeated",
-    )
+    add_options(about, TaskOptions, "about")
     about.add_argument(
         "--tests",
         metavar="PATH",
@@ -92,17 +60,8 @@ def declare(parser: ArgumentParser) -> None:
 
 def run(arguments: SolveArguments) -> int:
     """Solve a task."""
-    about = TaskOptions(
-        form=arguments.form,
-        entry=arguments.entry,
-        signature=arguments.signature,
-        title=arguments.title,
-        seconds=arguments.seconds,
-        memory_mb=arguments.memory_mb,
-        artefacts=arguments.artefact,
-    )
     tests = Path(arguments.tests) if arguments.tests else None
-    task = read_task_source(arguments.task, about, tests)
+    task = read_task_source(arguments.task, arguments.about, tests)
     options = configured_options(arguments.given, read_settings())
     name = run_id(arguments.run_id, task)
     with open_resources(

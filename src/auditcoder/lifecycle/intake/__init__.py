@@ -16,7 +16,6 @@ from auditcoder.domain.task import (
     ProgramForm,
     Task,
 )
-from auditcoder.domain.values import Value
 from auditcoder.lifecycle.intake.code_headers import (
     class_in,
     find_class,
@@ -28,30 +27,20 @@ from auditcoder.lifecycle.intake.code_headers import (
 from auditcoder.lifecycle.intake.example_checks import examples_of, fitting, found_in, merged
 from auditcoder.lifecycle.intake.front_matter import (
     FrontMatter,
+    TaskOptions,
     bad_front_matter,
     is_file_name,
     split_front_matter,
 )
 from auditcoder.lifecycle.intake.statement_examples import names_a_part, split_fences
 
+__all__ = ["FORMS", "NO_TASK_OPTIONS", "TaskOptions", "make_task"]
+
 FORMS = ("program", "function", "class", "files")
 
 _MAX_TITLE = 80
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n[ \t]*\n")
-
-
-class TaskOptions(Value):
-    """Settings of a task that the user gives beside the text; they override the front matter."""
-
-    form: str | None = None
-    entry: str | None = None
-    signature: str | None = None
-    title: str | None = None
-    seconds: float | None = None
-    memory_mb: int | None = None
-    source: str = ""
-    artefacts: tuple[str, ...] = ()
 
 
 NO_TASK_OPTIONS = TaskOptions()
@@ -71,12 +60,12 @@ def make_task(
         given += (FilesExample(inputs=dict(inputs), artefacts={}),)
     form = _with_names(form, given)
     return Task(
-        title=_title(options.title or matter.title, statement, form),
+        title=_title(options.title or matter.title or "", statement, form),
         statement=statement,
         form=form,
         examples=merged(given, found_in(statement, form)),
         limits=_limits(options, matter),
-        source=options.source or matter.source,
+        source=options.source or matter.source or "",
     )
 
 

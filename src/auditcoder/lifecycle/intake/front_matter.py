@@ -3,34 +3,48 @@
 import re
 import tomllib
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from auditcoder.domain.errors import TaskInvalid
 from auditcoder.domain.values import Value
+from auditcoder.lifecycle.options import Option
 
 LONGEST = 200_000
 """Maximum number of characters of a task."""
 
 
-class FrontMatter(Value):
+class TaskOptions(Value):
+    """The properties of a task that flags, Python and front matter can set, each declared once.
+
+    The flags of `solve` are derived from the declarations.
+    """
+
+    form: Annotated[str | None, Option("program, function, class or files", "FORM")] = None
+    entry: Annotated[str | None, Option("the function or class to write", "NAME")] = None
+    signature: Annotated[
+        str | None, Option("its header, such as 'def f(xs: list[int]) -> int'", "HEADER")
+    ] = None
+    title: Annotated[str | None, Option("the task's title", "TEXT")] = None
+    seconds: Annotated[float | None, Option("time limit of one execution, in seconds", "S")] = None
+    memory_mb: Annotated[int | None, Option("memory limit of one execution, in MB", "N")] = None
+    source: Annotated[str | None, Option("where the task comes from", "TEXT")] = None
+    artefacts: Annotated[
+        tuple[str, ...],
+        Option("a file that the program must write; may be repeated", "NAME", singular="artefact"),
+    ] = ()
+
+
+class FrontMatter(TaskOptions):
     """The settings of a task between two lines of `+++`."""
 
-    title: str = ""
-    form: str | None = None
-    entry: str | None = None
-    signature: str | None = None
     class_name: str | None = msgspec.field(name="class", default=None)
     skeleton: str | None = None
-    seconds: float | None = None
-    memory_mb: int | None = None
-    source: str = ""
     inputs: str | tuple[str, ...] | None = None
     """A folder beside the task's file, or the names of the input files."""
     expected: str | None = None
     """A folder beside the task's file, with the artefacts expected for the inputs."""
-    artefacts: tuple[str, ...] = ()
     examples: tuple[dict[str, Any], ...] = ()
 
 
