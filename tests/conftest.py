@@ -76,6 +76,6 @@ def postgres_url(postgres_server: str) -> str:
 @pytest.fixture
 def postgres_store(postgres_url: str) -> Iterator[PostgresStore]:
     """An empty store on the real server."""
-    opened = PostgresStore(postgres_url, timeout=1.0)
+    opened = PostgresStore(postgres_url)
     yield opened
     opened.close()

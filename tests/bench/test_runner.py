@@ -1,7 +1,8 @@
 """The runner does each job once, also after an interruption, and keeps every judgement."""
 
-import time
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from msgspec.structs import replace
@@ -108,15 +109,25 @@ class TestLocalEngine:
     def test_every_item_is_processed_once(self) -> None:
         assert sorted(LocalEngine(3).each(lambda x: x * x, range(20))) == [n * n for n in range(20)]
 
-    def test_an_exception_stops_the_items_that_have_not_started(self) -> None:
+    def test_an_exception_stops_the_items_that_have_not_started(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         started = []
+        cancelled = threading.Event()
+        shutdown = ThreadPoolExecutor.shutdown
+
+        def note_cancellation(pool: ThreadPoolExecutor, **options: bool) -> None:
+            shutdown(pool, **(options | {"wait": False}))
+            cancelled.set()
+            shutdown(pool)
 
         def work(number: int) -> int:
             started.append(number)
-            if number > 2:
-                time.sleep(0.1)  # long enough for the exception to be noticed
+            if number > 2:  # it starts before the exception is noticed, or not at all
+                assert cancelled.wait(60)
             return 1 // (number - 2)
 
+        monkeypatch.setattr(ThreadPoolExecutor, "shutdown", note_cancellation)
         with pytest.raises(ZeroDivisionError):
             list(LocalEngine(1).each(work, range(50)))
-        assert len(started) < 50
+        assert started in ([0, 1, 2], [0, 1, 2, 3])

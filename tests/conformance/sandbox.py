@@ -24,7 +24,10 @@ from auditcoder.domain.execution import (
 from auditcoder.domain.value_decoder import read
 from auditcoder.lifecycle.ports import Sandbox
 
-SHORT = Bounds(seconds=5.0, memory_bytes=256 << 20)
+AMPLE = Bounds(seconds=60.0, memory_bytes=256 << 20)
+"""For programs that end: far more time than they need, even on a busy machine."""
+ENDLESS = Bounds(seconds=2.0)
+"""For programs that never end: enough time for what they do before they hang."""
 
 ORDINARY_PROGRAMS = {
     "threads": "import threading\nthreading.Thread(target=print, args=('ok',)).start()",
@@ -58,9 +61,11 @@ print('ok')""",
     "what runs at the end": "import atexit\natexit.register(print, 'ok')",
     "signals to oneself": """
 import signal
-signal.signal(signal.SIGALRM, lambda *_: print('ok'))
+said = []
+signal.signal(signal.SIGALRM, lambda *_: said.append('ok'))
 signal.setitimer(signal.ITIMER_REAL, 0.01)
-signal.pause()""",
+while not said: pass
+print(*said)""",
     "files": "open('note.txt', 'w').write('ok')\nprint(open('note.txt').read())",
     "limits of its own": """
 import resource
@@ -121,7 +126,7 @@ class SandboxConformance:
         sandbox: Sandbox,
         source: str,
         action: Action | None = None,
-        bounds: Bounds = SHORT,
+        bounds: Bounds = AMPLE,
         *,
         watch: bool = False,
     ) -> ExecutionOutcome:
@@ -138,7 +143,7 @@ class SandboxConformance:
         assert (outcome.stdout, outcome.stderr) == (b"42\n", b"")
         assert outcome.sandbox == sandbox.kind
         assert outcome.peak_bytes > 1 << 20
-        assert 0 < outcome.seconds < 5
+        assert outcome.seconds > 0
 
     @pytest.mark.parametrize(
         ("source", "expected"),
@@ -213,21 +218,20 @@ class SandboxConformance:
 
     def test_a_timeout_is_reported_with_its_frames(self, sandbox: Sandbox) -> None:
         source = "def spin():\n    while True:\n        pass\nspin()\n"
-        outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.4))
+        outcome = self.run(sandbox, source, bounds=ENDLESS)
         assert outcome.ending is Ending.TIMEOUT
         assert outcome.raised is not None
         assert [frame.function for frame in outcome.raised.frames] == ["<module>", "spin"]
         assert outcome.raised.frames[-1].line in {2, 3}
-        assert 0.3 < outcome.seconds < 4
 
     def test_sleeping_is_a_timeout_too(self, sandbox: Sandbox) -> None:
-        outcome = self.run(sandbox, "import time; time.sleep(60)", bounds=Bounds(seconds=0.3))
+        outcome = self.run(sandbox, "import time; time.sleep(3600)", bounds=Bounds(seconds=0.3))
         assert outcome.ending is Ending.TIMEOUT
-        assert outcome.cpu_seconds < 0.3
+        assert outcome.cpu_seconds < outcome.seconds
 
     def test_output_before_a_timeout_is_kept(self, sandbox: Sandbox) -> None:
         source = "print('begun', flush=True)\nwhile True: pass"
-        outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.3))
+        outcome = self.run(sandbox, source, bounds=ENDLESS)
         assert outcome.stdout == b"begun\n"
 
     @pytest.mark.parametrize("stream", ["stdout", "stderr"])
@@ -235,13 +239,13 @@ class SandboxConformance:
         self, sandbox: Sandbox, stream: str
     ) -> None:
         source = f"import sys\nwhile True: sys.{stream}.write('x' * 1000)"
-        outcome = self.run(sandbox, source, bounds=Bounds(seconds=5, output_bytes=5000))
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=60, output_bytes=5000))
         assert outcome.ending is Ending.OUTPUT_LIMIT
         kept, cut = getattr(outcome, stream), getattr(outcome, f"{stream}_cut")
         assert (kept, cut) == (b"x" * 5000, True)
 
     def test_output_within_the_limit_is_not_truncated(self, sandbox: Sandbox) -> None:
-        bounds = Bounds(seconds=5, output_bytes=5000)
+        bounds = Bounds(seconds=60, output_bytes=5000)
         outcome = self.run(sandbox, "print('x' * 4999)", bounds=bounds)
         assert (outcome.ending, outcome.stdout_cut) == (Ending.OK, False)
 
@@ -279,7 +283,7 @@ class SandboxConformance:
     def test_calls_before_a_timeout_are_kept(self, sandbox: Sandbox) -> None:
         source = "def f(x):\n    while x: pass\n    return x\n"
         action = CallFunction(calls=("f(0)", "f(1)", "f(0)"))
-        outcome = self.run(sandbox, source, action, Bounds(seconds=0.4))
+        outcome = self.run(sandbox, source, action, ENDLESS)
         assert outcome.ending is Ending.TIMEOUT
         assert len(outcome.calls) == 1
 
@@ -393,7 +397,7 @@ class A(unittest.IsolatedAsyncioTestCase):
     def test_thousands_of_tests_are_reported(self, sandbox: Sandbox) -> None:
         many = "".join(f"    def test_{n}(self): pass\n" for n in range(3000))
         code = f"import unittest\nclass T(unittest.TestCase):\n{many}"
-        outcome = self.run(sandbox, "", RunTests(code=code), Bounds(seconds=20))
+        outcome = self.run(sandbox, "", RunTests(code=code))
         assert (outcome.planned, len(outcome.tests)) == (3000, 3000)
 
     def test_calls_with_unusual_exceptions_are_all_reported(self, sandbox: Sandbox) -> None:
@@ -411,7 +415,7 @@ class A(unittest.IsolatedAsyncioTestCase):
         assert output.stdout == b"5000\n"
 
     def test_excessively_large_bounds_do_not_fail_the_program(self, sandbox: Sandbox) -> None:
-        bounds = Bounds(seconds=5, memory_bytes=1 << 62, file_bytes=1 << 60)
+        bounds = Bounds(seconds=60, memory_bytes=1 << 62, file_bytes=1 << 60)
         assert self.run(sandbox, "print(1)", bounds=bounds).stdout == b"1\n"
 
     def test_plain_asserts_count_as_a_test(self, sandbox: Sandbox) -> None:
@@ -430,7 +434,7 @@ class A(unittest.IsolatedAsyncioTestCase):
             "import unittest\nclass T(unittest.TestCase):\n"
             "    def test_a(self): pass\n    def test_b(self):\n        while True: pass\n"
         )
-        outcome = self.run(sandbox, "", RunTests(code=tests), Bounds(seconds=0.5))
+        outcome = self.run(sandbox, "", RunTests(code=tests), ENDLESS)
         assert outcome.ending is Ending.TIMEOUT
         assert [(t.name, t.verdict) for t in outcome.tests] == [("T.test_a", TestVerdict.PASSED)]
 
@@ -458,14 +462,14 @@ class A(unittest.IsolatedAsyncioTestCase):
     def test_the_file_size_limit_covers_all_artefacts_together(self, sandbox: Sandbox) -> None:
         source = "import os\nopen('0', 'wb').truncate(900_000)\nos.link('0', '1')"
         action = RunFiles(inputs={}, artefacts=("0", "1"))
-        bounds = Bounds(seconds=5, file_bytes=1_000_000)
+        bounds = Bounds(seconds=60, file_bytes=1_000_000)
         first, second = self.run(sandbox, source, action, bounds).artefacts
         assert len(first.content or b"") == 900_000
         assert second.missing == "it is too large"
 
     def test_inputs_do_not_count_toward_the_file_size_limit(self, sandbox: Sandbox) -> None:
         given = RunFiles(inputs={"in": bytes(3 << 20)}, artefacts=(), stdin="x" * (2 << 20))
-        bounds = Bounds(seconds=5, file_bytes=1 << 20)
+        bounds = Bounds(seconds=60, file_bytes=1 << 20)
         source = "open('out', 'wb').write(bytes(900_000)); print(len(open('in', 'rb').read()))"
         assert self.run(sandbox, source, given, bounds).stdout == b"3145728\n"
 
@@ -478,20 +482,22 @@ class A(unittest.IsolatedAsyncioTestCase):
 
     def test_profiled_functions_are_reported_with_calls_and_time(self, sandbox: Sandbox) -> None:
         source = (
-            "import time\ndef slow():\n    time.sleep(0.05)\ndef quick(): return 1\n"
-            "def unused(): pass\nslow()\nfor _ in range(5): quick()\n"
+            "def outer():\n    for _ in range(5): inner()\ndef inner(): return sum(range(1000))\n"
+            "def unused(): pass\nouter()\n"
         )
         outcome = self.run(sandbox, source, watch=True)
         assert outcome.functions is not None
         used = {use.name: use for use in outcome.functions}
-        assert used["quick"].calls == 5
-        assert (used["slow"].calls, used["slow"].line) == (1, 2)
-        assert used["slow"].seconds > 0.04
+        outer, inner = used["outer"], used["inner"]
+        assert (outer.calls, outer.line) == (1, 1)
+        assert (inner.calls, inner.line) == (5, 3)
+        assert outer.seconds == pytest.approx(outer.own_seconds + inner.seconds)
+        assert inner.seconds > 0
         assert "unused" not in used
 
     def test_profiled_functions_are_reported_after_a_timeout(self, sandbox: Sandbox) -> None:
         source = "def inner(): return 1\ndef spin():\n    while True: inner()\nspin()\n"
-        outcome = self.run(sandbox, source, bounds=Bounds(seconds=0.4), watch=True)
+        outcome = self.run(sandbox, source, bounds=ENDLESS, watch=True)
         assert outcome.ending is Ending.TIMEOUT
         assert outcome.functions is not None
         assert {use.name for use in outcome.functions} >= {"spin", "inner"}
@@ -562,7 +568,7 @@ class A(unittest.IsolatedAsyncioTestCase):
         ],
     )
     def test_exhausted_memory_is_reported(self, sandbox: Sandbox, source: str) -> None:
-        outcome = self.run(sandbox, source, bounds=Bounds(seconds=20, memory_bytes=64 << 20))
+        outcome = self.run(sandbox, source, bounds=Bounds(seconds=60, memory_bytes=64 << 20))
         assert outcome.ending is Ending.MEMORY
 
     def test_the_interpreter_version_is_that_of_the_caller(self, sandbox: Sandbox) -> None:

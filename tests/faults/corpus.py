@@ -220,7 +220,7 @@ hostile(
 import threading, time
 
 def idle():
-    time.sleep(0.5)
+    time.sleep(3600)
 
 started = 0
 for _ in range(5000):
@@ -1723,7 +1723,7 @@ import os, threading, time
 
 def answer():
     threading.Timer(0.1, os._exit, (0,)).start()
-    time.sleep(1)
+    time.sleep(3600)
     return 42
 """,
     Ending.WRONG_EXIT,

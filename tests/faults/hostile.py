@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 from auditcoder.domain.execution import Action, Bounds, Ending, RunProgram
 
-QUICK = Bounds(seconds=2.0, memory_bytes=256 << 20)
+AMPLE = Bounds(seconds=60.0, memory_bytes=256 << 20)
+"""For programs that end: far more time than they need, even on a busy machine."""
+ENDLESS = Bounds(seconds=2.0, memory_bytes=256 << 20)
+"""For programs that may never end."""
 
 
 class Hostile(NamedTuple):
@@ -15,7 +18,11 @@ class Hostile(NamedTuple):
     endings: tuple[Ending, ...] = (Ending.EXCEPTION,)
     """The accepted endings; several only where the outcome depends on the machine."""
     action: Action = RunProgram()
-    bounds: Bounds = QUICK
+
+    @property
+    def bounds(self) -> Bounds:
+        """The limits to run it under."""
+        return ENDLESS if Ending.TIMEOUT in self.endings else AMPLE
 
 
 CORPUS: list[Hostile] = []

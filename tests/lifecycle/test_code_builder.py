@@ -1,7 +1,7 @@
 """Code requests in scripted runs: jointly, node by node, for classes, and unusable replies."""
 
-import time
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -193,11 +193,22 @@ class TestBuildingNodeByNode:
 
     @staticmethod
     def node(request: Request) -> str:
-        asked = request.messages[-1].text
-        if "Write `read_numbers" in asked:
-            time.sleep(0.1)  # so that the replies arrive in reverse order
-            return python(READS)
-        return python(ADDS)
+        reads = "Write `read_numbers" in request.messages[-1].text
+        return python(READS if reads else ADDS)
+
+    def nodes_in_reverse(self) -> Callable[[Request], str]:
+        """Return a script that replies to the first node only after the second one."""
+        second = threading.Event()
+
+        def node(request: Request) -> str:
+            reply = self.node(request)
+            if reply == python(READS):
+                assert second.wait(60)
+            else:
+                second.set()
+            return reply
+
+        return node
 
     def test_each_kind_of_node_is_requested_from_its_specialist(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": SKETCH, "node": self.node}, self.OPTIONS)
@@ -213,8 +224,9 @@ class TestBuildingNodeByNode:
         self, sandbox: Sandbox
     ) -> None:
         replies: ScriptedReplies = {"sketch": SKETCH, "node": self.node}
+        reversed_replies = {**replies, "node": self.nodes_in_reverse()}
         alone = run(sandbox, TASK, replies, self.OPTIONS, parallel=1)
-        together = run(sandbox, TASK, replies, self.OPTIONS, parallel=4)
+        together = run(sandbox, TASK, reversed_replies, self.OPTIONS, parallel=4)
         assert alone.program == together.program
         assert alone.graph == together.graph
         order = [r.messages[-1].text for name, r in alone.asked if name == "node"]

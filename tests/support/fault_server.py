@@ -1,10 +1,10 @@
 """A server on the loopback interface that speaks OpenAI's protocol and can misbehave."""
 
 import json
+import select
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -130,15 +130,22 @@ def reset_mid_body(handler: Handler) -> None:
 
 
 def silence(handler: Handler) -> None:
-    time.sleep(5)
+    """Send nothing until the client hangs up."""
+    _hung_up(handler)
 
 
 def slow_drip(handler: Handler) -> None:
-    handler.say(b"", length=4000)
-    for _ in range(100):
+    """Send a byte every now and then, until the client hangs up."""
+    handler.say(b"", length=1 << 30)
+    while not _hung_up(handler, seconds=0.05):
         handler.wfile.write(b" ")
         handler.wfile.flush()
-        time.sleep(0.05)
+
+
+def _hung_up(handler: Handler, seconds: float | None = None) -> bool:
+    """Wait until the client closes the connection, at most `seconds`; return whether it did."""
+    readable, _, _ = select.select([handler.connection], [], [], seconds)
+    return bool(readable)
 
 
 def truncated_json(handler: Handler) -> None:

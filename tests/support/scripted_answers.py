@@ -28,7 +28,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.domain.usage import Usage
 
-QUICK = Limits(seconds=2.0)
+QUICK = Limits(seconds=5.0)
 
 _SKELETON = '''\
 import math

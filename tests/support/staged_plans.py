@@ -38,7 +38,7 @@ TASK = Task(
     statement="Read numbers, print how many distinct ones are above their mean.",
     form=ProgramForm(),
     examples=(StdioExample(input="1 2 9 9\n", output="1\n"),),
-    limits=Limits(seconds=2.0),
+    limits=Limits(seconds=20.0),
 )
 FUNCTION = Task(
     title="Count above the mean",

@@ -22,13 +22,14 @@ from auditcoder.domain.errors import (
     ReplyUnusable,
 )
 from auditcoder.domain.events import ReplyRecorded
-from auditcoder.domain.request import FinishReason, Price
+from auditcoder.domain.request import FinishReason, Price, Reply, Request, Traits
 from auditcoder.domain.usage import total
 from auditcoder.interfaces.factories import open_model as open_any
 from auditcoder.interfaces.settings import Settings
 from auditcoder.lifecycle.budget import Budget, BudgetLedger
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.model_client import ModelClient
+from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.retry_policy import RetryPolicy
 from tests.conformance.model import GREETING, HELLO
 from tests.support import fault_server as fault
@@ -38,16 +39,18 @@ from tests.support.records import take
 
 KEY = "sk-9f8e7d6c5b4a3210"
 
-Open = Callable[[FaultServer], ProviderModel]
+Open = Callable[..., ProviderModel]
+AMPLE, SHORT = 60.0, 0.5
+"""Seconds for a request that is answered, and for one that never is."""
 
 
 @pytest.fixture
 def open_model() -> Iterator[Open]:
     opened: list[ProviderModel] = []
 
-    def open_model(server: FaultServer) -> ProviderModel:
+    def open_model(server: FaultServer, seconds: float = AMPLE) -> ProviderModel:
         endpoint = Endpoint(
-            provider="near", name="loopback", base_url=server.address, seconds=0.7, price=PRICE
+            provider="near", name="loopback", base_url=server.address, seconds=seconds, price=PRICE
         )
         opened.append(ProviderModel(endpoint, Secret(KEY)))
         return opened[-1]
@@ -66,8 +69,6 @@ TRANSIENT = [
     (fault.error(500), "model.server", False),
     (fault.error(503), "model.overloaded", False),
     (fault.reset_mid_body, "model.connection", True),
-    (fault.silence, "model.timeout", True),
-    (fault.slow_drip, "model.timeout", True),
     (fault.truncated_json, "model.malformed", True),
     (fault.wrong_shape, "model.malformed", True),
     (fault.no_choices, "model.malformed", True),
@@ -76,7 +77,7 @@ TRANSIENT = [
     (fault.invalid_utf8, "model.malformed", True),
 ]
 NAMES = [
-    *("429", "429 with Retry-After", "500", "503", "reset mid-body", "silence", "slow drip"),
+    *("429", "429 with Retry-After", "500", "503", "reset mid-body"),
     *("truncated JSON", "wrong shape", "no choices", "not an object", "wrong content type"),
     "invalid UTF-8",
 ]
@@ -93,12 +94,7 @@ class TestTransientError:
             answered = ModelClient(model, started(store), BudgetLedger(Budget(), PRICE), FAST).ask(
                 GREETING
             )
-        event = take(store, RUN).events()[answered.seq]
-        assert isinstance(event, ReplyRecorded)
-        assert [(a.problem, a.billed) for a in event.attempts] == [(code, billed)]
-        assert event.usage.calls == (2 if billed else 1)
-        assert event.usage.unmeasured == event.usage.unpriced == (1 if billed else 0)
-        assert verify_run(store, RUN).holds
+        check_retry(store, answered.seq, code, billed=billed)
 
     def test_repeated_transient_errors_are_a_recorded_error_with_advice(
         self, behaviour: fault.Behaviour, code: str, billed: bool, open_model: Open
@@ -111,15 +107,73 @@ class TestTransientError:
                     GREETING
                 )
             assert len(server.asked) == 3
-        assert given_up.value.code == code
-        assert given_up.value.advice
-        event = take(store, RUN).events()[-1]
-        assert isinstance(event, ReplyRecorded)
-        assert event.finish == FinishReason.FAILED.value
-        assert event.rejected.startswith(f"{code}: ")
-        assert [a.problem for a in event.attempts] == [code] * 3
-        assert event.usage.unmeasured == (3 if billed else 0)
-        assert verify_run(store, RUN).holds
+        check_failure(store, given_up.value, code, billed=billed)
+
+
+class FallbackModel:
+    """Sends its first request to one model, and all others to another."""
+
+    def __init__(self, first: Model, others: Model) -> None:
+        self._first: list[Model] = [first]
+        self._others = others
+        self.name = others.name
+        self.traits: Traits = others.traits
+
+    def complete(self, request: Request) -> Reply:
+        """Send the request to the model whose turn it is."""
+        return (self._first.pop() if self._first else self._others).complete(request)
+
+    def close(self) -> None:
+        """Do nothing: whoever opened the models closes them."""
+
+
+@pytest.mark.parametrize("behaviour", [fault.silence, fault.slow_drip])
+class TestTimeout:
+    def test_one_timeout_is_a_recorded_retry(
+        self, behaviour: fault.Behaviour, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        with serving(behaviour) as hung, serving() as server:
+            model = FallbackModel(open_model(hung, SHORT), open_model(server))
+            answered = ModelClient(model, started(store), BudgetLedger(Budget(), PRICE), FAST).ask(
+                GREETING
+            )
+        check_retry(store, answered.seq, "model.timeout", billed=True)
+
+    def test_repeated_timeouts_are_a_recorded_error_with_advice(
+        self, behaviour: fault.Behaviour, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        with serving(behaviour, behaviour, behaviour) as hung:
+            model = open_model(hung, SHORT)
+            with pytest.raises(ModelUnavailable) as given_up:
+                ModelClient(model, started(store), BudgetLedger(Budget(), PRICE), FAST).ask(
+                    GREETING
+                )
+        check_failure(store, given_up.value, "model.timeout", billed=True)
+
+
+def check_retry(store: SqliteStore, seq: int, code: str, *, billed: bool) -> None:
+    """Check that an answered request is on record with one failed attempt."""
+    event = take(store, RUN).events()[seq]
+    assert isinstance(event, ReplyRecorded)
+    assert [(a.problem, a.billed) for a in event.attempts] == [(code, billed)]
+    assert event.usage.calls == (2 if billed else 1)
+    assert event.usage.unmeasured == event.usage.unpriced == (1 if billed else 0)
+    assert verify_run(store, RUN).holds
+
+
+def check_failure(store: SqliteStore, error: ModelUnavailable, code: str, *, billed: bool) -> None:
+    """Check that a request that was given up is on record with its three failed attempts."""
+    assert error.code == code
+    assert error.advice
+    event = take(store, RUN).events()[-1]
+    assert isinstance(event, ReplyRecorded)
+    assert event.finish == FinishReason.FAILED.value
+    assert event.rejected.startswith(f"{code}: ")
+    assert [a.problem for a in event.attempts] == [code] * 3
+    assert event.usage.unmeasured == (3 if billed else 0)
+    assert verify_run(store, RUN).holds
 
 
 @pytest.mark.parametrize(
@@ -222,14 +276,14 @@ def test_a_reply_far_longer_than_requested_is_malformed(open_model: Open) -> Non
 
 def test_closing_the_model_ends_every_pending_request() -> None:
     with serving(*[fault.silence] * 6) as server:
-        endpoint = Endpoint(provider="near", name="x", base_url=server.address, seconds=60)
+        endpoint = Endpoint(provider="near", name="x", base_url=server.address, seconds=3600)
         model = ProviderModel(endpoint)
         with ThreadPoolExecutor(6) as pool:
             waiting = [pool.submit(model.complete, HELLO) for _ in range(6)]
             while len(server.asked) < 6:
                 time.sleep(0.01)
             model.close()
-            errors = [task.exception(20) for task in waiting]
+            errors = [task.exception(60) for task in waiting]
     assert {getattr(error, "code", "") for error in errors} == {"model.closed"}
 
 

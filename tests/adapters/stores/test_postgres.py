@@ -79,7 +79,9 @@ def test_an_unreachable_server_is_reported_without_the_password() -> None:
 def test_a_locked_store_is_reported_and_loses_nothing(
     postgres_store: PostgresStore, postgres_url: str
 ) -> None:
-    recorder = failing(postgres_store)
+    failing(postgres_store)
+    hurried = PostgresStore(postgres_url, timeout=0.1)
+    recorder = Recorder.resume(hurried, RUN, ticking())
     before = recorder.head
     with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE auditcoder.events IN ACCESS EXCLUSIVE MODE")
@@ -89,6 +91,7 @@ def test_a_locked_store_is_reported_and_loses_nothing(
     assert recorder.head == before
     locate(recorder, None)
     assert verify_run(postgres_store, RUN).holds
+    hurried.close()
 
 
 def test_a_lost_connection_is_reopened(postgres_store: PostgresStore, postgres_url: str) -> None:

@@ -117,7 +117,7 @@ class TestTracePlans:
 
     def test_an_endless_case_does_not_use_up_the_time_of_the_others(self, sandbox: Sandbox) -> None:
         slow = GOOD.replace("def main(text):\n", "def main(text):\n    while text == '4': pass\n")
-        seen = looked(sandbox, slow, task(*CASES, seconds=0.5)).seen
+        seen = looked(sandbox, slow, task(*CASES, seconds=2.0)).seen
         assert seen.failed_tests == {"Examples.test_2"}
         assert len(seen.tests) == 3
 

@@ -182,9 +182,8 @@ class Box:
 
 def test_time_is_attributed_to_the_function_that_used_it(sandbox: Sandbox) -> None:
     slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
-    found = looked(sandbox, slow, task(CASES[0], seconds=0.8))
-    spent = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.TOOK_TIME}
-    assert spent["total"] > 0.9
+    found = looked(sandbox, slow, task(CASES[0], seconds=2.0))
+    assert {s.node for s in found.signs if s.kind is FeatureKind.TOOK_TIME} == {"total"}
     assert FeatureKind.RAISED in kinds(found, "total")
 
 

@@ -103,23 +103,40 @@ def read_numbers(data):
 """
 
 
+HANGS = """\
+def add_up(numbers):
+    while len(numbers) > 100:
+        pass
+    return sum(numbers)
+"""
+
+
 BIG = program(("1 " * 40_000, "40000\n"), seconds=2.0)
 
 
 class TestR2:
+    @pytest.mark.parametrize(
+        ("slow", "growth"),
+        [
+            pytest.param(HANGS, Verdict.TIMEOUT, id="too slow to measure"),
+            # Measured times depend on the load of the machine.
+            pytest.param(SLOW, Verdict.FAILED, id="measured", marks=pytest.mark.campaign),
+        ],
+    )
     def test_r2_selects_the_node_whose_cost_grows_faster_than_promised(
-        self, sandbox: Sandbox
+        self, sandbox: Sandbox, slow: str, growth: Verdict
     ) -> None:
         replies: ScriptedReplies = {
             "sketch": promising("cost: O(n)"),
-            "joint": python(READS + SLOW),
+            "joint": python(READS + slow),
             "replan_node": finding("algorithm", "it is quadratic", cost="O(n)"),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, BIG, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert placed(localised(finished)) == (AtNode(node=S2), "R2", Level.MEDIUM)
-        assert finished.checks("S2.growth")[0].kind is CheckKind.PROBE
+        measured = finished.checks("S2.growth")[0]
+        assert (measured.kind, measured.verdict) == (CheckKind.PROBE, growth)
         assert "the idea so far cannot work; use another one" in finished.graph.by_id[S2].hints
 
     def test_r2_selects_the_node_that_was_running_at_the_timeout(self, sandbox: Sandbox) -> None:
@@ -129,7 +146,7 @@ class TestR2:
             "replan_node": finding(cost="O(n)"),
             "repair_node": python(ADDS),
         }
-        finished = run(sandbox, program(("1 2", "3\n"), seconds=1.0), replies)
+        finished = run(sandbox, program(("1 2", "3\n"), seconds=2.0), replies)
         assert finished.outcome is RunOutcome.PASSED
         assert placed(localised(finished)) == (AtNode(node=S2), "R2", Level.LOW)
         contract = finished.graph.by_id[S2].contract

@@ -88,9 +88,9 @@ def test_a_substitute_that_fails_its_own_examples_counts_only_if_it_fixes_a_fail
 
 
 def test_a_line_that_the_substitute_never_reaches_is_not_fixed(sandbox: Sandbox) -> None:
-    hurried = TRIAL._replace(seconds=0.3)
-    before = run_traced(sandbox, WRONG + SHOW, (), hurried)
+    before = run_traced(sandbox, WRONG + SHOW, (), TRIAL)
     endless = "def double(x):\n    while True: pass\n"
+    hurried = TRIAL._replace(seconds=0.3)
     swapped = substitute_each(
         sandbox, hurried, before, [SubstitutedProgram("double", endless + SHOW)]
     )

@@ -134,7 +134,7 @@ def test_exhausted_memory_is_attributed_to_the_function_that_keeps_it(sandbox: S
 
 
 def test_a_timeout_is_attributed_to_the_function_that_used_the_time(sandbox: Sandbox) -> None:
-    hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=0.7), examples=TASK.examples[:1])
+    hurried = msgspec.structs.replace(TASK, limits=Limits(seconds=2.0), examples=TASK.examples[:1])
     endless = GOOD_ADD.replace("    return", "    while True: pass\n    return")
     plain = stub("add(numbers: list[int]) -> int", "Add them up.")
     scripted = script(GOOD_READ, endless, sketch=python(READ + plain + ROOT))

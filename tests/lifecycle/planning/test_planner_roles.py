@@ -129,7 +129,7 @@ class TestParsedProblem:
     def test_the_task_overrules_the_parser(self) -> None:
         parsing = Parsing(title="Other", time_limit_seconds=9, sample_cases=cases(("1", "2")))
         parsed = parsed_of(TASK, parsing)
-        assert (parsed.title, parsed.limits.seconds) == (TASK.title, 2.0)
+        assert (parsed.title, parsed.limits.seconds) == (TASK.title, 20.0)
         assert parsed.samples == TASK.examples
 
     def test_the_parser_fills_in_what_the_task_does_not_state(self) -> None:

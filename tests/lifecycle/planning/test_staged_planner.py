@@ -93,7 +93,7 @@ class TestPassingPlan:
     def test_the_brief_prefers_the_facts_of_the_task(self) -> None:
         brief = planned().brief
         assert brief.parsed.title == TASK.title
-        assert brief.parsed.limits == Limits(seconds=2.0, memory_mb=256)
+        assert brief.parsed.limits == Limits(seconds=20.0, memory_mb=256)
         assert brief.parsed.samples == TASK.examples
         assert brief.parsed.ranges[0].maximum == 1000
         approach = brief.approach

@@ -108,7 +108,7 @@ def observe_example(
     sandbox: Sandbox, form: Form, example: Example, source: str
 ) -> CheckObservation:
     """Run one example on a program without nodes."""
-    limits = Limits(seconds=1.0, memory_mb=128)
+    limits = Limits(seconds=1.0 if "while True" in source else 30.0, memory_mb=128)
     task = Task(title="T", statement="T", form=form, examples=(example,), limits=limits)
     store = SqliteStore(":memory:")
     recorder = Recorder.start(store, RUN, task, ticking())
