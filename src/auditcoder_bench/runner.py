@@ -97,7 +97,7 @@ def require_same_settings(
     """Raise an error if an existing run was made for another task or with other settings."""
     recorded = started(tools.store, run)
     chosen = method(method_name)
-    current = manifest_for(tools, chosen.settle(options), chosen)
+    current = manifest_for(tools, chosen.fix_options(options), chosen)
     differing = [
         name
         for name in ("model", "weights", "decoding", "prompts", "settings", "seed")

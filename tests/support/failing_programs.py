@@ -72,7 +72,7 @@ def task(
     return Task(title="t", statement="t", form=form, examples=examples, limits=limits)
 
 
-def looked(
+def collect(
     sandbox: Sandbox, program: str, asked: Task, *, memory_ran_out: bool = False
 ) -> TraceEvidence:
     trial = trace_plan_of(asked, asked.examples, GRAPH)
@@ -85,4 +85,4 @@ def looked(
 
 
 def kinds(found: TraceEvidence, node: str) -> set[FeatureKind]:
-    return {sign.kind for sign in found.signs if sign.node == node}
+    return {feature.kind for feature in found.features if feature.node == node}

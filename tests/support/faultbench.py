@@ -219,7 +219,7 @@ def cases(number: int, told: float, seed: int = 0) -> list[FailureEvidence]:
                 task=f"task {place % 20}",
                 kind="single",
                 truth=(fault,),
-                signs={name: {"RAISED": 1.0} if name == pointed else {} for name in "fgh"},
+                features={name: {"RAISED": 1.0} if name == pointed else {} for name in "fgh"},
                 swaps=None,
                 remote=False,
                 traceback="",

@@ -92,7 +92,7 @@ def open_resources(
 def retry_policy_for(address: str, settings: Settings) -> RetryPolicy:
     """Return the retry policy that is configured for a model's provider."""
     provider = address.partition(":")[0]
-    return settings.providers.get(provider, ProviderSettings()).patience
+    return settings.providers.get(provider, ProviderSettings()).retry_policy
 
 
 def _silent(_line: str) -> None:

@@ -37,7 +37,7 @@ class ProviderSettings(Value):
     """US dollars per million tokens; by default the published price, if there is one."""
 
     @property
-    def patience(self) -> RetryPolicy:
+    def retry_policy(self) -> RetryPolicy:
         """The retry policy for calls of this provider."""
         return RetryPolicy(attempts=self.attempts)
 

@@ -50,11 +50,11 @@ def _unchanged(options: Options) -> Options:
 
 
 class Method(NamedTuple):
-    """A named strategy for solving tasks; `settle` sets the options that it fixes."""
+    """A named strategy for solving tasks; `fix_options` sets the options that it fixes."""
 
     name: str
     strategy: Strategy
-    settle: Callable[[Options], Options] = _unchanged
+    fix_options: Callable[[Options], Options] = _unchanged
     prompts: Callable[[], dict[str, Digest]] = dict
     """The digests of prompts that only this method uses."""
 
@@ -201,7 +201,7 @@ def start(
 ) -> Solution:
     """Solve a task with a method; every event is durable before the next step."""
     run = run or new_run_id(task)
-    options = method.settle(options)
+    options = method.fix_options(options)
     if tools.store.head(run) != EMPTY:
         raise RecordRefused(
             "run.exists",

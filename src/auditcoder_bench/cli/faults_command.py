@@ -34,9 +34,9 @@ from auditcoder_bench.faultbench.injection_targets import is_run_name
 from auditcoder_bench.faultbench.locator_study import (
     held_out,
     inject,
-    look,
     made_with,
-    read_noticed,
+    observe,
+    read_observations,
     write_weights,
 )
 from auditcoder_bench.faultbench.observations import FailureEvidence, LocatorView
@@ -84,7 +84,7 @@ class ObserveArguments(JobArguments, kw_only=True):
 class JudgeArguments(Value):
     """The arguments of `faults judge`."""
 
-    noticed: tuple[str, ...]
+    observations: tuple[str, ...]
     form: str = "text"
     out: str | None = None
     json: bool = False
@@ -158,7 +158,7 @@ def _declare_look(parser: ArgumentParser) -> None:
 
 def _declare_judge(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "noticed", metavar="OBSERVATIONS", nargs="+", help="the output of `observe`"
+        "observations", metavar="OBSERVATIONS", nargs="+", help="the output of `observe`"
     )
     add_form(parser, html=False)
 
@@ -220,7 +220,7 @@ def _inject(options: InjectArguments) -> int:
 
 def _observe(options: ObserveArguments) -> int:
     data = Path(options.data) if options.data else None
-    observed = look(
+    observed = observe(
         Path(options.faults),
         Path(options.out),
         data,
@@ -249,7 +249,7 @@ def _study(options: StudyArguments) -> int:
         fitted = fit_both(used)
         if options.weights:
             write_weights(Path(options.weights), fitted)
-            classes, programs = fitted.classes.looked.cases, fitted.programs.looked.cases
+            classes, programs = fitted.classes.traced.cases, fitted.programs.traced.cases
             notice(
                 f"{options.weights} has weights fitted on {classes} failures of classes"
                 f" and {programs} of programs"
@@ -264,7 +264,7 @@ def _judge(options: JudgeArguments) -> int:
 
 
 def _read_observations(options: JudgeArguments) -> list[FailureEvidence]:
-    cases = list(read_noticed(map(Path, options.noticed)))
+    cases = list(read_observations(map(Path, options.observations)))
     if not cases:
         raise NotFound("faults.missing", "these files contain no failure")
     return cases
@@ -272,7 +272,7 @@ def _read_observations(options: JudgeArguments) -> list[FailureEvidence]:
 
 def _deliver(options: JudgeArguments, tables: list[Table]) -> int:
     form = "json" if options.json else options.form
-    made = made_with([Path(name) for name in options.noticed])
+    made = made_with([Path(name) for name in options.observations])
     deliver(FORMS[form]([*tables, made]), options.out)
     return Exit.OK
 

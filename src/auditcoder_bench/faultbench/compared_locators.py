@@ -28,7 +28,7 @@ def traceback(case: FailureEvidence) -> Answer:
 def by_slice(case: FailureEvidence) -> Answer:
     """Name a method that produced a value of the first failing step."""
     for kind in _SLICE:
-        methods = [m for m, own in case.signs.items() if own.get(f"{kind.name}_FIRST")]
+        methods = [m for m, own in case.features.items() if own.get(f"{kind.name}_FIRST")]
         if methods:
             return tuple(methods[:1])
     return ()

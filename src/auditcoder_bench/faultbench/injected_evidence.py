@@ -19,7 +19,7 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisState,
     diagnosis_input_of,
 )
-from auditcoder.lifecycle.locating.evidence_model import signs_of
+from auditcoder.lifecycle.locating.evidence_model import features_of
 from auditcoder.lifecycle.locating.paper_rules import PaperRules
 from auditcoder.lifecycle.locating.sbfl import TracebackLocator
 from auditcoder.lifecycle.locating.substitution import run_substitutions
@@ -43,18 +43,18 @@ def trace_fault(
     began = time.monotonic()  # after validation, which is not part of the diagnosis
     trace_failing_check(context, DiagnosisState(), solved.plan.graph.order)
     case = diagnosis_input_of(context)
-    if not case.looked or any(clue.passes for _, clue in case.looked.values()):
+    if not case.traced or any(clue.passes for _, clue in case.traced.values()):
         return None
     return FailureEvidence(
         id=fault.id,
         task=solved.task.title,
         kind=_KINDS.get(fault.where, SINGLE),
         truth=tuple(fault.nodes),
-        signs=signs_of(case),
+        features=features_of(case),
         swaps=None,
         remote=False,
         traceback="".join(_answer(case, TracebackLocator().locate(case))[:1]),
-        counts={str(n): clue.ran for n, (_, clue) in case.looked.items() if clue.ran},
+        counts={str(n): clue.ran for n, (_, clue) in case.traced.items() if clue.ran},
         runs=1,
         milliseconds=1000 * (time.monotonic() - began),
         fault=" and ".join(fault.faults) if fault.where != TWO else TWO,
@@ -62,11 +62,11 @@ def trace_fault(
         rules=_answer(case, PaperRules().locate(case)),
         crossings=tuple(
             (str(n), str(consumer))
-            for n, (_, clue) in case.looked.items()
+            for n, (_, clue) in case.traced.items()
             for consumer in clue.hands_badly_to
         ),
         rooted=solved.plan.graph.by_id[ROOT].contract is not None,
-        blind=any(clue.blind for _, clue in case.looked.values()),
+        blind=any(clue.blind for _, clue in case.traced.values()),
     )
 
 

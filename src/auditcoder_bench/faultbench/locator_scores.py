@@ -16,7 +16,7 @@ from auditcoder_bench.faultbench.observations import FailureEvidence
 
 Answer = tuple[str, ...]
 """The named methods, the most probable first; empty for an abstention."""
-Beliefs = Mapping[str, float]
+Probabilities = Mapping[str, float]
 """Probability of each method of one failure to be at fault."""
 
 _BINS = 10
@@ -63,16 +63,16 @@ class Scores(NamedTuple):
 def score(
     cases: Sequence[FailureEvidence],
     answers: Sequence[Answer],
-    beliefs: Sequence[Beliefs] | None = None,
+    probabilities: Sequence[Probabilities] | None = None,
 ) -> Scores:
     """Score one answer per failure, and the probabilities behind them, if given."""
-    return _scores([_tally(cases, answers, beliefs)])
+    return _scores([_tally(cases, answers, probabilities)])
 
 
 def intervals(
     cases: Sequence[FailureEvidence],
     answers: Sequence[Answer],
-    beliefs: Sequence[Beliefs] | None = None,
+    probabilities: Sequence[Probabilities] | None = None,
     seed: int = 1,
 ) -> dict[str, tuple[float, float]]:
     """Return the 95 % bootstrap interval of each score, by resampling whole tasks.
@@ -80,7 +80,7 @@ def intervals(
     Scores that no resample has are left out.
     """
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
-    tasks = list(_by_task(cases, answers, beliefs).values())
+    tasks = list(_by_task(cases, answers, probabilities).values())
     samples: dict[str, list[float]] = defaultdict(list)
     for _ in range(_RESAMPLES if tasks else 0):
         drawn = _scores(chance.choices(tasks, k=len(tasks)))
@@ -154,7 +154,9 @@ def _scores(tallies: Iterable[_Tally]) -> Scores:
 
 
 def _by_task(
-    cases: Sequence[FailureEvidence], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
+    cases: Sequence[FailureEvidence],
+    answers: Sequence[Answer],
+    probabilities: Sequence[Probabilities] | None,
 ) -> dict[str, _Tally]:
     numbers: dict[str, list[int]] = {}
     for number, case in enumerate(cases):
@@ -163,17 +165,21 @@ def _by_task(
         task: _tally(
             [cases[n] for n in own],
             [answers[n] for n in own],
-            [beliefs[n] for n in own] if beliefs is not None else None,
+            [probabilities[n] for n in own] if probabilities is not None else None,
         )
         for task, own in sorted(numbers.items())
     }
 
 
 def _tally(
-    cases: Sequence[FailureEvidence], answers: Sequence[Answer], beliefs: Sequence[Beliefs] | None
+    cases: Sequence[FailureEvidence],
+    answers: Sequence[Answer],
+    probabilities: Sequence[Probabilities] | None,
 ) -> _Tally:
     tally = _Tally()
-    for case, answer, believed in zip(cases, answers, beliefs or [{}] * len(cases), strict=True):
+    for case, answer, believed in zip(
+        cases, answers, probabilities or [{}] * len(cases), strict=True
+    ):
         for measure, value in _measured(case, answer):
             tally.count(measure, value)
         for method, probability in believed.items():

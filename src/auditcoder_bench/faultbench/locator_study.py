@@ -154,7 +154,7 @@ def _published_class(
     return from_class(name, answer.subject, code, others)
 
 
-def look(
+def observe(
     faults: Path,
     out: Path,
     data: Path | None,
@@ -178,7 +178,7 @@ def look(
     published = read_published(data) if real or classes else None
     notes = ResumableLineFile(out, FailureEvidence)
     if any(
-        _has_other_settings(noticed, view, opinions, spoiled) for noticed in notes.lines.values()
+        _has_other_settings(evidence, view, opinions, spoiled) for evidence in notes.lines.values()
     ):
         raise RecordUnreadable(
             "faults.view",
@@ -188,8 +188,8 @@ def look(
     with notes, closing(_sandbox(say, classes=published is not None)) as sandbox:
         collector = _EvidenceCollector(sandbox, view, published, spoiled, opinions, solved)
         todo = [case for case in cases if case.id not in notes.lines]
-        for number, noticed in enumerate(LocalEngine(jobs).each(collector.look, todo), start=1):
-            notes.append(noticed)
+        for number, evidence in enumerate(LocalEngine(jobs).each(collector.observe, todo), start=1):
+            notes.append(evidence)
             tell(number, len(todo), False)
         by_id = {case.id: case for case in cases}
         seen = [n for name in by_id if (n := notes.lines[name]).kind != UNSEEN]
@@ -198,13 +198,13 @@ def look(
             for n, wanted in zip(seen, weight_fit.open_questions(seen), strict=True)
             if wanted and n.swaps is None
         ]
-        for number, noticed in enumerate(
+        for number, evidence in enumerate(
             LocalEngine(jobs).each(collector.look_more, more), start=1
         ):
-            notes.append(noticed)
+            notes.append(evidence)
             tell(number, len(more), False)
     ordered = notes.sort(list(by_id), keep_others=False)
-    return [noticed for noticed in ordered if noticed.kind != UNSEEN]
+    return [evidence for evidence in ordered if evidence.kind != UNSEEN]
 
 
 def _refuse_unknown(
@@ -224,15 +224,15 @@ def _refuse_unknown(
 
 
 def _has_other_settings(
-    noticed: FailureEvidence, view: LocatorView, opinions: int | None, spoiled: float
+    evidence: FailureEvidence, view: LocatorView, opinions: int | None, spoiled: float
 ) -> bool:
     """Whether an observation was made with other settings than those of this command."""
-    if noticed.kind == UNSEEN:
+    if evidence.kind == UNSEEN:
         return False
-    if noticed.fault:
-        return noticed.rooted and noticed.spoiled != spoiled
-    asked = noticed.swaps is not None
-    return noticed.view != view.value or (asked and noticed.opinions != opinions)
+    if evidence.fault:
+        return evidence.rooted and evidence.spoiled != spoiled
+    asked = evidence.swaps is not None
+    return evidence.view != view.value or (asked and evidence.opinions != opinions)
 
 
 def read_faults(path: Path) -> list[FaultRecord] | list[InjectedFailure]:
@@ -262,7 +262,7 @@ class _EvidenceCollector:
         self._published = published
         self._known = solved
 
-    def look(self, case: FaultRecord | InjectedFailure) -> FailureEvidence:
+    def observe(self, case: FaultRecord | InjectedFailure) -> FailureEvidence:
         """Trace one failure."""
         if isinstance(case, InjectedFailure):
             evidence = injected_evidence.trace_fault(
@@ -318,12 +318,12 @@ class _EvidenceCollector:
         return solved
 
 
-def read_noticed(paths: Iterable[Path]) -> Iterator[FailureEvidence]:
+def read_observations(paths: Iterable[Path]) -> Iterator[FailureEvidence]:
     """Read observations; of two lines about one failure the later one counts."""
     for path in paths:
         # An interrupted `observe` leaves two lines about one failure.
-        last = {noticed.id: noticed for noticed in read_lines(path, FailureEvidence)}
-        yield from (noticed for noticed in last.values() if noticed.kind != UNSEEN)
+        last = {evidence.id: evidence for evidence in read_lines(path, FailureEvidence)}
+        yield from (evidence for evidence in last.values() if evidence.kind != UNSEEN)
 
 
 def made_with(paths: Iterable[Path]) -> Table:

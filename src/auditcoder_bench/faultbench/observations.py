@@ -52,7 +52,7 @@ UNSEEN = "unseen"
 """The kind of a case that does not fail any more, or not in this view."""
 
 
-class FailureEvidence(OpenValue):
+class FailureEvidence(OpenValue, rename={"features": "signs"}):
     """The evidence about one failure, with its ground truth."""
 
     id: str
@@ -61,7 +61,7 @@ class FailureEvidence(OpenValue):
     """The kind of the ground truth."""
     truth: tuple[str, ...]
     """The faulty methods or nodes."""
-    signs: dict[str, dict[str, float]]
+    features: dict[str, dict[str, float]]
     """Feature values from one traced run, by method and feature."""
     swaps: dict[str, SubstitutionResult] | None
     """Results of substitutions by method; None if none was tried."""
@@ -99,9 +99,9 @@ def tried_signs(case: FailureEvidence, nodes: Collection[str]) -> dict[str, dict
     """Return the features of all methods if only these nodes are substituted."""
     chosen = {node: own for node, own in (case.swaps or {}).items() if node in nodes}
     features = feature_strengths(
-        substitution.substitution_features(chosen, case.signs, case.failing)
+        substitution.substitution_features(chosen, case.features, case.failing)
     )
-    return {node: features.get(node, {}) for node in case.signs}
+    return {node: features.get(node, {}) for node in case.features}
 
 
 def not_reproduced(name: str) -> FailureEvidence:
@@ -111,7 +111,7 @@ def not_reproduced(name: str) -> FailureEvidence:
         task="",
         kind=UNSEEN,
         truth=(),
-        signs={},
+        features={},
         swaps=None,
         remote=False,
         traceback="",
@@ -139,7 +139,7 @@ def trace_failure(
     evidence = collect_evidence(sandbox, failing)
     if evidence.seen.passes:
         return None
-    features = feature_strengths(_without_class(feature, nodes) for feature in evidence.signs)
+    features = feature_strengths(_without_class(feature, nodes) for feature in evidence.features)
     last = failing_tests[0].direct[-1:] if failing_tests else ()
     frames = failing_tests[0].frames if failing_tests else ()
     methods = [frame.function for frame in frames if frame.kind == "gen"]
@@ -148,7 +148,7 @@ def trace_failure(
         task=record.task_id,
         kind=truth.kind,
         truth=truth.nodes,
-        signs={name: features.get(name, {}) for name in nodes.values()},
+        features={name: features.get(name, {}) for name in nodes.values()},
         swaps=None,
         remote=last != truth.nodes,
         traceback=methods[-1] if methods else "",

@@ -14,7 +14,7 @@ from auditcoder_bench.faultbench.failure_records import SINGLE
 from auditcoder_bench.faultbench.goals import against_goals
 from auditcoder_bench.faultbench.injected_failures import BETWEEN, CHECK, GRAPH, NODE, TWO
 from auditcoder_bench.faultbench.injection_targets import is_run_name
-from auditcoder_bench.faultbench.locator_scores import Answer, Beliefs, intervals, score
+from auditcoder_bench.faultbench.locator_scores import Answer, Probabilities, intervals, score
 from auditcoder_bench.faultbench.observations import FailureEvidence, LocatorView
 from auditcoder_bench.faultbench.weight_fit import HeldOutFailure, cross_validated, judge
 
@@ -45,21 +45,21 @@ _GIVEN_WEIGHTS = "Weights and limits were given; nothing was fitted."
 def study(cases: Sequence[FailureEvidence], seed: int = 1) -> list[Table]:
     """Return the tables of a study of these failures."""
     judged = cross_validated(cases)
-    looked = cross_validated(cases, tried=False)
-    return [*_tables(cases, judged, looked, _CROSS_VALIDATED), _controls(cases, seed)]
+    traced = cross_validated(cases, tried=False)
+    return [*_tables(cases, judged, traced, _CROSS_VALIDATED), _controls(cases, seed)]
 
 
 def evaluate_weights(cases: Sequence[FailureEvidence], fitted: FittedModels) -> list[Table]:
     """Return the same tables for given weights; nothing is fitted on these failures."""
     judged = [judge(case, fitted.of(rooted=case.rooted)) for case in cases]
-    looked = [judge(case, fitted.of(rooted=case.rooted), tried=False) for case in cases]
-    return _tables(cases, judged, looked, _GIVEN_WEIGHTS)
+    traced = [judge(case, fitted.of(rooted=case.rooted), tried=False) for case in cases]
+    return _tables(cases, judged, traced, _GIVEN_WEIGHTS)
 
 
 def _tables(
     cases: Sequence[FailureEvidence],
     judged: Sequence[HeldOutFailure],
-    looked: Sequence[HeldOutFailure],
+    traced: Sequence[HeldOutFailure],
     note: str,
 ) -> list[Table]:
     """Return the tables of all locators: scores, intervals, goals and cost."""
@@ -68,7 +68,7 @@ def _tables(
         for name, numbers in _groups(cases).items()
     }
     tables = [
-        _compared(name, part, own, [looked[n] for n in numbers], note)
+        _compared(name, part, own, [traced[n] for n in numbers], note)
         for name, (part, own, numbers) in parts.items()
     ]
     for name, (part, own, _) in parts.items():
@@ -120,7 +120,7 @@ def _compared(
     name: str,
     cases: Sequence[FailureEvidence],
     judged: Sequence[HeldOutFailure],
-    looked: Sequence[HeldOutFailure],
+    traced: Sequence[HeldOutFailure],
     note: str,
 ) -> Table:
     """Return the scores of all locators on one group of failures."""
@@ -130,7 +130,7 @@ def _compared(
     ]
     if any(case.rules is not None for case in cases):
         rows.append(_row(RULES, cases, [case.rules or () for case in cases]))
-    rows.append(_row(LOOKED, cases, [j.answer for j in looked], [j.believed for j in looked]))
+    rows.append(_row(LOOKED, cases, [j.answer for j in traced], [j.believed for j in traced]))
     rows.append(_row(WEIGHED, cases, [j.answer for j in judged], [j.believed for j in judged]))
     return Table(
         name=f"located-{_slug(name)}",
@@ -145,9 +145,9 @@ def _row(
     name: str,
     cases: Sequence[FailureEvidence],
     answers: Sequence[Answer],
-    beliefs: Sequence[Beliefs] | None = None,
+    probabilities: Sequence[Probabilities] | None = None,
 ) -> Row:
-    scores = score(cases, answers, beliefs)
+    scores = score(cases, answers, probabilities)
     interval = intervals(cases, answers).get("top1")
     return Row(
         cells=(
@@ -188,8 +188,8 @@ def _by_confidence(
 
 def _if_likely(judged: HeldOutFailure, least: float) -> Answer:
     """Return the answer if it is probable enough, otherwise none; rules state no probability."""
-    beliefs = [judged.believed.get(node, 0.0) for node in judged.answer]
-    return judged.answer if beliefs and min(beliefs) >= least else ()
+    probabilities = [judged.believed.get(node, 0.0) for node in judged.answer]
+    return judged.answer if probabilities and min(probabilities) >= least else ()
 
 
 _MEASURES = {
@@ -211,9 +211,9 @@ def _intervals(
     name: str, cases: Sequence[FailureEvidence], judged: Sequence[HeldOutFailure]
 ) -> Table:
     """Return each measure with its bootstrap interval over tasks."""
-    answers, beliefs = [one.answer for one in judged], [one.believed for one in judged]
-    values = score(cases, answers, beliefs)._asdict()
-    ends = intervals(cases, answers, beliefs)
+    answers, probabilities = [one.answer for one in judged], [one.believed for one in judged]
+    values = score(cases, answers, probabilities)._asdict()
+    ends = intervals(cases, answers, probabilities)
     return Table(
         name=f"intervals-{_slug(name)}",
         title=f"Confidence intervals: {WEIGHED} on {name}",
@@ -341,7 +341,7 @@ def _controls(cases: Sequence[FailureEvidence], seed: int) -> Table:
         if case.kind == SINGLE and j.believed
     ]
     right = sum(node in case.truth for case, node in first_named)
-    expected = sum(1 / len(case.signs) for case, _ in first_named)
+    expected = sum(1 / len(case.features) for case, _ in first_named)
     shares: Iterable[tuple[str, float | None]] = (
         ("Top-1 with shuffled labels", _share(right, len(first_named))),
         ("Top-1 by chance", _share(expected, len(first_named))),
@@ -356,7 +356,7 @@ def _controls(cases: Sequence[FailureEvidence], seed: int) -> Table:
 
 def _random_truth(case: FailureEvidence, chance: random.Random) -> tuple[str, ...]:
     """Draw at random as many parts as are faulty."""
-    nodes = sorted(case.signs)
+    nodes = sorted(case.features)
     count = min(len(case.truth), len(nodes))
     return tuple(chance.sample(nodes, count))
 

@@ -34,7 +34,7 @@ _MAX_ITERATIONS = 50
 _TOLERANCE = 1e-6
 
 NO_WEIGHTS = FittedWeights(
-    looked=FeatureWeights(signs={}), tried=FeatureWeights(signs={}), each=1.0
+    traced=FeatureWeights(features={}), tried=FeatureWeights(features={}), each=1.0
 )
 """Weights without any training data; an answer that uses them names no node."""
 
@@ -47,7 +47,7 @@ class FitRow(NamedTuple):
     """The features of all methods of one failure, and the weight of that failure in the fit."""
 
     case: int
-    signs: Signs
+    features: Signs
     weight: float = 1.0
 
 
@@ -57,7 +57,9 @@ class _FeatureMatrix:
     def __init__(self, failures: Sequence[FitRow], truths: Sequence[frozenset[str]]):
         import numpy as np
 
-        rows = [(failure, node, own) for failure in failures for node, own in failure.signs.items()]
+        rows = [
+            (failure, node, own) for failure in failures for node, own in failure.features.items()
+        ]
         self.names = sorted({ALWAYS, *(name for _, _, own in rows for name in own)})
         columns = {name: column for column, name in enumerate(self.names)}
         self.features: Any = np.zeros((len(rows), len(self.names)))
@@ -98,12 +100,14 @@ class _FeatureMatrix:
         """Return the probability of each row; the weights may include other features."""
         import numpy as np
 
-        return _logistic(self.features @ np.array([weights.signs.get(n, 0.0) for n in self.names]))
+        return _logistic(
+            self.features @ np.array([weights.features.get(n, 0.0) for n in self.names])
+        )
 
     def rounded(self, weights: Any, cases: int) -> FeatureWeights:
         """Return fitted weights by feature name, rounded to four decimals."""
-        signs = dict(zip(self.names, (round(float(w), 4) for w in weights), strict=True))
-        return FeatureWeights(signs=signs, cases=cases)
+        features = dict(zip(self.names, (round(float(w), 4) for w in weights), strict=True))
+        return FeatureWeights(features=features, cases=cases)
 
 
 def _logistic(score: Any) -> Any:
@@ -117,7 +121,7 @@ def _stages(number: int, case: FailureEvidence) -> list[FitRow]:
     nodes = [node for node, own in (case.swaps or {}).items() if own.tried][:MAX_SECOND_OPINIONS]
     stages = [nodes[: number + 1] for number in range(len(nodes))] or [[]]
     return [
-        FitRow(number, merge_features(case.signs, tried_signs(case, stage)), 1 / len(stages))
+        FitRow(number, merge_features(case.features, tried_signs(case, stage)), 1 / len(stages))
         for stage in stages
     ]
 
@@ -130,18 +134,18 @@ class Learner:
 
         self._cases = cases
         truths = [frozenset(case.truth) for case in cases]
-        looked = [FitRow(n, case.signs) for n, case in enumerate(cases)]
-        self._looked = _FeatureMatrix(looked, truths)
+        traced = [FitRow(n, case.features) for n, case in enumerate(cases)]
+        self._traced = _FeatureMatrix(traced, truths)
         tried = [(n, case) for n, case in enumerate(cases) if case.swaps]
         stages = [row for n, case in tried for row in _stages(n, case)]
         self._tried = _FeatureMatrix(stages, truths)
         final = [
-            FitRow(n, merge_features(c.signs, tried_signs(c, c.swaps or {}))) for n, c in tried
+            FitRow(n, merge_features(c.features, tried_signs(c, c.swaps or {}))) for n, c in tried
         ]
         self._after = _FeatureMatrix(final, truths)
         self._was_tried = np.zeros(len(cases), dtype=bool)
         self._was_tried[[n for n, _ in tried]] = True
-        starts = np.searchsorted(self._looked.case, np.arange(len(cases) + 1))
+        starts = np.searchsorted(self._traced.case, np.arange(len(cases) + 1))
         self._rows = [slice(*ends) for ends in pairwise(starts.tolist())]
 
     def fit(self, left_out: str = "") -> FittedWeights:
@@ -151,30 +155,30 @@ class Learner:
         chosen = np.array([case.task != left_out for case in self._cases], dtype=bool)
         if not chosen.any():
             return NO_WEIGHTS
-        looked = self._looked.rounded(self._looked.fit(chosen), int(chosen.sum()))
+        traced = self._traced.rounded(self._traced.fit(chosen), int(chosen.sum()))
         number = int((chosen & self._was_tried).sum())
         tried = self._tried.rounded(self._tried.fit(chosen), number)
-        each = self._each(self._likely(looked, tried), chosen)
-        return FittedWeights(looked=looked, tried=tried, each=each)
+        each = self._each(self._likely(traced, tried), chosen)
+        return FittedWeights(traced=traced, tried=tried, each=each)
 
-    def _likely(self, looked: FeatureWeights, tried: FeatureWeights) -> Any:
+    def _likely(self, traced: FeatureWeights, tried: FeatureWeights) -> Any:
         """Return the probability of each method after all substitutions, as `weigh` computes it."""
         import numpy as np
 
-        likely, after = self._looked.likely(looked), self._after.likely(tried)
+        likely, after = self._traced.likely(traced), self._after.likely(tried)
         clear = (likely >= SETTLED) | (likely <= 1 - SETTLED)
         open_ = np.zeros(len(self._cases), dtype=bool)
         for number, rows in enumerate(self._rows):
             is_settled = clear[rows].all() and (likely[rows] >= SETTLED).any()
             open_[number] = self._was_tried[number] and not is_settled
-        likely[open_[self._looked.case]] = after[open_[self._after.case]]
+        likely[open_[self._traced.case]] = after[open_[self._after.case]]
         return likely
 
     def _failures_of_kind(self, likely: Any, chosen: Any, kind: str) -> Iterable[tuple[Any, Any]]:
-        """Yield probabilities and labels of the methods of each chosen failure of a kind."""
+        """Yield scores and labels of the methods of each chosen failure of a kind."""
         for number, rows in enumerate(self._rows):
             if chosen[number] and self._cases[number].kind == kind and rows.stop > rows.start:
-                yield likely[rows], self._looked.at_fault[rows]
+                yield likely[rows], self._traced.at_fault[rows]
 
     def _each(self, likely: Any, chosen: Any) -> float:
         """Return the lowest limit at which enough answers name only faulty methods."""
@@ -199,18 +203,18 @@ _WEIGHT_SOURCES = {
 def _completed(own: FittedWeights, other: FittedWeights) -> FittedWeights:
     """Take the weights of features that do not occur in the data from the other weights."""
     return FittedWeights(
-        looked=_with_more(own.looked, other.looked),
+        traced=_with_more(own.traced, other.traced),
         tried=_with_more(own.tried, other.tried),
         each=own.each,
     )
 
 
 def _with_more(own: FeatureWeights, other: FeatureWeights) -> FeatureWeights:
-    signs = {**other.signs, **own.signs}
+    features = {**other.features, **own.features}
     for name, source in _WEIGHT_SOURCES.items():
-        if source in signs:
-            signs.setdefault(name, signs[source])
-    return FeatureWeights(signs=dict(sorted(signs.items())), cases=own.cases)
+        if source in features:
+            features.setdefault(name, features[source])
+    return FeatureWeights(features=dict(sorted(features.items())), cases=own.cases)
 
 
 class _Learners:
@@ -272,21 +276,21 @@ def judge(case: FailureEvidence, fitted: FittedWeights, *, tried: bool = True) -
     """Diagnose one failure as a run does: substitute nodes one by one until all are clear."""
     if case.blind:  # there is no trace
         return HeldOutFailure({}, tuple(case.rules or ()))
-    beliefs = score_with_substitutions(case.signs, None, fitted)
+    scores = score_with_substitutions(case.features, None, fitted)
     known = case.swaps if tried and case.swaps else {}
     substituted: list[str] = []
-    while not is_settled(beliefs) and len(substituted) < MAX_SECOND_OPINIONS:
-        plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
+    while not is_settled(scores) and len(substituted) < MAX_SECOND_OPINIONS:
+        plausible = (b.node for b in scores if b.probability >= PLAUSIBLE)
         node = next((n for n in plausible if n in known and n not in substituted), None)
         if node is None:
             break
         substituted.append(node)
         if any(known[each].tried for each in substituted):  # rejected ones are not evidence
-            beliefs = score_with_substitutions(case.signs, tried_signs(case, substituted), fitted)
-    chosen = named(beliefs, fitted.each) if fitted != NO_WEIGHTS else []
+            scores = score_with_substitutions(case.features, tried_signs(case, substituted), fitted)
+    chosen = named(scores, fitted.each) if fitted != NO_WEIGHTS else []
     return HeldOutFailure(
-        {belief.node: belief.probability for belief in beliefs},
-        tuple(belief.node for belief in chosen),
+        {score.node: score.probability for score in scores},
+        tuple(score.node for score in chosen),
         1 + _runs([known[node] for node in substituted]),
     )
 
@@ -307,7 +311,7 @@ def open_questions(cases: Sequence[FailureEvidence]) -> list[tuple[str, ...]]:
     """
     learners, questions = _Learners(cases), []
     for case in cases:
-        beliefs = score_nodes(case.signs, learners.without(case).looked)
-        plausible = (b.node for b in beliefs if b.probability >= PLAUSIBLE)
-        questions.append(() if is_settled(beliefs) else tuple(plausible))
+        scores = score_nodes(case.features, learners.without(case).traced)
+        plausible = (b.node for b in scores if b.probability >= PLAUSIBLE)
+        questions.append(() if is_settled(scores) else tuple(plausible))
     return questions

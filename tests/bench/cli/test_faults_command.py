@@ -55,7 +55,7 @@ def test_faults_are_injected_observed_and_studied(run: RunCommand, tmp_path: Pat
     assert observed.read_bytes() == before
     study = run("faults", "study", str(observed), "--as", "markdown", "--weights", str(weights))
     assert "Locators on faults put into programs" in study.out
-    assert msgspec.json.decode(weights.read_bytes(), type=FittedModels).programs.looked.cases > 10
+    assert msgspec.json.decode(weights.read_bytes(), type=FittedModels).programs.traced.cases > 10
     assert "fitted weights on held-out" not in study.out
     held = run("faults", "study", str(observed), "--held-out", str(faults))
     assert "fitted weights on held-out" in held.out, "the table does not need --weights"
@@ -212,7 +212,7 @@ def test_failures_that_were_not_reproduced_are_not_studied(tmp_path: Path) -> No
     path = tmp_path / "s.jsonl"
     evidence = [*cases(3, told=1.0), not_reproduced("gone")]
     path.write_bytes(b"".join(msgspec.json.encode(case) + b"\n" for case in evidence))
-    assert [case.id for case in locator_study.read_noticed([path])] == ["0", "1", "2"]
+    assert [case.id for case in locator_study.read_observations([path])] == ["0", "1", "2"]
 
 
 def test_a_failure_observed_twice_counts_once(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_failure_observed_twice_counts_once(tmp_path: Path) -> None:
     first = cases(1, told=1.0)[0]
     later = replace(first, runs=7)
     path.write_bytes(b"".join(msgspec.json.encode(case) + b"\n" for case in (first, later)))
-    assert list(locator_study.read_noticed([path])) == [later]
+    assert list(locator_study.read_observations([path])) == [later]
 
 
 def test_an_empty_held_out_file_is_reported(run: RunCommand, tmp_path: Path) -> None:

@@ -221,8 +221,8 @@ class TestTracing:
         found = trace_fault(partial(tools, sandbox), solved, fault)
         assert found is not None
         assert (found.kind, found.truth, found.task) == ("single", ("S2",), "totals")
-        assert "BROKE_PROMISE" in found.signs["S2"]
-        assert "ROOT" in found.signs["S0"]
+        assert "BROKE_PROMISE" in found.features["S2"]
+        assert "ROOT" in found.features["S0"]
         assert found.swaps is None
 
     def test_a_second_opinion_substituted_for_the_faulty_node_makes_every_check_pass(

@@ -15,7 +15,7 @@ def case(
         task=f"task {number}",
         kind=kind,
         truth=truth,
-        signs={"f": {}, "g": {}, "h": {}},
+        features={"f": {}, "g": {}, "h": {}},
         swaps=None,
         remote=remote,
         traceback="",
@@ -62,10 +62,10 @@ def test_methods_that_share_state_count_as_several_nodes() -> None:
 
 def test_the_calibration_error_of_answers_equals_the_one_computed_by_hand() -> None:
     cases, answers = CASES[3:5], [("f", "h"), ("g",)]
-    beliefs = [{"f": 0.95, "h": 0.85}, {"g": 0.75}]
-    found = score(cases, answers, beliefs)
+    probabilities = [{"f": 0.95, "h": 0.85}, {"g": 0.75}]
+    found = score(cases, answers, probabilities)
     assert found.answers_error == pytest.approx((0.85 + 0.25) / 2)
-    assert score(cases, [(), ()], beliefs).answers_error is None
+    assert score(cases, [(), ()], probabilities).answers_error is None
     assert score(cases, answers, [{}, {}]).answers_error is None
 
 
@@ -77,15 +77,15 @@ def test_a_measure_without_failures_is_unknown_and_not_zero() -> None:
 
 
 def test_brier_score_and_calibration_error_equal_those_computed_by_hand() -> None:
-    beliefs = [{"f": 0.9, "g": 0.1}, {"f": 0.1, "g": 0.3}]
-    found = score(CASES[:2], ANSWERS[:2], beliefs)
+    probabilities = [{"f": 0.9, "g": 0.1}, {"f": 0.1, "g": 0.3}]
+    found = score(CASES[:2], ANSWERS[:2], probabilities)
     assert found.brier == pytest.approx((0.01 + 0.01 + 0.01 + 0.49) / 4)
     assert found.error == pytest.approx((0.1 + 0.2 + 0.7) / 4)
 
 
 def test_over_and_underconfidence_in_one_bin_cancel_out() -> None:
-    beliefs = [{"f": 0.5}, {"f": 0.5}]
-    assert score(CASES[:2], [("f",), ("f",)], beliefs).error == 0.0
+    probabilities = [{"f": 0.5}, {"f": 0.5}]
+    assert score(CASES[:2], [("f",), ("f",)], probabilities).error == 0.0
 
 
 MANY = [replace(CASES[0], id=str(n), task=f"task {n}") for n in range(40)]
@@ -104,9 +104,9 @@ def test_intervals_resample_tasks_and_are_deterministic() -> None:
 
 
 def test_calibration_measures_have_intervals() -> None:
-    beliefs = [{"f": 0.75 if n % 2 else 0.55, "g": 0.1} for n in range(len(MANY))]
-    found = intervals(MANY, MANY_ANSWERS, beliefs)
-    whole = score(MANY, MANY_ANSWERS, beliefs)._asdict()
+    probabilities = [{"f": 0.75 if n % 2 else 0.55, "g": 0.1} for n in range(len(MANY))]
+    found = intervals(MANY, MANY_ANSWERS, probabilities)
+    whole = score(MANY, MANY_ANSWERS, probabilities)._asdict()
     for name in ("brier", "error", "answers_error"):
         low, high = found[name]
         assert low < whole[name] < high

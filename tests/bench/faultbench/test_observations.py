@@ -41,7 +41,7 @@ def test_by_default_only_integration_tests_are_observed(built: RunCommand) -> No
     assert found[CARELESS].kind == "unseen"
     hopeless = found[HOPELESS]
     assert (hopeless.kind, hopeless.truth, hopeless.view) == ("single", ("add",), "program")
-    assert "ANSWERED_FIRST" in hopeless.signs["add"]
+    assert "ANSWERED_FIRST" in hopeless.features["add"]
     assert hopeless.counts["add"].all_failed == 1
     assert hopeless.counts["add"].all_passed == 0
     assert not hopeless.remote

@@ -26,16 +26,16 @@ NOT_HEALED = SubstitutionResult(tried=1, runs=1)
 
 
 def top1(failures: list[FailureEvidence]) -> float:
-    beliefs = [judged.believed for judged in cross_validated(failures)]
-    found = score(failures, [(max(own, key=lambda n: own[n]),) for own in beliefs]).top1
+    probabilities = [judged.believed for judged in cross_validated(failures)]
+    found = score(failures, [(max(own, key=lambda n: own[n]),) for own in probabilities]).top1
     assert found is not None
     return found
 
 
 def test_an_informative_feature_gets_a_positive_weight_and_locates_faults() -> None:
-    weights = Learner(cases(200, told=0.9)).fit().looked
-    assert weights.signs["RAISED"] > 2.0
-    assert weights.signs["ALWAYS"] < 0.0
+    weights = Learner(cases(200, told=0.9)).fit().traced
+    assert weights.features["RAISED"] > 2.0
+    assert weights.features["ALWAYS"] < 0.0
     assert top1(cases(200, told=0.9)) > 0.85
 
 
@@ -50,7 +50,7 @@ def test_cross_validation_holds_out_the_task_of_each_failure() -> None:
         others = [case for case in failures if case.task != failures[number].task]
         fitted = Learner(others).fit()
         expected = {
-            b.node: b.probability for b in score_nodes(failures[number].signs, fitted.looked)
+            b.node: b.probability for b in score_nodes(failures[number].features, fitted.traced)
         }
         assert judged[number].believed == pytest.approx(expected, abs=1e-3)
 
@@ -80,19 +80,21 @@ def test_an_unfit_substitution_does_not_change_the_beliefs() -> None:
     unfit = SubstitutionResult(runs=1, unfit=1)
     failures = [replace(case, swaps={"f": NOT_HEALED}, failing=1) for case in cases(60, told=0.6)]
     fitted = Learner(failures).fit()
-    looked = judge(replace(failures[0], swaps=None), fitted)
-    assert judge(replace(failures[0], swaps={"f": unfit}), fitted).believed == looked.believed
-    assert judge(failures[0], fitted).believed != looked.believed
+    traced = judge(replace(failures[0], swaps=None), fitted)
+    assert judge(replace(failures[0], swaps={"f": unfit}), fitted).believed == traced.believed
+    assert judge(failures[0], fitted).believed != traced.believed
 
 
 def test_a_feature_absent_from_one_form_takes_its_weight_from_the_other() -> None:
     slow = {True: {"TOOK_TIME": 1.0}, False: {}}
     programs = [
-        replace(case, rooted=True, signs={n: slow[bool(own)] for n, own in case.signs.items()})
+        replace(
+            case, rooted=True, features={n: slow[bool(own)] for n, own in case.features.items()}
+        )
         for case in cases(50, told=0.9)
     ]
     fitted = fit_both([*cases(50, told=0.9), *programs])
-    classes, own = fitted.classes.looked.signs, fitted.programs.looked.signs
+    classes, own = fitted.classes.traced.features, fitted.programs.traced.features
     assert classes["TOOK_TIME"] == own["TOOK_TIME"] == own["TOOK_MEMORY"]
     assert classes["RAISED"] == own["RAISED"] > 2.0
 
@@ -117,7 +119,7 @@ def test_substitution_results_get_weights() -> None:
         for case in cases(200, told=0.4)
     ]
     assert top1(failures) > 0.95
-    weights = Learner(failures).fit().tried.signs
+    weights = Learner(failures).fit().tried.features
     assert weights["HEALS"] > 0 > weights["OTHER_HEALS"]
 
 
@@ -129,7 +131,7 @@ def test_the_most_likely_node_is_tried_first_and_trials_stop_at_a_success() -> N
         for case in cases(200, told=0.7)
     ]
     judged = cross_validated(failures)
-    pointed = [next(n for n, own in case.signs.items() if own) for case in failures]
+    pointed = [next(n for n, own in case.features.items() if own) for case in failures]
     lucky = [j for j, case, n in zip(judged, failures, pointed, strict=True) if n in case.truth]
     others = [
         j for j, case, n in zip(judged, failures, pointed, strict=True) if n not in case.truth

@@ -15,7 +15,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.locating.check_driver import ExtractedTests, suite_of, trace_plan_of
 from auditcoder.lifecycle.ports import Sandbox
-from tests.support.failing_programs import CASES, GOOD, GRAPH, looked, task
+from tests.support.failing_programs import CASES, GOOD, GRAPH, collect, task
 from tests.support.scripted_runs import sandboxed
 
 
@@ -30,9 +30,9 @@ class TestTracePlans:
     ) -> None:
         program = "def solve(data):\n    return data.upper()"
         asked = task(StdioExample(input="a\n", output="A\n"), form=ProgramForm())
-        assert looked(sandbox, program, asked).seen.passes
+        assert collect(sandbox, program, asked).seen.passes
         wrong = task(StdioExample(input="a\n", output="B\n"), form=ProgramForm())
-        assert not looked(sandbox, program, wrong).seen.passes
+        assert not collect(sandbox, program, wrong).seen.passes
 
     def test_input_files_are_written_before_and_artefacts_compared_after_the_call(
         self, sandbox: Sandbox
@@ -40,18 +40,18 @@ class TestTracePlans:
         program = "def solve():\n    open('b', 'w').write(open('a').read() + '!')"
         example = FilesExample(inputs={"a": "x"}, artefacts={"b": "x!"})
         asked = task(example, form=FilesForm(inputs=("a",), artefacts=("b",)))
-        assert looked(sandbox, program, asked).seen.passes
+        assert collect(sandbox, program, asked).seen.passes
 
     def test_the_driver_compares_floats_with_the_tolerance_of_validation(
         self, sandbox: Sandbox
     ) -> None:
         program = "def main(a, b):\n    return a + b"
         asked = task(CallExample(arguments="0.1, 0.2", result="0.3"))
-        assert looked(sandbox, program, asked).seen.passes
+        assert collect(sandbox, program, asked).seen.passes
 
     def test_the_driver_does_not_shadow_names_of_the_program(self, sandbox: Sandbox) -> None:
         program = "def _lines(n):\n    return n\n\ndef main(n):\n    return _lines(n)"
-        assert looked(sandbox, program, task(CallExample(arguments="3", result="3"))).seen.passes
+        assert collect(sandbox, program, task(CallExample(arguments="3", result="3"))).seen.passes
 
     def test_test_code_runs_test_by_test_and_plain_code_as_one_test(self, sandbox: Sandbox) -> None:
         code = (
@@ -60,9 +60,9 @@ class TestTracePlans:
             "    def test_b(self):\n        self.assertEqual(main('1'), 2)\n"
         )
         assert suite_of(code) == ExtractedTests(code, ("T.test_a", "T.test_b"))
-        seen = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
+        seen = collect(sandbox, GOOD, task(CodeExample(code=code))).seen
         assert seen.failed_tests == {"T.test_b"}
-        plain = looked(sandbox, GOOD, task(CodeExample(code="assert main('1') == 2"))).seen
+        plain = collect(sandbox, GOOD, task(CodeExample(code="assert main('1') == 2"))).seen
         assert plain.failed_tests == {"Examples.test_1"}
 
     def test_plain_test_functions_and_classes_run_without_unittest(self, sandbox: Sandbox) -> None:
@@ -74,7 +74,7 @@ class TestTracePlans:
             "class TestPlain:\n    def test_wrong(self):\n        assert main('1') == 2\n"
             "class Helper:\n    def test_nothing(self):\n        assert False\n"
         )
-        found = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
+        found = collect(sandbox, GOOD, task(CodeExample(code=code))).seen
         assert set(found.tests) == {
             *("TestPlain.test_wrong", "Functions.test_right", "Functions.test_wrong")
         }
@@ -94,14 +94,14 @@ class TestTracePlans:
         trial = trace_plan_of(task(case(2), case(1)), (case(2), case(1)), GRAPH, passed=[1])
         assert trial is not None
         assert trial.passing == {"Test2.test", "Functions2.test_alike"}
-        found = looked(sandbox, GOOD, task(case(2), case(1))).seen
+        found = collect(sandbox, GOOD, task(case(2), case(1))).seen
         assert found.failed_tests == {"Test.test", "Functions.test_alike"}
 
     def test_folders_of_input_files_are_created(self, sandbox: Sandbox) -> None:
         program = "def solve():\n    open('b', 'w').write(open('in/of/a').read())"
         example = FilesExample(inputs={"in/of/a": "x"}, artefacts={"b": "x"})
         asked = task(example, form=FilesForm(inputs=("in/of/a",), artefacts=("b",)))
-        assert looked(sandbox, program, asked).seen.passes
+        assert collect(sandbox, program, asked).seen.passes
 
     def test_a_failure_outside_the_traced_steps_invalidates_the_observation(
         self, sandbox: Sandbox
@@ -111,13 +111,13 @@ class TestTracePlans:
             "    def test_a(self):\n        self.assertEqual(main('1'), 1)\n"
             "    def tearDown(self):\n        self.assertEqual(main('1'), 2)\n"
         )
-        found = looked(sandbox, GOOD, task(CodeExample(code=code))).seen
+        found = collect(sandbox, GOOD, task(CodeExample(code=code))).seen
         assert not found.passes
         assert found.blind
 
     def test_an_endless_case_does_not_use_up_the_time_of_the_others(self, sandbox: Sandbox) -> None:
         slow = GOOD.replace("def main(text):\n", "def main(text):\n    while text == '4': pass\n")
-        seen = looked(sandbox, slow, task(*CASES, seconds=2.0)).seen
+        seen = collect(sandbox, slow, task(*CASES, seconds=2.0)).seen
         assert seen.failed_tests == {"Examples.test_2"}
         assert len(seen.tests) == 3
 
@@ -127,11 +127,11 @@ class TestTracePlans:
         program = "def same_value(n):\n    return n\n\ndef main(n):\n    return same_value(n)"
         form = FunctionForm(entry="same_value")
         asked = task(CallExample(arguments="3", result="3"), form=form)
-        assert looked(sandbox, program, asked).seen.passes
+        assert collect(sandbox, program, asked).seen.passes
 
     def test_star_imports_stay_at_module_level(self, sandbox: Sandbox) -> None:
         code = CodeExample(code="from math import *\nassert main('9') == int(sqrt(81))")
-        assert looked(sandbox, GOOD, task(code)).seen.passes
+        assert collect(sandbox, GOOD, task(code)).seen.passes
 
     def test_without_examples_there_is_no_trace_plan(self) -> None:
         assert trace_plan_of(task(), (), GRAPH) is None

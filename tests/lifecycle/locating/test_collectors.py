@@ -22,8 +22,8 @@ from tests.support.failing_programs import (
     GOOD,
     GRAPH,
     MAIN,
+    collect,
     kinds,
-    looked,
     task,
 )
 from tests.support.scripted_runs import sandboxed
@@ -42,14 +42,14 @@ def test_a_missing_attribute_points_to_the_method_of_that_name(sandbox: Sandbox)
 
 
 def test_a_function_called_with_wrong_arguments_is_named(sandbox: Sandbox) -> None:
-    found = looked(sandbox, GOOD.replace("def total(numbers)", "def total()"), task(CASES[0]))
+    found = collect(sandbox, GOOD.replace("def total(numbers)", "def total()"), task(CASES[0]))
     assert FeatureKind.MISCALLED in kinds(found, "total")
     assert FeatureKind.RAISED in kinds(found, "main")
 
 
 def test_memory_allocated_at_import_counts_toward_the_limit(sandbox: Sandbox) -> None:
     program = "TABLE = bytearray(200 << 20)\n" + GOOD
-    found = looked(sandbox, program, task(CASES[0], memory_mb=128), memory_ran_out=True)
+    found = collect(sandbox, program, task(CASES[0], memory_mb=128), memory_ran_out=True)
     assert found.seen.loads.startswith("MemoryExceeded")
 
 
@@ -63,14 +63,14 @@ def test_a_program_that_catches_memory_errors_and_continues_does_not_pass(sandbo
             pass
 """
     program = GOOD.replace("    result = 0\n", stubborn)
-    found = looked(sandbox, program, task(CASES[0], seconds=1, memory_mb=64), memory_ran_out=True)
+    found = collect(sandbox, program, task(CASES[0], seconds=1, memory_mb=64), memory_ran_out=True)
     assert not found.seen.passes
 
 
 def test_a_program_that_exhausts_the_memory_is_still_reported(sandbox: Sandbox) -> None:
     greedy = "    while True: KEPT.append(bytes(4096))\n"
     program = "KEPT = []\n" + GOOD.replace("    result = 0\n", greedy)
-    found = looked(sandbox, program, task(CASES[0], memory_mb=128), memory_ran_out=True)
+    found = collect(sandbox, program, task(CASES[0], memory_mb=128), memory_ran_out=True)
     assert {FeatureKind.RAISED, FeatureKind.TOOK_MEMORY} <= kinds(found, "total")
 
 

@@ -19,7 +19,7 @@ from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, FailingRun, TracePlan
 from auditcoder.lifecycle.ports import Sandbox
-from tests.support.failing_programs import CASES, GOOD, GRAPH, READ, TOTAL, kinds, looked, task
+from tests.support.failing_programs import CASES, GOOD, GRAPH, READ, TOTAL, collect, kinds, task
 from tests.support.scripted_runs import sandboxed
 
 
@@ -30,19 +30,19 @@ def _sandbox() -> Iterator[Sandbox]:
 
 class TestContractsAtRunTime:
     def test_a_program_that_passes_breaks_nothing(self, sandbox: Sandbox) -> None:
-        found = looked(sandbox, GOOD, task(*CASES))
+        found = collect(sandbox, GOOD, task(*CASES))
         assert found.seen.passes
         assert found.breaches == ()
 
     def test_a_broken_postcondition_blames_the_function_that_returned(
         self, sandbox: Sandbox
     ) -> None:
-        found = looked(sandbox, GOOD.replace("text.split()]", "text.split()[:2]]"), task(*CASES))
+        found = collect(sandbox, GOOD.replace("text.split()]", "text.split()[:2]]"), task(*CASES))
         assert FeatureKind.BROKE_PROMISE in kinds(found, "read")
         assert FeatureKind.BROKE_PROMISE not in kinds(found, "total")
 
     def test_a_broken_precondition_blames_the_provider_of_the_value(self, sandbox: Sandbox) -> None:
-        found = looked(sandbox, GOOD.replace("[int(", "[-int("), task(*CASES))
+        found = collect(sandbox, GOOD.replace("[int(", "[-int("), task(*CASES))
         assert FeatureKind.HANDED_BADLY in kinds(found, "read")
         assert FeatureKind.GIVEN_BADLY in kinds(found, "total")
 
@@ -50,7 +50,7 @@ class TestContractsAtRunTime:
         self, sandbox: Sandbox
     ) -> None:
         wrong = GOOD.replace("total(read(text))", "total([-n for n in read(text)])")
-        found = looked(sandbox, wrong, task(*CASES))
+        found = collect(sandbox, wrong, task(*CASES))
         assert FeatureKind.HANDED_BADLY in kinds(found, "main")
         assert FeatureKind.HANDED_BADLY not in kinds(found, "read")
 
@@ -97,26 +97,26 @@ class TestContractsAtRunTime:
         self, sandbox: Sandbox
     ) -> None:
         wrong = GOOD.replace("return [int(word)", "return [word").replace("= 0", "= ''")
-        found = looked(sandbox, wrong, task(*CASES))
+        found = collect(sandbox, wrong, task(*CASES))
         breaches = {(b.provider, b.consumer, b.kind) for b in found.breaches}
         assert ("read", "total", FeatureKind.WRONG_TYPE) in breaches
         assert FeatureKind.WRONG_TYPE not in kinds(found, "main")  # it only passed on the value
 
     def test_a_function_that_raises_has_no_result_of_a_wrong_type(self, sandbox: Sandbox) -> None:
         wrong = GOOD.replace("return [int(word)", "raise ValueError\n    return [int(word)")
-        found = looked(sandbox, wrong, task(*CASES))
+        found = collect(sandbox, wrong, task(*CASES))
         assert not {FeatureKind.WRONG_TYPE, FeatureKind.RETURNED_NOTHING} & kinds(found, "read")
         assert FeatureKind.RAISED in kinds(found, "read")
 
     def test_a_promise_that_passing_cases_break_blames_no_function(self, sandbox: Sandbox) -> None:
         wrong = GOOD.replace("split()]", "split() if word != '4'] or [4, 0]")
         cases = (*CASES[:2], CallExample(arguments="''", result="4"))
-        found = looked(
+        found = collect(
             sandbox, wrong.replace("result = 0", "result = 0 * len(numbers)"), task(*cases)
         )
         assert found.seen.passes
         failing = task(*cases, CallExample(arguments="'4 4'", result="8"))
-        found = looked(sandbox, wrong, failing)
+        found = collect(sandbox, wrong, failing)
         assert not found.seen.passes
         assert FeatureKind.BROKE_PROMISE not in kinds(found, "read")
 
@@ -148,7 +148,7 @@ def test_a_subclass_of_a_builtin_type_conforms_to_that_type(sandbox: Sandbox) ->
         "return [int(word) for word in text.split()]", "return Numbers(map(int, text.split()))"
     )
     wrong = derived.replace("result = 0", "result = 1")
-    assert FeatureKind.WRONG_TYPE not in kinds(looked(sandbox, wrong, task(*CASES)), "read")
+    assert FeatureKind.WRONG_TYPE not in kinds(collect(sandbox, wrong, task(*CASES)), "read")
 
 
 def test_a_broken_invariant_blames_the_method_that_broke_it_first(sandbox: Sandbox) -> None:
@@ -172,7 +172,11 @@ class Box:
         trial = trace_plan_of(asked, asked.examples, GRAPH)
         assert trial is not None
         found = collect_evidence(sandbox, FailingRun(box, tuple(methods), trial, methods))
-        return {sign.node for sign in found.signs if sign.kind is FeatureKind.BROKE_INVARIANT}
+        return {
+            feature.node
+            for feature in found.features
+            if feature.kind is FeatureKind.BROKE_INVARIANT
+        }
 
     use = "box = Box()\nbox.put(1)\nbox.take(2)\nassert box.seen() == 0\n"
     assert methods_blamed_by(use) == {"Box.take"}
@@ -182,8 +186,8 @@ class Box:
 
 def test_time_is_attributed_to_the_function_that_used_it(sandbox: Sandbox) -> None:
     slow = GOOD.replace("    result = 0\n", "    result = 0\n    while True: pass\n")
-    found = looked(sandbox, slow, task(CASES[0], seconds=2.0))
-    assert {s.node for s in found.signs if s.kind is FeatureKind.TOOK_TIME} == {"total"}
+    found = collect(sandbox, slow, task(CASES[0], seconds=2.0))
+    assert {s.node for s in found.features if s.kind is FeatureKind.TOOK_TIME} == {"total"}
     assert FeatureKind.RAISED in kinds(found, "total")
 
 
@@ -192,8 +196,8 @@ def test_memory_is_attributed_to_the_function_that_keeps_it_not_to_the_failing_o
 ) -> None:
     hoards = GOOD.replace("    return [", "    KEPT.append(bytearray(400 << 20))\n    return [")
     program = "KEPT = []\n" + hoards.replace("result = 0", "result = len(bytearray(200 << 20)) * 0")
-    found = looked(sandbox, program, task(CASES[0], memory_mb=512), memory_ran_out=True)
-    took = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.TOOK_MEMORY}
+    found = collect(sandbox, program, task(CASES[0], memory_mb=512), memory_ran_out=True)
+    took = {s.node: s.strength for s in found.features if s.kind is FeatureKind.TOOK_MEMORY}
     assert took["read"] > 0.6
 
 
@@ -210,8 +214,8 @@ def total(numbers):
 def main(text):
     return total(read(text))
 """
-    found = looked(sandbox, program, task(CASES[0], memory_mb=256), memory_ran_out=True)
-    took = {s.node for s in found.signs if s.kind is FeatureKind.TOOK_MEMORY}
+    found = collect(sandbox, program, task(CASES[0], memory_mb=256), memory_ran_out=True)
+    took = {s.node for s in found.features if s.kind is FeatureKind.TOOK_MEMORY}
     assert took == {"read"}
 
 
@@ -229,15 +233,15 @@ def total(numbers):
 def main(text):
     return total(read(text))
 """
-    found = looked(sandbox, program, task(CASES[0], memory_mb=64), memory_ran_out=True)
-    took = {s.node for s in found.signs if s.kind is FeatureKind.TOOK_MEMORY}
+    found = collect(sandbox, program, task(CASES[0], memory_mb=64), memory_ran_out=True)
+    took = {s.node for s in found.features if s.kind is FeatureKind.TOOK_MEMORY}
     assert took == {"total"}
 
 
 def test_a_function_that_runs_only_in_failing_cases_is_more_suspicious(sandbox: Sandbox) -> None:
     wrong = GOOD.replace("return total(read(text))", "return total(read(text)) if text else 0")
-    found = looked(sandbox, wrong.replace("result = 0", "result = 1"), task(*CASES))
-    ran = {s.node: s.strength for s in found.signs if s.kind is FeatureKind.RAN_AND_FAILED}
+    found = collect(sandbox, wrong.replace("result = 0", "result = 1"), task(*CASES))
+    ran = {s.node: s.strength for s in found.features if s.kind is FeatureKind.RAN_AND_FAILED}
     assert ran["total"] > ran["main"]
 
 

@@ -67,21 +67,21 @@ class TestInput:
         assert most_trusted_failure(context).check == "given-1"
 
     def test_recorded_clues_are_read_back(self, context: RunContext) -> None:
-        clue = Clue(signs={"traceback": 1.0}, calls=3)
+        clue = Clue(features={"traceback": 1.0}, calls=3)
         record_clue(context.recorder, S2, clue, CheckKind.CLUE)
         record_clue(context.recorder, S1_1, clue, CheckKind.SWAP)
         case = diagnosis_input_of(context)
-        assert {node: found for node, (_, found) in case.looked.items()} == {S2: clue}
+        assert {node: found for node, (_, found) in case.traced.items()} == {S2: clue}
         assert {node: found for node, (_, found) in case.swapped.items()} == {S1_1: clue}
 
     def test_clues_about_an_earlier_program_are_ignored(self, context: RunContext) -> None:
-        record_clue(context.recorder, S2, Clue(signs={}), CheckKind.CLUE)
+        record_clue(context.recorder, S2, Clue(features={}), CheckKind.CLUE)
         check_program(context.recorder, "given-1", Verdict.FAILED)
-        assert diagnosis_input_of(context).looked == {}
+        assert diagnosis_input_of(context).traced == {}
 
     def test_a_failure_that_passed_when_repeated_is_flaky(self, context: RunContext) -> None:
         assert not diagnosis_input_of(context).flaky
-        record_clue(context.recorder, S2, Clue(signs={}, passes=True), CheckKind.CLUE)
+        record_clue(context.recorder, S2, Clue(features={}, passes=True), CheckKind.CLUE)
         assert diagnosis_input_of(context).flaky
 
 

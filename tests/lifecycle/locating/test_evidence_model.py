@@ -5,7 +5,12 @@ from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes
 from auditcoder.lifecycle.locating.diagnosis_input import Clue, DiagnosisInput, RecordedCheck
-from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator, answer, fitted, signs_of
+from auditcoder.lifecycle.locating.evidence_model import (
+    EvidenceLocator,
+    answer,
+    features_of,
+    fitted,
+)
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.scoring import (
     FeatureWeights,
@@ -16,46 +21,46 @@ from auditcoder.lifecycle.locating.scoring import (
 )
 from tests.support.diagnosis_cases import GRAPH, S1, S1_1, S1_2, S2, S2_1, local, program
 
-NONE = FeatureWeights(signs={})
+NONE = FeatureWeights(features={})
 KNOWN = FittedWeights(
-    looked=FeatureWeights(signs={"ALWAYS": -4.0, "RAISED": 8.0, "BEFORE": 4.0}),
-    tried=FeatureWeights(signs={"ALWAYS": -4.0, "HEALS": 8.0}),
+    traced=FeatureWeights(features={"ALWAYS": -4.0, "RAISED": 8.0, "BEFORE": 4.0}),
+    tried=FeatureWeights(features={"ALWAYS": -4.0, "HEALS": 8.0}),
 )
 WEIGHED = EvidenceLocator(
-    FittedModels(classes=FittedWeights(looked=NONE, tried=NONE), programs=KNOWN)
+    FittedModels(classes=FittedWeights(traced=NONE, tried=NONE), programs=KNOWN)
 )
 
 
 def case(
     *standing: RecordedCheck,
-    looked: dict[NodeId, dict[str, float]] | None = None,
+    traced: dict[NodeId, dict[str, float]] | None = None,
     swapped: dict[NodeId, dict[str, float]] | None = None,
     passes: bool = False,
 ) -> DiagnosisInput:
-    def clues(signs: dict[NodeId, dict[str, float]] | None) -> dict[NodeId, tuple[int, Clue]]:
-        if signs is None:
+    def clues(features: dict[NodeId, dict[str, float]] | None) -> dict[NodeId, tuple[int, Clue]]:
+        if features is None:
             return {}
-        return {n: (70, Clue(signs=signs.get(n, {}), passes=passes)) for n in GRAPH.ids}
+        return {n: (70, Clue(features=features.get(n, {}), passes=passes)) for n in GRAPH.ids}
 
     shown = (program(Verdict.FAILED),)
-    return DiagnosisInput(GRAPH, {}, shown, standing, looked=clues(looked), swapped=clues(swapped))
+    return DiagnosisInput(GRAPH, {}, shown, standing, traced=clues(traced), swapped=clues(swapped))
 
 
 def features_by_node(found: DiagnosisInput) -> dict[NodeId, set[str]]:
-    return {NodeId(node): set(own) for node, own in signs_of(found).items() if own}
+    return {NodeId(node): set(own) for node, own in features_of(found).items() if own}
 
 
 class TestNodeChecks:
     def test_a_node_rejected_alone_is_distinguished_from_one_rejected_with_its_child(
         self,
     ) -> None:
-        alone = case(local(S1), looked={})
+        alone = case(local(S1), traced={})
         assert features_by_node(alone) == {
             S1: {FeatureKind.REJECTED.name},
             S1_1: {FeatureKind.REJECTED_ABOVE.name},
             S1_2: {FeatureKind.REJECTED_ABOVE.name},
         }
-        follows = case(local(S1), local(S1_1), looked={})
+        follows = case(local(S1), local(S1_1), traced={})
         assert features_by_node(follows) == {
             S1: {FeatureKind.REJECTED_TOO.name},
             S1_1: {FeatureKind.REJECTED.name},
@@ -64,16 +69,16 @@ class TestNodeChecks:
 
     def test_a_rejecting_check_outweighs_an_accepting_one(self) -> None:
         both = local(S2_1), local(S2_1, Verdict.PASSED, CheckKind.CONTRACT)
-        assert features_by_node(case(*both, looked={})) == {S2_1: {FeatureKind.REJECTED.name}}
+        assert features_by_node(case(*both, traced={})) == {S2_1: {FeatureKind.REJECTED.name}}
 
     def test_a_passed_compile_check_yields_no_feature(self) -> None:
         compiles = local(S2_1, Verdict.PASSED, CheckKind.COMPILE)
-        assert features_by_node(case(compiles, looked={})) == {}
+        assert features_by_node(case(compiles, traced={})) == {}
 
     def test_probes_and_reviews_have_features_of_their_own(self) -> None:
         grown = local(S2_1, Verdict.FAILED, CheckKind.PROBE)
         opinion = local(S1_1, Verdict.FAILED, CheckKind.REVIEW)
-        assert features_by_node(case(grown, opinion, looked={})) == {
+        assert features_by_node(case(grown, opinion, traced={})) == {
             S2_1: {FeatureKind.GREW.name},
             S1_1: {FeatureKind.REJECTED_BY_OPINION.name},
         }
@@ -85,7 +90,7 @@ class TestUnsettledNodes:
         assert isinstance(WEIGHED.locate(case()), Abstained)
 
     def test_no_node_is_unsettled_when_one_is_clearly_at_fault(self) -> None:
-        clear = case(looked={S2: {"RAISED": 1.0}})
+        clear = case(traced={S2: {"RAISED": 1.0}})
         assert WEIGHED.unsettled(clear) == ()
         found = WEIGHED.locate(clear)
         assert isinstance(found, Localised)
@@ -93,14 +98,14 @@ class TestUnsettledNodes:
         assert found.evidence == (1, 70)
 
     def test_unsettled_nodes_are_ordered_by_probability(self) -> None:
-        doubtful = case(looked={S2: {"BEFORE": 1.0}, S1: {"BEFORE": 0.5}})
+        doubtful = case(traced={S2: {"BEFORE": 1.0}, S1: {"BEFORE": 0.5}})
         assert WEIGHED.unsettled(doubtful) == (S2, S1)
 
     def test_without_a_possible_substitution_the_weights_of_the_traced_run_decide(
         self,
     ) -> None:
-        doubtful = case(looked={S2: {"BEFORE": 1.0}})
-        blind = Clue(signs={"UNTRIED": 1.0}, blind=True)
+        doubtful = case(traced={S2: {"BEFORE": 1.0}})
+        blind = Clue(features={"UNTRIED": 1.0}, blind=True)
         vain = doubtful._replace(swapped={S2: (71, blind)})
         assert WEIGHED.unsettled(doubtful) == (S2,)
         assert WEIGHED.unsettled(vain) == ()
@@ -110,21 +115,21 @@ class TestUnsettledNodes:
         assert found.probability == before.probability
 
     def test_the_result_of_a_substitution_decides(self) -> None:
-        tried = case(looked={S2: {"BEFORE": 1.0}}, swapped={S1_1: {"HEALS": 1.0, "TRIED": 0.25}})
+        tried = case(traced={S2: {"BEFORE": 1.0}}, swapped={S1_1: {"HEALS": 1.0, "TRIED": 0.25}})
         found = WEIGHED.locate(tried)
         assert isinstance(found, Localised)
         assert found.target == AtNode(node=S1_1)
 
     def test_a_failure_that_passes_when_run_again_is_flaky(self) -> None:
-        passing = Clue(signs={}, passes=True)
-        again = case(looked={S2: {"BEFORE": 1.0}})._replace(swapped={S2: (71, passing)})
+        passing = Clue(features={}, passes=True)
+        again = case(traced={S2: {"BEFORE": 1.0}})._replace(swapped={S2: (71, passing)})
         assert WEIGHED.unsettled(again) == ()
         diagnosis = WEIGHED.locate(again)
         assert isinstance(diagnosis, Abstained)
         assert "flaky" in diagnosis.reason
 
     def test_a_failure_that_passes_in_the_traced_run_is_flaky(self) -> None:
-        flaky = case(looked={S2: {"RAISED": 1.0}}, passes=True)
+        flaky = case(traced={S2: {"RAISED": 1.0}}, passes=True)
         assert WEIGHED.unsettled(flaky) == ()
         diagnosis = WEIGHED.locate(flaky)
         assert isinstance(diagnosis, Abstained)
@@ -132,7 +137,7 @@ class TestUnsettledNodes:
 
 
 def test_the_locator_widens_a_rejected_target_to_its_branch_and_then_abstains() -> None:
-    clear = case(looked={S1_1: {"RAISED": 1.0}})
+    clear = case(traced={S1_1: {"RAISED": 1.0}})
     node, branch = AtNode(node=S1_1), AtBranch(root=S1)
     lifted = WEIGHED.locate(clear._replace(tried=(node,)))
     assert isinstance(lifted, Localised)
@@ -151,10 +156,10 @@ def test_the_shipped_weights_cover_the_known_features() -> None:
         | {"ALWAYS"}
     )
     for part in (fitted().classes, fitted().programs):
-        assert part.looked.cases >= 500
+        assert part.traced.cases >= 500
         assert part.tried.cases >= 400
-        assert set(part.looked.signs) | set(part.tried.signs) <= known
-        weighed = {name.removesuffix("_FIRST") for name in part.tried.signs}
+        assert set(part.traced.features) | set(part.tried.features) <= known
+        weighed = {name.removesuffix("_FIRST") for name in part.tried.features}
         assert {kind.name for kind in FeatureKind} - weighed <= NEVER_SEEN
         assert 0 < part.each < 1
 
@@ -217,7 +222,7 @@ def test_a_lower_probability_gives_a_lower_level() -> None:
 
 
 def test_an_unlikely_node_is_not_named_and_the_missing_evidence_is_stated() -> None:
-    tried = CASE._replace(swapped={S2_1: (2, Clue(signs={FeatureKind.TRIED.name: 0.25}))})
+    tried = CASE._replace(swapped={S2_1: (2, Clue(features={FeatureKind.TRIED.name: 0.25}))})
     found = diagnosed([score(S1_1, 0.15), score(S2_1, 0.12)], (3,), tried)
     assert found == Abstained(
         reason="nothing is likely enough: S1_1 (0.15) and S2_1 (0.12) come first;"
@@ -234,8 +239,8 @@ def test_an_unlikely_node_is_not_named_and_the_missing_evidence_is_stated() -> N
 
 
 def test_a_provider_of_an_invalid_value_is_named_with_its_consumer() -> None:
-    clue = Clue(signs={}, hands_badly_to=(S2_1,))
-    case = CASE._replace(looked={S1_1: (4, clue)})
+    clue = Clue(features={}, hands_badly_to=(S2_1,))
+    case = CASE._replace(traced={S1_1: (4, clue)})
     found = diagnosed([score(S1_1, 0.95)], (3,), case)
     assert isinstance(found, Localised)
     assert found.target == AtInterface(provider=S1_1, consumer=S2_1)

@@ -81,7 +81,7 @@ class TestBaselineLocators:
         assert isinstance(ranked.locate(case()), Abstained)
         counts = {S1: SpectrumCounts(2, 0, 2, 2), S2: SpectrumCounts(2, 2, 2, 2)}
         seen = case()._replace(
-            looked={n: (70, Clue(signs={}, ran=own)) for n, own in counts.items()}
+            traced={n: (70, Clue(features={}, ran=own)) for n, own in counts.items()}
         )
         assert ranked.unsettled(seen) == ()
         found = ranked.locate(seen)

@@ -18,7 +18,7 @@ from auditcoder.lifecycle.locating.scoring import (
 )
 
 WEIGHTS = FeatureWeights(
-    signs={"ALWAYS": -2.0, "RAISED": 1.0, "RAISED_FIRST": 2.0, "FINE": -1.5, "BEFORE": 0.1}
+    features={"ALWAYS": -2.0, "RAISED": 1.0, "RAISED_FIRST": 2.0, "FINE": -1.5, "BEFORE": 0.1}
 )
 
 
@@ -42,10 +42,19 @@ def test_a_feature_without_a_weight_does_not_change_the_score() -> None:
 
 
 def test_related_features_are_listed_once_and_never_on_the_wrong_side() -> None:
-    weights = FeatureWeights(signs={"ALWAYS": 0.0, "HEALS": 0.7, "MENDS": -1.4, "MENDS_SOME": 1.9,
-                             "TRIED": 2.7, "BROKE_PROMISE": -0.9, "FINE": 0.6})  # fmt: skip
+    weights = FeatureWeights(
+        features={
+            "ALWAYS": 0.0,
+            "HEALS": 0.7,
+            "MENDS": -1.4,
+            "MENDS_SOME": 1.9,
+            "TRIED": 2.7,
+            "BROKE_PROMISE": -0.9,
+            "FINE": 0.6,
+        }
+    )
     (score,) = score_nodes(
-        {"f": {name: 1.0 for name in weights.signs if name != "ALWAYS"}}, weights
+        {"f": {name: 1.0 for name in weights.features if name != "ALWAYS"}}, weights
     )
     assert score.points == (FeatureKind.HEALS.value,)
     assert score.speaks_against == ()
@@ -86,8 +95,8 @@ def test_a_diagnosis_is_settled_if_every_score_is_clear_and_one_is_high() -> Non
 
 def test_substitutions_count_only_where_the_traced_run_left_doubt() -> None:
     fitted = FittedWeights(
-        looked=FeatureWeights(signs={"ALWAYS": -4.0, "RAISED": 8.0, "BEFORE": 4.0}),
-        tried=FeatureWeights(signs={"ALWAYS": -4.0, "HEALS": 8.0}),
+        traced=FeatureWeights(features={"ALWAYS": -4.0, "RAISED": 8.0, "BEFORE": 4.0}),
+        tried=FeatureWeights(features={"ALWAYS": -4.0, "HEALS": 8.0}),
     )
     tried = {"f": {}, "g": {"HEALS": 1.0}}
     clear = score_with_substitutions({"f": {"RAISED": 1.0}, "g": {}}, tried, fitted)

@@ -25,9 +25,9 @@ def first_failure_features(
     seen = run_traced(sandbox, program, found, TracePlan(driver))
     reads = {name: one.reads for name, one in found.items()}
     kinds: dict[str, set[FeatureKind]] = {}
-    for sign in TraceAnalyser(seen, driver, reads).signs():
-        if sign.first or sign.kind.name.startswith("FINE"):
-            kinds.setdefault(sign.node, set()).add(sign.kind)
+    for feature in TraceAnalyser(seen, driver, reads).features():
+        if feature.first or feature.kind.name.startswith("FINE"):
+            kinds.setdefault(feature.node, set()).add(feature.kind)
     return kinds
 
 
@@ -111,7 +111,7 @@ def test_a_consequence_of_a_failure_is_not_a_first_failure(sandbox: Sandbox) -> 
     driver = "x = f()\nassert g(x) == 1\ny = g(2)\nassert y == 3\n"
     found = outline(program)
     seen = run_traced(sandbox, program, found, TracePlan(driver))
-    signs_found = list(TraceAnalyser(seen, driver, {}).signs())
+    signs_found = list(TraceAnalyser(seen, driver, {}).features())
     assert {s.node for s in signs_found if s.first} == {"f"}
     assert Feature("g", FeatureKind.MADE) in signs_found
 
@@ -132,7 +132,7 @@ def test_the_outline_shows_absent_and_empty_functions() -> None:
     assert Feature("A.k", FeatureKind.ABSENT) in features
     assert Feature("A.h", FeatureKind.EMPTY) in features
     assert Feature("A.f", FeatureKind.UNCALLED) in features
-    assert not any(sign.node == "A.g" for sign in features)
+    assert not any(feature.node == "A.g" for feature in features)
     assert outline("not Python (") == {}
 
 

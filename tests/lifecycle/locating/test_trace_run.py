@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from auditcoder.lifecycle.locating.contract_blame import cost_signs
+from auditcoder.lifecycle.locating.contract_blame import cost_features
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.trace_analysis import collect_evidence
 from auditcoder.lifecycle.locating.trace_run import (
@@ -236,7 +236,7 @@ class TestProgramsThatMisbehave:
             "def f(n):\n    return 0 if n == 0 else f(n - 1) + 1\n"
         )
         failing = FailingRun(program, ("f",), TracePlan("assert f(1500) == 1"))
-        assert {sign.node for sign in collect_evidence(sandbox, failing).signs} == {"f"}
+        assert {feature.node for feature in collect_evidence(sandbox, failing).features} == {"f"}
 
 
 def test_an_interrupted_call_stays_on_record(sandbox: Sandbox) -> None:
@@ -310,7 +310,7 @@ def test_time_of_calls_beyond_the_recording_limit_is_attributed_to_their_functio
     driver = "outer(20_000)\nassert False\n"
     seen = run_traced(sandbox, costly, ("helper", "outer"), TracePlan(driver, seconds=60))
     assert seen.cut
-    spent = {s.node for s in cost_signs(seen) if s.kind is FeatureKind.TOOK_TIME}
+    spent = {s.node for s in cost_features(seen) if s.kind is FeatureKind.TOOK_TIME}
     assert spent <= {"helper"}, "the caller itself used little time"
     assert seen.unnoted[""]["helper"] > sum(c.own for c in seen.calls if c.node == "outer")
 

@@ -354,7 +354,7 @@ def test_equal_code_is_not_substituted_twice(sandbox: Sandbox) -> None:
     )
     finished = run_weighed(sandbox, TASK, scripted)
     tried = [
-        msgspec.json.decode(finished.raw.blob(e.observed), type=Clue).signs.get("TRIED", 0.0)
+        msgspec.json.decode(finished.raw.blob(e.observed), type=Clue).features.get("TRIED", 0.0)
         for e in evidence(finished, CheckKind.SWAP)
         if e.check == "S2.swapped" and e.observed
     ]

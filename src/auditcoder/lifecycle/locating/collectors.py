@@ -62,7 +62,7 @@ def trace_failing_check(
 ) -> DiagnosisState:
     """Trace the program once while it runs its checks, and record the features of each node."""
     failing_program = failing_program_of(context)
-    if failing_program is None or diagnosis_input_of(context).looked:
+    if failing_program is None or diagnosis_input_of(context).traced:
         return state  # there is nothing to trace, or this program was traced before
 
     sandbox = _CachedSandbox(context, {})
@@ -76,7 +76,7 @@ def trace_failing_check(
     def clue(node: NodeId) -> tuple[Clue, float]:
         (evidence, flaky), milliseconds = traced()
         features = feature_strengths(
-            f for f in evidence.signs if failing_program.nodes.get(f.node) == node
+            f for f in evidence.features if failing_program.nodes.get(f.node) == node
         )
         own = {name: strength for each in features.values() for name, strength in each.items()}
         return _clue_of(
@@ -101,7 +101,7 @@ def substitute_known_versions(
     tried_before = (
         n
         for n, (_, c) in diagnosis_input_of(context).swapped.items()
-        if FeatureKind.TRIED.name in c.signs
+        if FeatureKind.TRIED.name in c.features
     )
     others = [
         (node, text)
@@ -202,7 +202,7 @@ def substitute_versions(
         (results, features, flaky), milliseconds = substituted()
         own = results.swapped.get(functions[node], SubstitutionResult())
         observed = Clue(
-            signs=features.get(functions[node], {}),
+            features=features.get(functions[node], {}),
             runs=sandbox.runs + uncached.runs,
             passes=flaky,
             blind=not results.failing and not flaky,
@@ -305,7 +305,7 @@ def _clue_of(
     function = next(f for f, n in failing_program.nodes.items() if n == node)
     calls = [index for index, call in enumerate(evidence.seen.calls) if call.node == function]
     return Clue(
-        signs=features,
+        features=features,
         hands_badly_to=tuple(dict.fromkeys(consumer for consumer in consumers if consumer != node)),
         ran=spectrum(evidence.seen).get(function),
         calls=len(calls),
@@ -336,7 +336,7 @@ def _record_clues(
             if recorded:
                 observed, milliseconds = msgspec.structs.replace(observed, runs=0), 0.0
             recorded.append(node)
-            kinds = dict.fromkeys(kind_of(name) for name in sorted(observed.signs))
+            kinds = dict.fromkeys(kind_of(name) for name in sorted(observed.features))
             points = [kind.value for kind in kinds if kind.points]
             return CheckObservation(
                 Verdict.FAILED if points else Verdict.PASSED,

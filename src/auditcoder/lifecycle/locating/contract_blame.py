@@ -151,7 +151,7 @@ def _names_in(expression: str) -> set[str]:
     return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} if tree else set()
 
 
-def signs(breaches: list[ContractBreach]) -> Iterator[Feature]:
+def features(breaches: list[ContractBreach]) -> Iterator[Feature]:
     """Yield the features that breaches give to each function."""
     for breach in breaches:
         if breach.provider:
@@ -160,7 +160,7 @@ def signs(breaches: list[ContractBreach]) -> Iterator[Feature]:
             yield Feature(breach.consumer, FeatureKind.GIVEN_BADLY)
 
 
-def cost_signs(seen: Observation) -> Iterator[Feature]:
+def cost_features(seen: Observation) -> Iterator[Feature]:
     """Yield features for functions that took most of the time or memory of failing tests."""
     failed = seen.failed_tests
     calls = [call for call in seen.calls if seen.test_of(call) in failed]

@@ -77,10 +77,10 @@ class RecordedCheck(NamedTuple):
     evidence: Evidence
 
 
-class Clue(Value):
+class Clue(Value, rename={"features": "signs"}):
     """The recorded observations of a collector about one node."""
 
-    signs: dict[str, float]
+    features: dict[str, float]
     """The strength of each feature, from 0 to 1, by the feature's name."""
     hands_badly_to: tuple[NodeId, ...] = ()
     """Nodes whose contract forbids a value that this node provided."""
@@ -117,7 +117,7 @@ class DiagnosisInput(NamedTuple):
     """Targets whose repair was rejected; the same target is not named again."""
     replannable: bool = True
     """Whether a branch can be replanned; false for classes, whose skeleton fixes the plan."""
-    looked: Mapping[NodeId, tuple[int, Clue]] = {}
+    traced: Mapping[NodeId, tuple[int, Clue]] = {}
     """What the trace of the failing checks showed, with the number of the event."""
     swapped: Mapping[NodeId, tuple[int, Clue]] = {}
     """What substitutions showed, with the number of the event."""
@@ -125,7 +125,7 @@ class DiagnosisInput(NamedTuple):
     @property
     def flaky(self) -> bool:
         """Whether the failed checks passed when they were repeated."""
-        return any(clue.passes for seen in (self.looked, self.swapped) for _, clue in seen.values())
+        return any(clue.passes for seen in (self.traced, self.swapped) for _, clue in seen.values())
 
 
 class Locator(Protocol):
@@ -158,7 +158,7 @@ def diagnosis_input_of(context: RunContext, tried: tuple[Target, ...] = ()) -> D
         local=tuple(s for s in standing if not isinstance(s.evidence.subject, AtProgram)),
         tried=tried,
         replannable=not isinstance(context.task.form, ClassForm),
-        looked=_clues(context, standing, CheckKind.CLUE, since),
+        traced=_clues(context, standing, CheckKind.CLUE, since),
         swapped=_clues(context, standing, CheckKind.SWAP, since),
     )
 

@@ -87,28 +87,28 @@ class EvidenceLocator:
             return _diagnose_sole(case, case.graph.sole, seqs)
         if _unobserved(case):
             return _by_rules(case)
-        beliefs = self._beliefs(case)
-        chosen = named(beliefs, self._weights(case).each)
-        return answer(case, beliefs, chosen, seqs)
+        scores = self._scores(case)
+        chosen = named(scores, self._weights(case).each)
+        return answer(case, scores, chosen, seqs)
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
         """Return all nodes before the trace, then the plausible ones, the most likely first."""
-        if not case.looked:
+        if not case.traced:
             return case.graph.order
         if case.graph.sole is not None or case.flaky or _unobserved(case):
             return ()
         if any(clue.blind for _, clue in case.swapped.values()):
             return ()  # substitutions show nothing if no step fails
-        beliefs = self._beliefs(case)
-        if is_settled(beliefs):
+        scores = self._scores(case)
+        if is_settled(scores):
             return ()
-        return tuple(NodeId(b.node) for b in beliefs if b.probability >= PLAUSIBLE)
+        return tuple(NodeId(b.node) for b in scores if b.probability >= PLAUSIBLE)
 
-    def _beliefs(self, case: DiagnosisInput) -> list[NodeScore]:
+    def _scores(self, case: DiagnosisInput) -> list[NodeScore]:
         substituted = _features(case.swapped)
         any_tried = any(FeatureKind.TRIED.name in own for own in substituted.values())
         return score_with_substitutions(
-            signs_of(case), substituted if any_tried else None, self._weights(case)
+            features_of(case), substituted if any_tried else None, self._weights(case)
         )
 
     def _weights(self, case: DiagnosisInput) -> FittedWeights:
@@ -118,7 +118,7 @@ class EvidenceLocator:
 
 def _unobserved(case: DiagnosisInput) -> bool:
     """Whether no trace shows the failure, for example if the program exited before any check."""
-    return not case.looked or any(clue.blind for _, clue in case.looked.values())
+    return not case.traced or any(clue.blind for _, clue in case.traced.values())
 
 
 def _by_rules(case: DiagnosisInput) -> Diagnosis:
@@ -129,21 +129,21 @@ def _by_rules(case: DiagnosisInput) -> Diagnosis:
     return replace(diagnosis, explanation=f"nobody could watch it fail: {diagnosis.explanation}")
 
 
-def signs_of(case: DiagnosisInput) -> dict[str, dict[str, float]]:
+def features_of(case: DiagnosisInput) -> dict[str, dict[str, float]]:
     """Return the features of each node without those from substitutions."""
     own = _own_checks(case)
-    return {node: {**clue.signs, **own.get(node, {})} for node, (_, clue) in case.looked.items()}
+    return {node: {**clue.features, **own.get(node, {})} for node, (_, clue) in case.traced.items()}
 
 
 def _features(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, float]]:
-    return {node: clue.signs for node, (_, clue) in clues.items()}
+    return {node: clue.features for node, (_, clue) in clues.items()}
 
 
 def _own_checks(case: DiagnosisInput) -> dict[NodeId, dict[str, float]]:
     """Return features from the checks of single nodes, also for the nodes that they rely on."""
     features: dict[NodeId, set[FeatureKind]] = {}
     for standing in case.local:
-        kind = sign_of(standing)
+        kind = feature_of(standing)
         if kind is not None and isinstance(standing.evidence.subject, AtNode):
             features.setdefault(standing.evidence.subject.node, set()).add(kind)
     rejected = {node for node, kinds in features.items() if FeatureKind.REJECTED in kinds}
@@ -157,7 +157,7 @@ def _own_checks(case: DiagnosisInput) -> dict[NodeId, dict[str, float]]:
     return {node: dict.fromkeys(sorted(k.name for k in own), 1.0) for node, own in features.items()}
 
 
-def sign_of(standing: RecordedCheck) -> FeatureKind | None:
+def feature_of(standing: RecordedCheck) -> FeatureKind | None:
     """Return the feature that one check of a node gives; None if it gives none."""
     evidence = standing.evidence
     passed = evidence.verdict is Verdict.PASSED
@@ -184,30 +184,30 @@ def _diagnose_sole(case: DiagnosisInput, node: NodeId, seqs: tuple[int, ...]) ->
 
 def answer(
     case: DiagnosisInput,
-    beliefs: Sequence[NodeScore],
+    scores: Sequence[NodeScore],
     chosen: Sequence[NodeScore],
     seqs: tuple[int, ...],
 ) -> Diagnosis:
     """Return a diagnosis of the chosen nodes, or an abstention if there are none.
 
-    `beliefs` and `chosen` are sorted, the most likely first.
+    `scores` and `chosen` are sorted, the most likely first.
     """
     if not chosen:
-        return Abstained(reason=_undecided(case, beliefs), evidence=seqs)
-    first, others = chosen[0], [belief for belief in beliefs if belief not in chosen]
-    target = untried(case, [NodeId(belief.node) for belief in chosen])
+        return Abstained(reason=_undecided(case, scores), evidence=seqs)
+    first, others = chosen[0], [score for score in scores if score not in chosen]
+    target = untried(case, [NodeId(score.node) for score in chosen])
     if target is None:
-        named = " and ".join(belief.node for belief in chosen)
+        named = " and ".join(score.node for score in chosen)
         return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
     # A target of several nodes claims that all are at fault: at most as likely as the least one.
     several = isinstance(target, AtNodes)
     likely = min(b.probability for b in chosen) if several else first.probability
     level = next(level for least, level in _LEVELS if likely >= least)
     why = "; ".join(
-        [*map(_reasons, chosen), *map(_runner_up, others[:1]), *_missing_evidence(case, beliefs)]
+        [*map(_reasons, chosen), *map(_runner_up, others[:1]), *_missing_evidence(case, scores)]
     )
-    nodes = [NodeId(belief.node) for belief in chosen]
-    clues = [known[n][0] for n in nodes for known in (case.looked, case.swapped) if n in known]
+    nodes = [NodeId(score.node) for score in chosen]
+    clues = [known[n][0] for n in nodes for known in (case.traced, case.swapped) if n in known]
     diagnosis = localised(case, target, RULE, level, (*seqs, *clues), why)
     return replace(diagnosis, probability=round(likely, 4))
 
@@ -226,7 +226,7 @@ def _targets(case: DiagnosisInput, nodes: Sequence[NodeId]) -> Iterator[Target]:
     if len(nodes) > 1:
         yield AtNodes(nodes=tuple(nodes))
     else:
-        clue = case.looked[first][1] if first in case.looked else None
+        clue = case.traced[first][1] if first in case.traced else None
         for consumer in clue.hands_badly_to[:1] if clue else ():
             yield AtInterface(provider=first, consumer=consumer)
     yield AtNode(node=first)
@@ -234,22 +234,22 @@ def _targets(case: DiagnosisInput, nodes: Sequence[NodeId]) -> Iterator[Target]:
         yield AtBranch(root=case.graph.branch_root(first))
 
 
-def _reasons(belief: NodeScore) -> str:
-    points = ", ".join(belief.points) or "nothing in particular"
-    against = f"; against it: {', '.join(belief.speaks_against)}" if belief.speaks_against else ""
-    return f"{belief.node} ({belief.probability:.2f}): {points}{against}"
+def _reasons(score: NodeScore) -> str:
+    points = ", ".join(score.points) or "nothing in particular"
+    against = f"; against it: {', '.join(score.speaks_against)}" if score.speaks_against else ""
+    return f"{score.node} ({score.probability:.2f}): {points}{against}"
 
 
-def _runner_up(belief: NodeScore) -> str:
-    return f"next is {belief.node} ({belief.probability:.2f})"
+def _runner_up(score: NodeScore) -> str:
+    return f"next is {score.node} ({score.probability:.2f})"
 
 
-def _missing_evidence(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> Iterator[str]:
+def _missing_evidence(case: DiagnosisInput, scores: Sequence[NodeScore]) -> Iterator[str]:
     """Yield the evidence that would settle the ambiguous nodes, if there are any."""
-    ambiguous = [NodeId(b.node) for b in beliefs if 1 - SETTLED < b.probability < SETTLED][
+    ambiguous = [NodeId(b.node) for b in scores if 1 - SETTLED < b.probability < SETTLED][
         :_MAX_AMBIGUOUS
     ]
-    swapped = {node: clue.signs for node, (_, clue) in case.swapped.items()}
+    swapped = {node: clue.features for node, (_, clue) in case.swapped.items()}
     untried = [node for node in ambiguous if FeatureKind.TRIED.name not in swapped.get(node, {})]
     if untried:
         yield f"another implementation of {' or of '.join(untried)} would tell"
@@ -257,9 +257,9 @@ def _missing_evidence(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> Ite
         yield f"a check of {' or of '.join(ambiguous)} alone would tell"
 
 
-def _undecided(case: DiagnosisInput, beliefs: Sequence[NodeScore]) -> str:
-    if not beliefs:
+def _undecided(case: DiagnosisInput, scores: Sequence[NodeScore]) -> str:
+    if not scores:
         return "nothing was noticed about any part of the program"
-    likeliest = " and ".join(f"{b.node} ({b.probability:.2f})" for b in beliefs[:2])
+    likeliest = " and ".join(f"{b.node} ({b.probability:.2f})" for b in scores[:2])
     first = f"nothing is likely enough: {likeliest} come first"
-    return "; ".join([first, *_missing_evidence(case, beliefs)])
+    return "; ".join([first, *_missing_evidence(case, scores)])

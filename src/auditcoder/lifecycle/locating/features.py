@@ -126,10 +126,10 @@ class Feature(NamedTuple):
     strength: float = 1.0
 
 
-def feature_strengths(signs: Iterable[Feature]) -> dict[str, dict[str, float]]:
+def feature_strengths(features: Iterable[Feature]) -> dict[str, dict[str, float]]:
     """Return the strength of each feature by function: equal ones are added, up to one."""
     strengths: dict[str, dict[str, float]] = {}
-    for feature in signs:
+    for feature in features:
         own = strengths.setdefault(feature.node, {})
         for name in [feature.kind.name] + [f"{feature.kind.name}_FIRST"] * feature.first:
             own[name] = min(1.0, own.get(name, 0.0) + feature.strength)

@@ -108,19 +108,19 @@ class RankedLocator:
         """Name the node with the highest score, unless its repair was rejected."""
         if case.flaky:
             return Abstained(reason=FLAKY, evidence=_seqs(case), flaky=True)
-        counts = {str(n): clue.ran for n, (_, clue) in case.looked.items() if clue.ran}
+        counts = {str(n): clue.ran for n, (_, clue) in case.traced.items() if clue.ran}
         suspect = most_suspicious(self._formula, counts)
         target = AtNode(node=NodeId(suspect)) if suspect else None
         if target is None or target in case.tried:
             reason = "nothing new is more suspicious than all else"
             return Abstained(reason=reason, evidence=_seqs(case))
-        seqs = (*_seqs(case)[:1], case.looked[target.node][0])
+        seqs = (*_seqs(case)[:1], case.traced[target.node][0])
         why = f"{self.name} finds nothing more suspicious"
         return localised(case, target, self.name, Level.LOW, seqs, why)
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
         """Return all nodes until the program was traced once."""
-        return () if case.looked else case.graph.order
+        return () if case.traced else case.graph.order
 
 
 def _seqs(case: DiagnosisInput) -> tuple[int, ...]:

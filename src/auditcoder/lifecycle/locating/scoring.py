@@ -45,18 +45,18 @@ _RELATED = (
 """Groups of correlated features, the most informative first."""
 
 
-class FeatureWeights(Value):
+class FeatureWeights(Value, rename={"features": "signs"}):
     """The weight of each feature; a positive one makes the function more likely at fault."""
 
-    signs: dict[str, float]
+    features: dict[str, float]
     cases: int = 0
     """Number of failures that the weights were fitted on."""
 
 
-class FittedWeights(Value):
+class FittedWeights(Value, rename={"traced": "looked"}):
     """The weights for the trace alone and with substitutions, and a threshold."""
 
-    looked: FeatureWeights
+    traced: FeatureWeights
     tried: FeatureWeights
     each: float = 0.8
     """The least probability of a node that is named in addition to the most likely one."""
@@ -84,59 +84,59 @@ class NodeScore(Value):
 
 
 def score_nodes(
-    noticed: Mapping[str, Mapping[str, float]], weights: FeatureWeights
+    features: Mapping[str, Mapping[str, float]], weights: FeatureWeights
 ) -> list[NodeScore]:
     """Score each function by its features; the most likely comes first."""
-    beliefs = [_belief(node, own, weights) for node, own in noticed.items()]
-    return sorted(beliefs, key=lambda belief: (-belief.probability, belief.node))
+    scores = [_score_node(node, own, weights) for node, own in features.items()]
+    return sorted(scores, key=lambda score: (-score.probability, score.node))
 
 
-def is_settled(beliefs: Iterable[NodeScore]) -> bool:
+def is_settled(scores: Iterable[NodeScore]) -> bool:
     """Whether every function is clearly at fault or clearly not, and at least one is."""
-    likely = [belief.probability for belief in beliefs]
+    likely = [score.probability for score in scores]
     return any(p >= SETTLED for p in likely) and all(
         p >= SETTLED or p <= 1 - SETTLED for p in likely
     )
 
 
 def score_with_substitutions(
-    looked: Mapping[str, Mapping[str, float]],
+    traced: Mapping[str, Mapping[str, float]],
     tried: Mapping[str, Mapping[str, float]] | None,
     fitted: FittedWeights,
 ) -> list[NodeScore]:
     """Score by the trace alone if that settles it or nothing was substituted, else by both."""
-    first = score_nodes(looked, fitted.looked)
+    first = score_nodes(traced, fitted.traced)
     if tried is None or is_settled(first):
         return first
-    return score_nodes(merge_features(looked, tried), fitted.tried)
+    return score_nodes(merge_features(traced, tried), fitted.tried)
 
 
 def merge_features(
-    looked: Mapping[str, Mapping[str, float]], tried: Mapping[str, Mapping[str, float]]
+    traced: Mapping[str, Mapping[str, float]], tried: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
     """Merge the features of trace and substitutions, and add OTHERS_IN_VAIN where it applies."""
     helped = {node for node, own in tried.items() if FeatureKind.MENDS_SOME.name in own}
     substituted = {node for node, own in tried.items() if FeatureKind.TRIED.name in own}
     merged = {}
-    for node, own in looked.items():
+    for node, own in traced.items():
         merged[node] = {**own, **tried.get(node, {})}
         others = substituted - {node}
         if others and not helped - {node}:
-            share = len(others) / max(1, len(looked) - 1)
+            share = len(others) / max(1, len(traced) - 1)
             merged[node][FeatureKind.OTHERS_IN_VAIN.name] = share
     return merged
 
 
-def named(beliefs: Sequence[NodeScore], each: float) -> list[NodeScore]:
-    """Return the nodes that are likely enough to be named, from beliefs sorted by probability."""
-    if not beliefs or beliefs[0].probability < MIN_NAMED:
+def named(scores: Sequence[NodeScore], each: float) -> list[NodeScore]:
+    """Return the nodes that are likely enough to be named, from scores sorted by probability."""
+    if not scores or scores[0].probability < MIN_NAMED:
         return []
-    return [beliefs[0], *(b for b in beliefs[1:] if b.probability >= each)]
+    return [scores[0], *(b for b in scores[1:] if b.probability >= each)]
 
 
-def _belief(node: str, own: Mapping[str, float], weights: FeatureWeights) -> NodeScore:
+def _score_node(node: str, own: Mapping[str, float], weights: FeatureWeights) -> NodeScore:
     weighed = {
-        name: strength * weights.signs.get(name, 0.0)
+        name: strength * weights.features.get(name, 0.0)
         for name, strength in {ALWAYS: 1.0, **own}.items()
     }
     return NodeScore(
@@ -156,7 +156,7 @@ def _reasons(weighed: Mapping[str, float], sign: int) -> tuple[str, ...]:
     """Return the texts of the features whose contribution has one sign, strongest first.
 
     The fit distributes weight arbitrarily among correlated features, and single ones may even get
-    the wrong sign. So a group is judged by its sum and reported by its most informative feature.
+    the wrong feature. So a group is judged by its sum and reported by its most informative feature.
     """
     groups: dict[tuple[FeatureKind, ...], float] = {}
     kinds = {name: kind_of(name) for name, weight in weighed.items() if weight and name != ALWAYS}

@@ -100,7 +100,7 @@ class TraceAnalyser:
         self._failed: set[int] = set()
         """Lines that have failed."""
 
-    def signs(self) -> Iterator[Feature]:
+    def features(self) -> Iterator[Feature]:
         """Yield the features of every step."""
         for number, step in enumerate(self._seen.steps):
             line = self._lines.get(step.line, _NO_STATEMENT)
@@ -323,7 +323,7 @@ class TraceEvidence(NamedTuple):
     """The trace of one run, with the features and breaches derived from it."""
 
     seen: Observation
-    signs: tuple[Feature, ...]
+    features: tuple[Feature, ...]
     breaches: tuple[ContractBreach, ...] = ()
 
 
@@ -338,10 +338,10 @@ def collect_evidence(sandbox: Sandbox, failing: FailingRun) -> TraceEvidence:
     called = None if seen.cut else {call.node for call in seen.calls}
     breaches = ContractMonitor(seen, failing.contracts).breaches()
     features = [
-        *TraceAnalyser(seen, failing.trial.driver, reads).signs(),
+        *TraceAnalyser(seen, failing.trial.driver, reads).features(),
         *program_outline.outline_features(outlines, failing.functions, called),
-        *contract_blame.signs(breaches),
-        *contract_blame.cost_signs(seen),
+        *contract_blame.features(breaches),
+        *contract_blame.cost_features(seen),
         *contract_blame.spectrum_signs(seen),
         *([Feature(failing.root, FeatureKind.ROOT)] if failing.root else []),
     ]
