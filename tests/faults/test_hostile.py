@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,8 +64,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 
 def _descendants(pid: int) -> list[int]:
     children: list[int] = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        children += map(int, listing.read_text().split())
+    with suppress(FileNotFoundError, ProcessLookupError):  # a process may end meanwhile
+        for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+            children += map(int, listing.read_text().split())
     return [*children, *(below for child in children for below in _descendants(child))]
 
 
