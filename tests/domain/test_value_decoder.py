@@ -166,3 +166,40 @@ def test_text_that_encodes_no_value_is_refused(text: str) -> None:
 def test_any_json_is_decoded_or_refused_with_a_value_error(plain: object) -> None:
     with contextlib.suppress(ValueError):
         read(json.dumps(plain))
+
+
+HUGE = hex(1 << 30_000_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"int": HUGE}),
+        json.dumps({"fraction": [{"int": HUGE}, {"int": HUGE[:-1] + "1"}]}),
+        json.dumps({"fraction": [{"int": "0x" + "f" * 30_000}, {"int": "0x" + "7" * 29_999}]}),
+        json.dumps({"decimal": "1" * 30_000}),
+        json.dumps({"int": 7}),
+        json.dumps([[]] * 1_000_001),
+        json.dumps({"tuple": [{"set": list(range(600_000))}, {"set": list(range(600_000))}]}),
+    ],
+    ids=[
+        "integer",
+        "fraction of huge integers",
+        "fraction",
+        "decimal",
+        "not text",
+        "items",
+        "items inside",
+    ],
+)
+def test_a_value_that_would_take_long_to_decode_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a value"):
+        read(text)
+
+
+def test_values_of_ordinary_size_are_within_the_bounds() -> None:
+    large = 1 << 1_000_000
+    assert read(json.dumps({"int": hex(large)})) == large
+    small = Fraction(1 << 70_000, 3)
+    assert read(encode(small)) == small
+    assert len(read(encode(list(range(500_000))))) == 500_000

@@ -1,4 +1,7 @@
-"""Decodes the encoded values that a program returned, without running any code."""
+"""Decodes the encoded values that a program returned, without running any code.
+
+Size and work are bounded, since a program could return a value that takes hours to decode.
+"""
 
 import json
 from collections import Counter, deque
@@ -10,6 +13,13 @@ from auditcoder.domain.values import Value
 
 _MAX_COLLISIONS = 500
 """Maximum number of keys with one hash: a program could choose keys that make tables slow."""
+
+_MAX_ITEMS = 1_000_000
+"""Maximum number of values, including those inside others."""
+_MAX_DIGITS = 1_000_000
+"""Maximum number of hexadecimal digits of an integer; reading and comparing them is linear."""
+_MAX_SLOW_DIGITS = 20_000
+"""Maximum number of digits where arithmetic is not linear: in fractions and decimals."""
 
 
 class Array(Value):
@@ -45,9 +55,25 @@ class _Unhashable(list[Any]):
 def read(text: str) -> Any:
     """Return the value that `text` encodes, or raise ValueError."""
     try:
-        return _value(json.loads(text))
+        plain = json.loads(text)
+        if _count(plain) > _MAX_ITEMS:
+            raise ValueError(f"not a value: more than {_MAX_ITEMS:,} items")
+        return _value(plain)
     except (TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not a value: {error}") from error
+
+
+def _count(plain: Any) -> int:
+    """Count the values in a JSON document."""
+    waiting, found = [plain], 0
+    while waiting:
+        inner = waiting.pop()
+        found += 1
+        if isinstance(inner, list):
+            waiting += inner
+        elif isinstance(inner, dict):
+            waiting += inner.values()
+    return found
 
 
 def _value(plain: Any) -> Any:
@@ -87,6 +113,19 @@ def _number(plain: Any, kinds: tuple[type, ...]) -> Any:
     return value
 
 
+def _integer(text: Any) -> int:
+    if not isinstance(text, str) or len(text) > _MAX_DIGITS:
+        raise ValueError(f"not a value: an integer is text of at most {_MAX_DIGITS:,} digits")
+    return int(text, 16)
+
+
+def _fraction(parts: Any) -> Fraction:
+    numerator, denominator = _two(parts, (int,))
+    if max(numerator.bit_length(), denominator.bit_length()) > 4 * _MAX_SLOW_DIGITS:
+        raise ValueError("not a value: a fraction of integers that are too long")
+    return Fraction(numerator, denominator)
+
+
 def _two(parts: list[Any], kinds: tuple[type, ...]) -> tuple[Any, Any]:
     first, second = parts
     return _number(first, kinds), _number(second, kinds)
@@ -95,12 +134,14 @@ def _two(parts: list[Any], kinds: tuple[type, ...]) -> tuple[Any, Any]:
 def _decimal(text: str) -> Any:
     if not isinstance(text, str):
         raise TypeError("a decimal is text")
+    if len(text) > _MAX_SLOW_DIGITS:
+        raise ValueError("not a value: a decimal with too many digits")
     number = Decimal(text)
     return Opaque(type="decimal.Decimal", repr=text) if number.is_snan() else number
 
 
 _KINDS: dict[str, Any] = {
-    "int": lambda text: int(text, 16),
+    "int": _integer,
     "float": float,
     "complex": lambda parts: complex(*_two(parts, (int, float))),
     "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
@@ -113,7 +154,7 @@ _KINDS: dict[str, Any] = {
         zip(_keys([key for key, _ in pairs]), [_value(value) for _, value in pairs], strict=True)
     ),
     "decimal": lambda text: _decimal(text),
-    "fraction": lambda parts: Fraction(*_two(parts, (int,))),
+    "fraction": _fraction,
     "range": lambda ends: range(*(_number(end, (int,)) for end in ends)),
     "array": lambda array: Array(
         dtype=array["dtype"],
