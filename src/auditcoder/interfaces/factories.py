@@ -12,7 +12,8 @@ from auditcoder.lifecycle.ports import Model, Sandbox
 Say = Callable[[str], None]
 
 EMBEDDED = "embedded"
-_KEY_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
+_KEY_NAME = re.compile(r"(^|_)API_KEY$|^HF_TOKEN$")
+"""Environment variables from which providers' libraries read keys."""
 
 
 def open_model(
@@ -89,7 +90,7 @@ def _provider(
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
-    """Return every key in the environment: a provider's library may use one we did not name."""
+    """Return the providers' keys in the environment: a library may use one we did not name."""
     return [value for name, value in environment.items() if _KEY_NAME.search(name)]
 
 

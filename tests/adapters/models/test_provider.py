@@ -1,5 +1,6 @@
 """A misbehaving server causes a recorded retry or a typed error, and never loses a run."""
 
+import base64
 import logging
 import pickle
 import time
@@ -331,11 +332,57 @@ class TestKeys:
         assert shown.endswith("was provided")
         assert not any(KEY[at : at + 8] in shown for at in range(len(KEY) - 7))
 
-    def test_a_key_quoted_by_a_reply_is_removed(self, open_model: Open) -> None:
-        body = {**fault.completion(f"your key is {KEY}"), "model": KEY}
-        with serving(lambda handler: handler.say(body)) as server:
-            reply = open_model(server).complete(HELLO)
-        assert KEY not in reply.text + reply.model
+    @pytest.mark.parametrize(
+        "echo",
+        [
+            f"your key is {KEY}",
+            base64.b64encode(KEY.encode()).decode(),
+            base64.b64encode(f"{KEY} and more".encode()).decode(),
+            KEY.encode().hex(),
+            KEY.replace("-", "%2D"),
+        ],
+    )
+    def test_a_reply_that_repeats_the_key_is_refused_and_not_recorded(
+        self, echo: str, open_model: Open
+    ) -> None:
+        store = SqliteStore(":memory:")
+        once = RetryPolicy(attempts=1)
+        with serving(lambda handler: handler.say(fault.completion(echo))) as server:
+            client = ModelClient(
+                open_model(server), started(store), BudgetLedger(Budget(), PRICE), once
+            )
+            with pytest.raises(ModelUnavailable) as refused:
+                client.ask(GREETING)
+        assert refused.value.code == "model.echoed-key"
+        assert refused.value.billed
+        assert KEY not in str(refused.value)
+        record = b"".join((*take(store, RUN).bodies, *take(store, RUN).blobs.values()))
+        assert echo not in record.decode()
+
+    @pytest.mark.parametrize("word", ["root", "token", "x = 1", "secret"])
+    def test_a_reply_is_never_edited_even_if_a_password_is_an_ordinary_word(
+        self, word: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for variable in ("DB_PASSWORD", "MY_TOKEN", "SHORT_API_KEY", "OPENAI_API_KEY"):
+            monkeypatch.setenv(variable, word)
+        code = f"def solve():\n    root = 2 * x  # {word}\n    x = 1\n"
+        with serving(lambda handler: handler.say(fault.completion(code))) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", server.address)
+            model = open_any("openai-chat:gpt-4o", Settings(), lambda _: None)
+            assert model.complete(HELLO).text == code
+            model.close()
+
+    def test_a_key_in_the_address_of_a_server_is_not_shown(self) -> None:
+        def quote_path(handler: fault.Handler) -> None:
+            handler.say({"error": {"message": f"no route {handler.path}"}}, 404)
+
+        with serving(quote_path) as server:
+            address = f"{server.address}?key={KEY}"
+            model = ProviderModel(Endpoint(provider="near", name="x", base_url=address))
+            with pytest.raises(ModelError) as refused:
+                model.complete(HELLO)
+            model.close()
+        assert KEY not in str(refused.value)
 
     def test_a_key_that_the_library_read_from_the_environment_is_removed(
         self, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ imported when a model is opened, not before.
 """
 
 import asyncio
+import base64
 import contextlib
 import json
 import re
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError
 from typing import Any, NoReturn
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
 from auditcoder.domain.request import FinishReason, Message, Price, Reply, Request, Speaker, Traits
@@ -27,7 +29,7 @@ _MOST_CHARACTERS = 64
 _MOST_TOKENS = 1 << 40
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
 _QUOTED = 8
-"""Consecutive characters of a key that are never shown."""
+"""Consecutive characters of a key that no error shows; shorter keys are ordinary words."""
 
 
 class Secret:
@@ -42,18 +44,37 @@ class Secret:
         """Return the key."""
         return self._key
 
+    def is_in(self, text: str) -> bool:
+        """Whether a text contains the key, as it is or in a common encoding."""
+        decoded = unquote(text) if "%" in text else text
+        return any(encoded in text or encoded in decoded for encoded in self._encodings())
+
     def scrub(self, text: str) -> str:
-        """Return `text` without the key and without any piece of it of 8 or more characters."""
-        size = min(_QUOTED, len(self._key))
-        if size < 4:  # too short to be distinguished from ordinary words
-            return text
-        pieces = {self._key[at : at + size] for at in range(len(self._key) - size + 1)}
+        """Return the text of an error without the key and without any longer piece of it."""
+        for encoded in self._encodings():
+            text = text.replace(encoded, "***")
+        pieces = {self._key[at : at + _QUOTED] for at in range(len(self._key) - _QUOTED + 1)}
         shown = list(text)
-        for at in range(len(text) - size + 1):
-            if text[at : at + size] in pieces:
-                shown[at : at + size] = [""] * size
+        for at in range(len(text) - _QUOTED + 1):
+            if text[at : at + _QUOTED] in pieces:
+                shown[at : at + _QUOTED] = [""] * _QUOTED
                 shown[at] = "*"
         return re.sub(r"\*{2,}", "***", "".join(shown)) if shown != list(text) else text
+
+    def _encodings(self) -> tuple[str, ...]:
+        """Return the key as a text may hold it; nothing if it is too short to be told apart."""
+        if len(self._key) < _QUOTED:
+            return ()
+        raw = self._key.encode("utf-8", "replace")
+        plain, alternative = base64.b64encode(raw), base64.urlsafe_b64encode(raw)
+        return (
+            self._key,
+            quote(self._key, safe=""),
+            json.dumps(self._key)[1:-1],
+            # The last digits of an encoding depend on what follows the key.
+            *(encoded.decode().rstrip("=")[:-1] for encoded in (plain, alternative)),
+            raw.hex(),
+        )
 
     def __repr__(self) -> str:
         return "Secret(***)"
@@ -88,7 +109,9 @@ class ProviderModel:
     ) -> None:
         self._endpoint = endpoint
         self._key = key or Secret("")
-        self._secrets = (self._key, *map(Secret, secrets))
+        address = urlsplit(endpoint.base_url)
+        in_address = (address.password or "", *(value for _, value in parse_qsl(address.query)))
+        self._secrets = (self._key, *map(Secret, (*secrets, *in_address)))
         self.name = f"{endpoint.provider}:{endpoint.name}"
         if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):
             raise ModelMisconfigured(
@@ -121,9 +144,10 @@ class ProviderModel:
             text, finish = self._library.read(response)
             if len(text) > _MOST_CHARACTERS * request.max_tokens + _MESSAGE_LENGTH:
                 raise ValueError("the reply is far longer than requested")
-            model_name = self._scrubbed(str(response.model_name or self._endpoint.name))
+            model_name = str(response.model_name or self._endpoint.name)
+            self._refuse_echo(text, model_name)
             return Reply(
-                text=self._scrubbed(text),
+                text=text,
                 finish=finish,
                 usage=self._usage(response),
                 model=f"{self._endpoint.provider}:{model_name}",
@@ -132,6 +156,16 @@ class ProviderModel:
 
         reply: Reply = self._translated(receive)
         return reply
+
+    def _refuse_echo(self, *texts: str) -> None:
+        """Refuse a reply that contains a key: a reply is recorded as it is, or not at all."""
+        if any(secret.is_in(text) for secret in self._secrets for text in texts):
+            raise ModelUnavailable(
+                "model.echoed-key",
+                f"{self.name}: the reply contains the key, so it was not recorded",
+                "replace the key, and find out why the provider or the prompt repeats it",
+                billed=True,
+            )
 
     def _run(self, pending: Coroutine[Any, Any, Any]) -> Any:
         with self._closing:
