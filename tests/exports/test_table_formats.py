@@ -2,6 +2,9 @@
 
 import csv
 import json
+from collections.abc import Callable
+
+import pytest
 
 from auditcoder.domain.table import Row, Table
 from auditcoder.domain.values import RunId
@@ -54,3 +57,34 @@ def test_csv_has_plain_numbers_and_empty_cells_for_unknown_values() -> None:
 def test_json_lists_the_runs_behind_each_row() -> None:
     (table,) = json.loads(as_json([TABLE]))["tables"]
     assert table["rows"][0] == {"cells": ["direct", 1234, 0.5, None], "runs": ["a", "b"]}
+
+
+HOSTILE = Table(
+    name="hostile",
+    title="a \x1b[2Jtitle",
+    columns=("na\x1bme", "value"),
+    rows=(
+        *(Row(cells=(text, -1.5)) for text in ("=1+1", "+1", "-1", "@x", "\t=1", "\x1b]0;x\x07")),
+        Row(cells=("two\nlines|and <script>\ufdd0\u202e", 2)),
+    ),
+    notes=("a note\x9b31m",),
+)
+
+
+@pytest.mark.parametrize("write", [as_text, as_markdown, as_csv])
+def test_control_characters_and_noncharacters_are_escaped(
+    write: Callable[[list[Table]], str],
+) -> None:
+    text = write([HOSTILE])
+    assert all(c.isprintable() or c in "\n\t" for c in text)
+    assert "two\\u000alines" in text
+
+
+def test_a_cell_of_text_is_never_a_formula_in_csv() -> None:
+    rows = list(csv.reader(as_csv([HOSTILE]).splitlines()))[1:]
+    assert [row[1] for row in rows[:5]] == ["'=1+1", "'+1", "'-1", "'@x", "'\t=1"]
+    assert {row[2] for row in rows[:5]} == {"-1.5"}, "numbers stay numbers"
+
+
+def test_markdown_escapes_elements() -> None:
+    assert "<script>" not in as_markdown([HOSTILE])

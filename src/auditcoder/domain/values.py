@@ -57,6 +57,13 @@ def whole(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def printable(text: str) -> str:
+    """Escape control characters and noncharacters, so that a text cannot act on its reader."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in text)
+
+
 def encode(value: object) -> bytes:
     """Encode `value` as JSON deterministically: equal values give equal bytes."""
     return _encoder.encode(value)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from auditcoder.domain.table import Cell, Table
+from auditcoder.domain.values import printable
 
 UNKNOWN = "n/a"
 
@@ -23,7 +24,7 @@ def shown(cell: Cell) -> str:
         case float():
             return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
         case _:
-            return cell
+            return printable(cell)
 
 
 def as_text(tables: Iterable[Table]) -> str:
@@ -32,7 +33,10 @@ def as_text(tables: Iterable[Table]) -> str:
 
 
 def _text(table: Table) -> str:
-    lines = [table.columns, *(tuple(map(shown, row.cells)) for row in table.rows)]
+    lines = [
+        tuple(map(printable, table.columns)),
+        *(tuple(map(shown, row.cells)) for row in table.rows),
+    ]
     widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
     left = [_is_text(table, n) for n in range(len(table.columns))]
     formatted = [
@@ -42,7 +46,8 @@ def _text(table: Table) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([table.title, *formatted, *(f"  {note}" for note in table.notes)])
+    notes = (f"  {printable(note)}" for note in table.notes)
+    return "\n".join([printable(table.title), *formatted, *notes])
 
 
 def _is_text(table: Table, column: int) -> bool:
@@ -55,12 +60,17 @@ def as_markdown(tables: Iterable[Table]) -> str:
 
 
 def _markdown(table: Table) -> str:
-    lines = [f"### {table.title}", "", _line(table.columns)]
+    lines = [f"### {_in_markdown(table.title)}", "", _line(map(_in_markdown, table.columns))]
     lines.append(_line("---" if _is_text(table, n) else "--:" for n in range(len(table.columns))))
-    lines += [_line(shown(cell).replace("|", r"\|") for cell in row.cells) for row in table.rows]
+    lines += [_line(_in_markdown(shown(cell)) for cell in row.cells) for row in table.rows]
     if table.notes:
-        lines += ["", *(f"{note}  " for note in table.notes)]
+        lines += ["", *(f"{_in_markdown(note)}  " for note in table.notes)]
     return "\n".join(lines)
+
+
+def _in_markdown(text: str) -> str:
+    """Escape what would end a table cell or begin an HTML element."""
+    return printable(text).replace("|", r"\|").replace("<", "&lt;")
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -72,10 +82,18 @@ def as_csv(tables: Iterable[Table]) -> str:
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     for table in tables:
-        writer.writerow(("table", *table.columns))
+        writer.writerow(("table", *map(_in_csv, table.columns)))
         for row in table.rows:
-            writer.writerow((table.name, *("" if c is None else c for c in row.cells)))
+            writer.writerow(map(_in_csv, (table.name, *row.cells)))
     return page.getvalue()
+
+
+def _in_csv(cell: Cell) -> Cell:
+    """Return a cell for CSV; text that a spreadsheet would take for a formula gets a quote."""
+    if not isinstance(cell, str):
+        return "" if cell is None else cell
+    text = printable(cell)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
 
 
 def as_json(tables: Iterable[Table]) -> str:

@@ -111,6 +111,8 @@ def test_notices_survive_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch
         ("postgresql://me:secret@host/db", "postgresql://***@host/db"),
         ("runs.db", "runs.db"),
         ("postgresql://host/db?x=a@b", "postgresql://host/db?x=a@b"),
+        ("https://host/v1?api_key=abc&x=1", "https://host/v1?api_key=***&x=1"),
+        ("postgresql://host/db?password=abc", "postgresql://host/db?password=***"),
     ],
 )
 def test_passwords_are_not_shown(address: str, shown: str) -> None:
@@ -144,3 +146,11 @@ def test_a_rank_is_the_compared_tuple() -> None:
 @pytest.mark.parametrize(("number", "text"), [(0, "0 entries"), (1, "1 entry"), (2, "2 entries")])
 def test_a_count_agrees_with_its_noun(number: int, text: str) -> None:
     assert terminal.count(number, "entry", "entries") == text
+
+
+def test_text_cannot_colour_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    terminal.say("\ufdd3verified\ufdd6 \ufdd02\ufdd0")
+    assert "\x1b" not in capsys.readouterr().out

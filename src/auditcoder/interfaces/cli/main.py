@@ -236,7 +236,7 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def _report(code: str, message: str, advice: str, *, as_json: bool) -> None:
-    from auditcoder.interfaces.cli.terminal import plain
+    from auditcoder.domain.values import printable
 
     if sys.stderr is None:
         return
@@ -245,9 +245,9 @@ def _report(code: str, message: str, advice: str, *, as_json: bool) -> None:
 
         text = json.dumps({"error": {"code": code, "message": message, "advice": advice}}) + "\n"
     else:
-        text = f"auditcoder: {plain(message)} [{code}]\n"
+        text = f"auditcoder: {printable(message)} [{code}]\n"
         if advice:
-            text += f"  {plain(advice)}\n"
+            text += f"  {printable(advice)}\n"
     with contextlib.suppress(OSError):  # standard error is closed; the exit code remains
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -8,14 +8,13 @@ from pathlib import Path
 from auditcoder.adapters.models import weights
 from auditcoder.domain.errors import WeightsUnavailable
 from auditcoder.domain.request import FinishReason, Message, Reply, Request, Speaker
-from auditcoder.domain.values import Digest, Value, whole
+from auditcoder.domain.values import Digest, Value, printable, whole
 from auditcoder.interfaces.cli.command import Command, CommandGroup, add_model, positive_integer
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.terminal import (
     emit_json,
     notice,
     paint,
-    plain,
     say,
     say_table,
     without_password,
@@ -163,7 +162,7 @@ def _ask(options: AskArguments) -> int:
     for line in reply.text.splitlines():
         say(line)
     ended = "" if reply.finish is FinishReason.STOP else f"; ended by: {reply.finish.value}"
-    notice(f"{plain(reply.model)}: {_used(reply)} in {reply.seconds:.1f} s{ended}")
+    notice(f"{printable(reply.model)}: {_used(reply)} in {reply.seconds:.1f} s{ended}")
     return Exit.OK
 
 

@@ -16,14 +16,18 @@ from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import Node
 from auditcoder.domain.repair import Rank
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, AtProgram
+from auditcoder.domain.values import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 _STYLES = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34}
-_MARKS = {style: chr(0xFDD0 + n) for n, style in enumerate((*_STYLES, "end"))}
-"""Markers for styles inside a line, replaced when it is written: Unicode noncharacters."""
+_TOKEN = os.urandom(8).hex()
+_MARKS = {style: f"\ufdd0{_TOKEN}{n}\ufdd0" for n, style in enumerate((*_STYLES, "end"))}
+"""Markers for styles inside a line, replaced when it is written. A record's text cannot guess
+them, so it cannot colour itself.
+"""
 _UNLIMITED = 10_000
 """Width in columns of an output that is not a terminal, so that nothing wraps."""
 
@@ -33,19 +37,12 @@ def paint(text: str, style: str) -> str:
     return f"{_MARKS[style]}{text}{_MARKS['end']}"
 
 
-def plain(text: str) -> str:
-    """Escape control characters, so that a record's text cannot act on a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in text)
-
-
 def say(line: str = "") -> None:
     """Write one line."""
     coloured = wants_colour(sys.stdout)
     codes = {**_STYLES, "end": 0}
     by_mark = {mark: f"\033[{codes[style]}m" if coloured else "" for style, mark in _MARKS.items()}
-    emit("".join(by_mark.get(piece, plain(piece)) for piece in _pieces(line)) + "\n")
+    emit("".join(by_mark.get(piece, printable(piece)) for piece in _pieces(line)) + "\n")
 
 
 def say_table(rows: Iterable[Sequence[str]]) -> None:
@@ -70,7 +67,7 @@ def rich_text(line: str) -> "Text":
         if piece in styles:
             style = styles[piece].replace("end", "")
         else:
-            text.append(plain(piece), style)
+            text.append(printable(piece), style)
     return text
 
 
@@ -92,7 +89,7 @@ def console_for(stream: Any, file: Any = None) -> "Console":
 
 
 def _pieces(line: str) -> list[str]:
-    return re.split(f"([{''.join(_MARKS.values())}])", line)
+    return re.split(f"({'|'.join(_MARKS.values())})", line)
 
 
 _quiet = False
@@ -120,13 +117,19 @@ def notice(line: str) -> None:
     """Write progress or a notice to standard error, unless --quiet was given."""
     if sys.stderr is not None and not _quiet:
         with contextlib.suppress(OSError):  # standard error is closed
-            sys.stderr.write(f"auditcoder: {plain(line)}\n")
+            sys.stderr.write(f"auditcoder: {printable(line)}\n")
             sys.stderr.flush()
 
 
 def without_password(address: str) -> str:
-    """Return an address without its user name and password, for display."""
-    return re.sub(r"(?<=://)[^/@\s]*@", "***@", address)
+    """Return an address without its user name, password and keys, for display."""
+    address = re.sub(r"(?<=://)[^/@\s]*@", "***@", address)
+    return _SECRET_PARAMETER.sub(r"\1***", address)
+
+
+_SECRET_PARAMETER = re.compile(
+    r"([?&;][^=&;\s]*(?:key|token|secret|password|auth)[^=&;\s]*=)[^&;#\s]*", re.IGNORECASE
+)
 
 
 def emit(text: str) -> None:
