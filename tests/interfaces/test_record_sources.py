@@ -1,5 +1,6 @@
 """Stores, runs and bundles are found by the names that users give."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -13,7 +14,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand, run_process
-from tests.support.record_builders import RUN, TASK, failing, ticking
+from tests.support.record_builders import RUN, TASK, failing, started, ticking
 
 
 def test_an_unknown_run_is_reported(run: RunCommand, example: Path) -> None:
@@ -35,6 +36,26 @@ def test_an_ambiguous_run_is_reported_with_its_candidates(run: RunCommand, tmp_p
     assert result.code == Exit.NOT_FOUND
     assert "run-1, run-2" in result.err
     assert run("show", "run-1", "--store", tmp_path / "s.db").code == Exit.OK
+
+
+def test_a_file_that_is_named_like_a_run_does_not_hide_it(
+    run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(tmp_path / "s.db")
+    failing(store)
+    forged = SqliteStore(":memory:")
+    started(forged)
+    write_bundle(forged, RUN, tmp_path / RUN)
+    store.close()
+    monkeypatch.chdir(tmp_path)
+
+    def entries(named: str, store: str) -> int:
+        shown = json.loads(run("verify", named, "--store", store, "--json").out)
+        count: int = shown["report"]["entries"]
+        return count
+
+    assert entries(RUN, "s.db") == entries("a-r", "s.db") > 2
+    assert entries(f"./{RUN}", "s.db") == entries(RUN, "other.db") == 2
 
 
 @pytest.mark.parametrize(

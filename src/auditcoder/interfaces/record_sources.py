@@ -60,14 +60,27 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
 
 @contextmanager
 def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, RunId]]:
-    """Open the bundle at the path `named`, or the store and its run with that id or prefix."""
+    """Open the bundle at the path `named`, or the store and its run with that id or prefix.
+
+    A file that is named like a run does not hide it: such a file is opened as `./NAME`.
+    """
     path = Path(named)
-    if path.suffix == SUFFIX or len(path.parts) > 1 or _exists(path):
+    is_path = path.suffix == SUFFIX or path.name != named
+    if is_path or (_exists(path) and not _is_run(named, store)):
         with closing(BundleFile(path)) as bundle:
             yield bundle, bundle.manifest.run
         return
     with closing(open_store(store)) as opened:
         yield opened, resolve(named, opened)
+
+
+def _is_run(named: str, store: str | None) -> bool:
+    """Whether a store exists and holds a run with exactly this id."""
+    try:
+        with closing(open_store(store)) as opened:
+            return named in opened.runs()
+    except (NotFound, StoreUnavailable):
+        return False
 
 
 def _exists(path: Path) -> bool:

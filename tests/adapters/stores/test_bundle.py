@@ -202,6 +202,19 @@ class TestUnsafe:
             zipped.writestr("events.jsonl", b"{}\n")
         assert refusal_code(path) == "bundle.foreign-entry"
 
+    @pytest.mark.parametrize("where", ["before", "after", "in the comment"])
+    def test_data_around_the_archive_is_refused(self, path: Path, where: str) -> None:
+        other = path.with_name("other.acb")
+        if where == "in the comment":
+            other.write_bytes(path.read_bytes())
+            with zipfile.ZipFile(other, "a") as zipped:
+                zipped.comment = b"another record"
+        else:
+            extra = b"<html>another record</html>\n"
+            before, after = (extra, b"") if where == "before" else (b"", extra)
+            other.write_bytes(before + path.read_bytes() + after)
+        assert refusal_code(other) == "bundle.surrounded"
+
     def test_a_zip_bomb_is_refused(self, path: Path) -> None:
         bomb = bytes(300 << 20)
         pack(path, parts(path) | {"events.jsonl": bomb})

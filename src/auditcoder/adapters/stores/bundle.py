@@ -9,6 +9,7 @@ anything is decompressed, and sizes are limited.
 """
 
 import errno
+import os
 import re
 import stat
 import struct
@@ -39,6 +40,10 @@ MOST_RATIO = 200
 """Maximum compression ratio of a large part; that of text is far lower."""
 _LARGE = 1 << 20
 _CHUNK = 1 << 16
+
+_END = struct.Struct("<4s16xH")
+"""The record that ends a zip file: its signature, and the length of a comment after it."""
+_END_SIGNATURE = b"PK\x05\x06"
 
 _BLOB = re.compile(r"blobs/([0-9a-f]{64})", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -122,6 +127,7 @@ class BundleFile:
             ) from error
         try:
             self._zip = self._opened()
+            self._refuse_surroundings()
             self._refuse_unsafe()
             self.manifest = self._manifest()
         except BaseException:
@@ -137,6 +143,14 @@ class BundleFile:
                 f"{self._path} is not a bundle, or is incomplete: {error}",
                 "get the file again from its source",
             ) from error
+
+    def _refuse_surroundings(self) -> None:
+        """Refuse bytes before or after the archive: another reader could take them for a file."""
+        first = min((part.header_offset for part in self._zip.infolist()), default=0)
+        self._file.seek(-_END.size, os.SEEK_END)
+        signature, comment = _END.unpack(self._file.read(_END.size))
+        if first or signature != _END_SIGNATURE or comment:
+            raise self._unsafe("bundle.surrounded", "there is data before or after the archive")
 
     def _refuse_unsafe(self) -> None:
         seen: set[str] = set()
