@@ -92,7 +92,7 @@ def _output(outcome: ExecutionOutcome) -> str | None:
 def _batch_outputs(
     sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str
 ) -> list[str | None]:
-    """Run the program on all inputs in one process; return the outputs until it stopped."""
+    """Run the program on all inputs in one process; return no output if it crashed or hung."""
     bounds = problem.bounds
     job = {
         "inputs": [base64.b64encode(_raw(case.input)).decode() for case in hidden.cases],
@@ -112,6 +112,8 @@ def _batch_outputs(
             ),
         )
     )
+    if outcome.ending is not Ending.OK:
+        return []  # right outputs of a program that then hung or crashed prove nothing
     report = outcome.artefacts[0].content if outcome.artefacts else None
     return [_text(line) for line in (report or b"").splitlines()][: len(hidden.cases)]
 
@@ -131,7 +133,9 @@ def _text(line: bytes) -> str | None:
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
     batch = CallFunction(calls=tuple(case.expression for case in hidden.cases))
-    results = sandbox.run(Execution(source=program, action=batch, bounds=problem.bounds)).calls
+    outcome = sandbox.run(Execution(source=program, action=batch, bounds=problem.bounds))
+    # Right results of a program that then hung or crashed prove nothing.
+    results = outcome.calls if outcome.ending is Ending.OK else ()
     cases = [
         _Case(
             CallFunction(calls=(case.expression,)),

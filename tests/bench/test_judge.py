@@ -175,6 +175,34 @@ class TestCalls:
         assert not any(judge(sandbox, CALLS, liar).values())
 
 
+AT_EXIT = "import atexit, os\n@atexit.register\ndef last():\n    {}\n"
+ENDINGS = {
+    "an exit handler never ends": AT_EXIT.format("while True: pass"),
+    "an exit handler exits with another code": AT_EXIT.format("os._exit(3)"),
+    "an exit handler aborts": AT_EXIT.format("os.abort()"),
+    "an exit handler floods the output": AT_EXIT.format("while True: os.write(1, b'x' * 65536)"),
+    "a thread never ends": (
+        "import threading\ndef last():\n    while True: pass\n"
+        "threading.Thread(target=last).start()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+class TestRightResultWithABadEnding:
+    def test_it_does_not_pass_on_standard_input(self, sandbox: Sandbox, ending: str) -> None:
+        program = f"{ENDINGS[ending]}{SUM}"
+        assert not any(judge(sandbox, STDIO._replace(bounds=ENDLESS), program).values())
+
+    def test_it_does_not_pass_calls(self, sandbox: Sandbox, ending: str) -> None:
+        program = f"{ENDINGS[ending]}{ADD}"
+        assert not any(judge(sandbox, CALLS._replace(bounds=ENDLESS), program).values())
+
+    def test_it_does_not_pass_test_code(self, sandbox: Sandbox, ending: str) -> None:
+        program = f"{ENDINGS[ending]}{ADD}"
+        assert not resolved(judge(sandbox, CODE._replace(bounds=ENDLESS), program))
+
+
 class TestTestCode:
     def test_each_test_has_its_verdict(self, sandbox: Sandbox) -> None:
         assert judge(sandbox, CODE, ADD) == {"T.test_a": True, "T.test_b": True}

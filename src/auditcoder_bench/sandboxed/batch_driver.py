@@ -3,11 +3,13 @@
 Starting a process takes longer than most programs run. Outputs are compared outside the sandbox. A
 correct output counts; after any other result the caller runs the program again on that input in a
 fresh process, since an earlier input may have caused it. The same holds for the remaining inputs if
-a run leaves a file or a thread behind, or ends the process.
+a run leaves a file behind or ends the process, and for its own input, too, if it leaves a thread or
+an exit handler behind, which could hang or crash after the output.
 
 This module is sent into the sandbox as text.
 """
 
+import atexit
 import base64
 import io
 import json
@@ -84,11 +86,13 @@ def main() -> None:
     os.unlink(JUDGED)  # noqa: PTH108
     report = os.open(OUTPUTS, os.O_WRONLY | os.O_CREAT)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    handlers = atexit._ncallbacks()  # noqa: SLF001
     for given in job["inputs"]:
         output = _output_for(code, base64.b64decode(given), job["seconds"], job["most"])
-        line = None if output is None else base64.b64encode(output).decode()
+        ended = threading.active_count() == 1 and atexit._ncallbacks() == handlers  # noqa: SLF001
+        line = base64.b64encode(output).decode() if output is not None and ended else None
         os.write(report, json.dumps(line).encode() + b"\n")
-        if threading.active_count() > 1 or len(os.listdir()) > 3:  # noqa: PTH208
+        if not ended or len(os.listdir()) > 3:  # noqa: PTH208
             break
 
 
