@@ -69,8 +69,8 @@ def test_the_rank_counts_checks_of_the_program_only(store: SqliteStore) -> None:
 
 def test_the_program_checks_leave_out_those_of_nodes(store: SqliteStore) -> None:
     assert failing(store).ledger.program_checks() == {
-        CheckId("given-1"): Trust.GIVEN,
-        CheckId("given-2"): Trust.GIVEN,
+        CheckId("example-1"): Trust.GIVEN,
+        CheckId("example-2"): Trust.GIVEN,
         CheckId("derived-1"): Trust.DERIVED,
     }
 

@@ -81,7 +81,7 @@ def test_an_accepted_repair_is_a_closed_transaction(store: SqliteStore) -> None:
     assert repair.region == repair.selected == (S1_1,)
     assert repair.rollback is RollbackStatus.NOT_APPLICABLE
     assert repair.program_after not in {None, repair.program_before}
-    assert [e.check for e in repair.global_evidence] == ["given-1", "given-2", "derived-1"]
+    assert [e.check for e in repair.global_evidence] == ["example-1", "example-2", "derived-1"]
     assert traced(store).history_of(S2) == ()
 
 

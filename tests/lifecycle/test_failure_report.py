@@ -19,7 +19,7 @@ def evidence(
     frames: tuple[Frame, ...] = (),
 ) -> Evidence:
     return Evidence(
-        check=CheckId("given-1"),
+        check=CheckId("example-1"),
         kind=kind,
         subject=AtProgram(),
         trust=Trust.GIVEN,

@@ -104,7 +104,7 @@ class TestHistory:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 0"))
         recorder.assemble()
-        for name in ("given-1", "given-2"):
+        for name in ("example-1", "example-2"):
             check_program(recorder, name, Verdict.FAILED)
         assert recorder.decide() is Decision.REJECTED
         versions = [recorder.text(v.code) for v in recorder.history.versions(S1_1)]
@@ -145,7 +145,7 @@ class TestResuming:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 0"))
         recorder.assemble()
-        for name in ("given-1", "given-2"):
+        for name in ("example-1", "example-2"):
             check_program(recorder, name, Verdict.FAILED)
         recorder.decide()
         raw = take(store, RUN)

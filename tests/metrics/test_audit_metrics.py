@@ -155,7 +155,7 @@ class TestOneRun:
         recorder = built(store)
         recorder.assemble()
         assert counted(store).failed_at_first is None, "nothing was run yet"
-        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "example-1", Verdict.PASSED)
         check_program(recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
         found = counted(store)
         assert found.failed_at_first is False
@@ -302,7 +302,7 @@ class TestOneRun:
         recorder = built(store)
         check_node(recorder, S1_1, Verdict.FAILED)
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "example-1", Verdict.PASSED)
         locate(recorder, AtNode(node=S1_1))
         audit = audited(counted(store))
         assert left_out(audit.localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}
@@ -380,7 +380,7 @@ class TestJudgedRuns:
         locate(recorder, AtNode(node=S1_1))
         recorder.open_transaction()
         assert accept_repair(recorder) is Decision.ACCEPTED
-        check_program(recorder, "given-1", Verdict.CRASH)
+        check_program(recorder, "example-1", Verdict.CRASH)
         locate(recorder, None)
         recorder.open_transaction(TransactionKind.FALLBACK)
         recorder.decide()
@@ -715,7 +715,7 @@ def test_a_check_rerun_after_a_rollback_does_not_affect_rollback_integrity(
 ) -> None:
     recorder = repairing(store)
     recorder.decide()
-    check_program(recorder, "given-2", Verdict.TIMEOUT)
+    check_program(recorder, "example-2", Verdict.TIMEOUT)
     assert audited(counted(store)).rollback_integrity.counted == share(1, 1)
     locate(recorder, AtNode(node=S2))
     recorder.open_transaction()

@@ -149,7 +149,7 @@ class TestTraceCoverage:
         recorder = built(store)
         check_branch(recorder, S1, Verdict.PASSED)
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "example-1", Verdict.PASSED)
         assert coverage(store) == Ratio(part=0, whole=2)
 
     @pytest.mark.parametrize("verdict", Verdict)

@@ -165,8 +165,8 @@ def improved(store: SqliteStore) -> Recorder:
     recorder = repairing(store)
     recorder.write_code(S1_1, code("S1_1", "return 2 * x"))
     recorder.assemble()
-    check_program(recorder, "given-1", Verdict.PASSED)
-    check_program(recorder, "given-2", Verdict.PASSED)
+    check_program(recorder, "example-1", Verdict.PASSED)
+    check_program(recorder, "example-2", Verdict.PASSED)
     check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
     return recorder
 

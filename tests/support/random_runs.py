@@ -219,9 +219,9 @@ class RandomRun(RuleBasedStateMachine):
             check_branch(self.recorder, root, verdict)
 
     @when(has_candidate)
-    @rule(number=st.integers(1, 3), verdict=verdicts, trust=trusts)
+    @rule(number=st.integers(1, len(TASK.examples)), verdict=verdicts, trust=trusts)
     def check_the_program(self, number: int, verdict: Verdict, trust: Trust) -> None:
-        name = f"{trust.value}-{number}"
+        name = f"{'example' if trust is Trust.GIVEN else trust.value}-{number}"
         if name not in self.ledger.dropped:
             check_program(self.recorder, name, verdict, trust)
 
@@ -245,7 +245,7 @@ class RandomRun(RuleBasedStateMachine):
     @when(lambda ledger: free(ledger) and ledger.working.assembly is not None)
     @rule(verdict=st.sampled_from([v for v in Verdict if v is not Verdict.PASSED]))
     def fail(self, verdict: Verdict) -> None:
-        check_program(self.recorder, "given-1", verdict)
+        check_program(self.recorder, "example-1", verdict)
 
     @when(fails)
     @rule(pick=picks, other=picks, how=st.sampled_from(["node", "nodes", "branch", "interface"]))

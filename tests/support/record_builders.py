@@ -2,6 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from signal import SIGKILL
+
+from msgspec.structs import replace
 
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
@@ -10,13 +13,18 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Target
-from auditcoder.domain.task import ProgramForm, Task
+from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_check, example_content
 from auditcoder.domain.values import CheckId, RunId
 from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Clock, Recorder
 
 RUN = RunId("a-run")
-TASK = Task(title="Double it", statement="Read a number, print its double.", form=ProgramForm())
+TASK = Task(
+    title="Double it",
+    statement="Read a number, print its double.",
+    form=ProgramForm(),
+    examples=(StdioExample(input="1", output="2"), StdioExample(input="2", output="4")),
+)
 S1, S1_1, S2 = NodeId("S1"), NodeId("S1_1"), NodeId("S2")
 
 
@@ -59,16 +67,16 @@ def code(name: str, body: str = "return x") -> str:
     return f"def {function}(x: int) -> int:\n    {body}\n"
 
 
-def started(store: TraceStore, graph: TaskGraph = GRAPH) -> Recorder:
+def started(store: TraceStore, graph: TaskGraph = GRAPH, task: Task = TASK) -> Recorder:
     """A run whose graph is committed."""
-    recorder = Recorder.start(store, RUN, TASK, ticking())
+    recorder = Recorder.start(store, RUN, task, ticking())
     recorder.record(GraphCommitted(graph=graph))
     return recorder
 
 
-def built(store: TraceStore) -> Recorder:
+def built(store: TraceStore, task: Task = TASK) -> Recorder:
     """A run whose nodes all have code."""
-    recorder = started(store)
+    recorder = started(store, task=task)
     for name in (S1_1, S2, S1, ROOT):
         recorder.write_code(name, code(name))
     return recorder
@@ -79,8 +87,8 @@ def failing(store: TraceStore) -> Recorder:
     recorder = built(store)
     check_node(recorder, S1_1, Verdict.FAILED)
     recorder.assemble()
-    check_program(recorder, "given-1", Verdict.FAILED)
-    check_program(recorder, "given-2", Verdict.PASSED)
+    check_program(recorder, "example-1", Verdict.FAILED)
+    check_program(recorder, "example-2", Verdict.PASSED)
     check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
     return recorder
 
@@ -131,22 +139,31 @@ def check_branch(recorder: Recorder, root: NodeId, verdict: Verdict) -> int:
 def check_program(
     recorder: Recorder, name: str, verdict: Verdict, trust: Trust = Trust.GIVEN, seen: str = ""
 ) -> int:
-    """Record a check of the assembled program."""
+    """Record a check of the assembled program; a given one is an example of the task."""
     assembly = recorder.ledger.working.assembly
     assert assembly is not None
-    return recorder.record(
-        CheckRan(
-            evidence=Evidence(
-                check=CheckId(name),
-                kind=CheckKind.EXAMPLE,
-                subject=AtProgram(),
-                trust=trust,
-                verdict=verdict,
-                against=assembly.program,
-                observed=recorder.put(seen or f"{name} was {verdict.value}"),
-            )
-        )
+    plain = Evidence(
+        check=CheckId(name),
+        kind=CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY,
+        subject=AtProgram(),
+        trust=trust,
+        verdict=verdict,
+        against=assembly.program,
+        signal=SIGKILL if verdict is Verdict.TIMEOUT else None,
     )
+    return recorder.record(CheckRan(evidence=observed(recorder, plain, seen)))
+
+
+def observed(recorder: Recorder, evidence: Evidence, seen: str = "") -> Evidence:
+    """Return evidence of a task's example with its input and expected output, and what was seen."""
+    name, verdict = evidence.check, evidence.verdict
+    for number, example in enumerate(TASK.examples, start=1):
+        if name == example_check(number):
+            given, expected = example_content(example)
+            assert expected is not None
+            evidence = replace(evidence, input=recorder.put(given), expected=recorder.put(expected))
+            seen = seen or (expected if verdict is Verdict.PASSED else f"not {expected}")
+    return replace(evidence, observed=recorder.put(seen or f"{name} was {verdict.value}"))
 
 
 def standing_failures(recorder: Recorder) -> tuple[int, ...]:

@@ -11,7 +11,14 @@ from itertools import groupby, pairwise
 
 import msgspec
 
-from auditcoder.domain.code import BundlePart, CodeBundle, NodeCode, read_bundle, units_of
+from auditcoder.domain.code import (
+    BundlePart,
+    CodeBundle,
+    NodeCode,
+    foreign_target,
+    read_bundle,
+    units_of,
+)
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import ROOT, NodeId
@@ -160,6 +167,10 @@ def _merged_imports(
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]) -> str | None:
     """Return why an imported name would have another meaning in some node; None if none does."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
+    for node, own in code.items():
+        others = {name for name, owner in defined.items() if owner != node}
+        if target := foreign_target(bundles[node], own.units, others):
+            return f"{node} sets {target}, which another node defines"
     meanings: dict[str, set[str]] = {}
     for node in code:
         for imported in bundles[node].imported:

@@ -9,6 +9,7 @@ import io
 import re
 import tokenize
 from collections import Counter
+from collections.abc import Collection, Iterable
 from enum import Enum
 from functools import cached_property, lru_cache
 
@@ -18,8 +19,10 @@ from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_names import (
     PARSE_ERRORS,
+    AttributeTarget,
     Function,
     Imported,
+    attribute_targets,
     bound_by,
     imports_in,
     imports_of,
@@ -104,6 +107,8 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
     parses: bool
     inside_string: frozenset[int]
     """Lines that begin inside a string, and so must not be indented."""
+    targets: frozenset[AttributeTarget] = frozenset()
+    """Attributes of global names that it sets or deletes."""
 
     @cached_property
     def body(self) -> tuple[BundlePart, ...]:
@@ -167,6 +172,7 @@ def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
         parts=tuple(_with_comments(_lifted(parts), len(lines))),
         parses=True,
         inside_string=inside_string,
+        targets=frozenset(attribute_targets(body)),
     )
 
 
@@ -204,7 +210,9 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                 members=tuple(
                     (member, first_line(inner), inner.end_lineno or inner.lineno)
                     for inner in body
-                    for member in sorted(bound_by([inner]))
+                    for member in sorted(
+                        bound_by([inner]) | {imported.name for imported in imports_in(inner)}
+                    )
                 ),
             )
         case _:
@@ -321,6 +329,23 @@ def units_of(
                     part.last,
                 )
     return tuple(units.values())
+
+
+def foreign_target(
+    bundle: CodeBundle, own: Iterable[Unit], owned_by_others: Collection[str]
+) -> str | None:
+    """Return an attribute that a bundle sets although another node owns it; None if there is none.
+
+    That is a unit of another node, such as a method of its class, or a special attribute of one,
+    such as `f.__code__`. Other attributes are state, which nodes may share.
+    """
+    names = {unit.name for unit in own}
+    for target in bundle.targets:
+        dotted = f"{target.base}.{target.attribute}"
+        special = target.attribute.startswith("__") and target.base in owned_by_others
+        if target.base not in names and (special or dotted in owned_by_others):
+            return dotted
+    return None
 
 
 def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from auditcoder.domain.graph import Region, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Frozen, Rank, StateDigest, TransactionKind, rank
 from auditcoder.domain.targets import AtNode, AtProgram, Subject
+from auditcoder.domain.task import Example
 from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest_of
 
 
@@ -31,12 +32,9 @@ class CurrentCheck(Value):
 class RegisteredCheck(Value):
     """The definition of a check, fixed when it is planned or first run."""
 
+    kind: CheckKind
     subject: Subject
     trust: Trust
-    example: Digest | None = None
-    """The example that it was planned from, if any."""
-    kind: CheckKind | None = None
-    """None until it has run."""
     requirement: str = ""
     input: Digest | None = None
     expected: Digest | None = None
@@ -134,6 +132,10 @@ class Ledger(Value):
     """The newest second opinion on each node, which code may also come from."""
     checks: dict[CheckId, RegisteredCheck] = {}
     """All checks ever registered, except dropped ones; a rollback does not remove any."""
+    examples: dict[CheckId, Example] = {}
+    """The examples that given and planned checks of the program run."""
+    time_limit: float = 0.0
+    """Seconds that the program has for one example."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()
     """Pairs of nodes: before the first assembly, the first may cause edits of the second."""
     dropped: frozenset[CheckId] = frozenset()

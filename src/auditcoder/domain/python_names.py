@@ -3,6 +3,7 @@
 import ast
 import threading
 import types
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -44,6 +45,14 @@ _BUILTINS = """
 
 BUILTINS = frozenset(_BUILTINS.split())
 """Built-in names, which all nodes share, so that no node may redefine them."""
+
+_MODULE_NAMES = """
+    __builtins__ __build_class__ __debug__ __dict__ __dir__ __file__ __getattr__ __import__
+    __loader__ __name__ __package__ __path__ __spec__
+"""
+
+MODULE_NAMES = frozenset(_MODULE_NAMES.split())
+"""Names that mean something to the interpreter in every module, so that no node may define them."""
 
 _Result = TypeVar("_Result")
 
@@ -95,6 +104,11 @@ def parsed(code: str) -> ast.Module | None:
             return parse(code)
         except PARSE_ERRORS:
             return None
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a text is an identifier as the parser returns it, normalised to NFKC."""
+    return name.isidentifier() and unicodedata.normalize("NFKC", name) == name
 
 
 def docstring_of(node: ast.AST) -> ast.stmt | None:
@@ -184,6 +198,48 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield node
         outside, _ = scopes(node)
         waiting.extend(outside)
+
+
+class AttributeTarget(msgspec.Struct, frozen=True):
+    """An attribute of a global name that code sets or deletes, such as `C.limit`."""
+
+    base: str
+    attribute: str
+
+
+def attribute_targets(
+    nodes: Iterable[ast.AST], local: frozenset[str] = frozenset()
+) -> Iterator[AttributeTarget]:
+    """Yield the attributes of names other than `local` ones that `nodes` set or delete."""
+    for node in own_scope(nodes):
+        match node:
+            case ast.Attribute(ctx=ast.Store() | ast.Del()):
+                target = _first_attribute(node)
+                if target is not None and target.base not in local:
+                    yield target
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                _, inside = scopes(node)
+                own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+                shared = {
+                    n for g in own_scope(inside) if isinstance(g, ast.Global) for n in g.names
+                }
+                yield from attribute_targets(inside, (local | own | bound_by(inside)) - shared)
+            case ast.ClassDef(body=body):
+                yield from attribute_targets(body, local)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                # Its targets are in a scope of their own, which has no statements.
+                inside = [g.target for g in node.generators]
+                yield from attribute_targets(inside, local)
+            case _:
+                pass
+
+
+def _first_attribute(node: ast.Attribute) -> AttributeTarget | None:
+    """Return the base and the first attribute of a chain such as `C.a.b`; None for `f().a`."""
+    inner = node.value
+    while isinstance(inner, ast.Attribute):
+        node, inner = inner, inner.value
+    return AttributeTarget(inner.id, node.attr) if isinstance(inner, ast.Name) else None
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:

@@ -3,7 +3,7 @@
 A `Task` has no hidden tests, so a method that receives one cannot see them.
 """
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from auditcoder.domain.values import CheckId, Value
 
@@ -74,6 +74,32 @@ class FilesExample(Value, tag="files"):
 Example: TypeAlias = StdioExample | CallExample | CodeExample | FilesExample
 
 
+class ExampleContent(NamedTuple):
+    """An example as its check records it."""
+
+    input: str
+    expected: str | None
+    """None for a test that is itself code."""
+
+
+def example_content(example: Example) -> ExampleContent:
+    """Return the input and the expected result of an example, as text."""
+    match example:
+        case StdioExample(input=given, output=expected):
+            return ExampleContent(given, expected)
+        case CallExample(arguments=arguments, result=result):
+            return ExampleContent(arguments, result)
+        case CodeExample(code=code):
+            return ExampleContent(code, None)
+        case FilesExample(inputs=inputs, artefacts=artefacts):
+            return ExampleContent(files_as_text(inputs), files_as_text(artefacts))
+
+
+def files_as_text(files: dict[str, str]) -> str:
+    """Return files as one text, each under its name."""
+    return "".join(f"==> {name} <==\n{text}\n" for name, text in sorted(files.items()))
+
+
 def example_check(number: int) -> CheckId:
     """Return the id of the check for the task's example `number`, counted from 1."""
     return CheckId(f"example-{number}")
@@ -84,6 +110,14 @@ class Limits(Value):
 
     seconds: float | None = None
     memory_mb: int | None = None
+
+    @property
+    def wall_seconds(self) -> float:
+        """The time limit of one run of the program."""
+        return self.seconds or _DEFAULT_SECONDS
+
+
+_DEFAULT_SECONDS = 5.0
 
 
 class Task(Value):

@@ -1,6 +1,7 @@
 """The laws of validation: the recorder refuses each illegal event, and verification finds it."""
 
 import msgspec
+import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import (
@@ -11,12 +12,23 @@ from auditcoder.domain.events import (
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.laws import Law
 from auditcoder.domain.targets import AtBranch, AtProgram
+from auditcoder.domain.task import (
+    CallExample,
+    CodeExample,
+    Example,
+    FilesExample,
+    StdioExample,
+    example_check,
+    example_content,
+)
 from auditcoder.domain.values import CheckId, digest
+from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import assert_illegal, planning, ran
 from tests.support.record_builders import (
     S1,
     S1_1,
     S2,
+    TASK,
     built,
     check_node,
     code,
@@ -49,7 +61,7 @@ class TestEvidence:
 
     def test_a_given_check_cannot_be_dropped(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        event = CheckDropped(check=CheckId("given-1"), reason="inconvenient")
+        event = CheckDropped(check=CheckId("example-1"), reason="inconvenient")
         assert_illegal(recorder, event, Law.MISDECLARED)
 
     def test_a_dropped_check_stays_dropped(self, store: SqliteStore) -> None:
@@ -80,7 +92,7 @@ class TestRegressions:
         recorder.write_code(S1_1, code("S1_1", "return x + 1"))
         program = recorder.assemble()
         easier = Evidence(
-            check=CheckId("given-1"),
+            check=CheckId("example-1"),
             kind=CheckKind.EXAMPLE,
             subject=AtProgram(),
             trust=Trust.GIVEN,
@@ -97,7 +109,7 @@ class TestRegressions:
         assembly = recorder.ledger.working.assembly
         assert assembly is not None
         lucky = Evidence(
-            check=CheckId("given-1"),
+            check=CheckId("example-1"),
             kind=CheckKind.EXAMPLE,
             subject=AtProgram(),
             trust=Trust.GIVEN,
@@ -120,24 +132,25 @@ class TestRegressions:
 
     def test_a_planned_check_runs_as_it_was_planned(self, store: SqliteStore) -> None:
         recorder = built(store)
-        recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN)))
-        easier = planning("x", Trust.GIVEN, output="0")
+        recorder.record(BriefCommitted(brief=planning("x", Trust.DERIVED)))
+        easier = planning("x", Trust.DERIVED, output="0")
         assert_illegal(recorder, BriefCommitted(brief=easier, reason="easier"), Law.MISDECLARED)
         program = recorder.assemble()
         honest = Evidence(
             check=CheckId("x"),
-            kind=CheckKind.EXAMPLE,
+            kind=CheckKind.BOUNDARY,
             subject=AtProgram(),
-            trust=Trust.GIVEN,
+            trust=Trust.DERIVED,
             verdict=Verdict.PASSED,
             against=program,
             input=recorder.put("1"),
             expected=recorder.put("2"),
+            observed=recorder.put("2"),
         )
-        forged = replace(honest, expected=recorder.put("0"))
+        forged = replace(honest, expected=recorder.put("0"), observed=recorder.put("0"))
         assert_illegal(recorder, CheckRan(evidence=forged), Law.MISDECLARED)
         recorder.record(CheckRan(evidence=honest))
-        recorder.record(BriefCommitted(brief=planning("x", Trust.GIVEN), reason="the same"))
+        recorder.record(BriefCommitted(brief=planning("x", Trust.DERIVED), reason="the same"))
 
     def test_a_given_check_must_be_about_the_program(self, store: SqliteStore) -> None:
         recorder = built(store)
@@ -161,3 +174,80 @@ class TestRegressions:
     def test_only_generated_checks_can_be_dropped(self, store: SqliteStore) -> None:
         event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
         assert_illegal(failing(store), event, Law.MISDECLARED)
+
+
+EXAMPLES: dict[str, Example] = {
+    "stdio": StdioExample(input="1", output="2"),
+    "call": CallExample(arguments="2", result="4"),
+    "code": CodeExample(code="assert f_S1(2) == 4"),
+    "files": FilesExample(inputs={"a": "1"}, artefacts={"b": "2"}),
+}
+FORGED_DEFINITIONS: dict[str, dict[str, object]] = {
+    "input": {"input": digest(b"0")},
+    "expected result": {"expected": digest(b"0")},
+    "no expected result": {"expected": None},
+    "kind": {"kind": CheckKind.CLUE},
+    "trust": {"trust": Trust.DERIVED},
+    "requirement": {"requirement": "something easier"},
+    "subject": {"subject": AtBranch(root=S1)},
+}
+
+
+class TestGiven:
+    """Given checks are the task's examples in every part, and nothing else is given."""
+
+    def example_evidence(self, recorder: Recorder, example: Example) -> Evidence:
+        """Evidence that the first example passed on the assembled program."""
+        content = example_content(example)
+        return Evidence(
+            check=example_check(1),
+            kind=CheckKind.TEST if isinstance(example, CodeExample) else CheckKind.EXAMPLE,
+            subject=AtProgram(),
+            trust=Trust.GIVEN,
+            verdict=Verdict.PASSED,
+            against=recorder.assemble(),
+            input=recorder.put(content.input),
+            expected=None if content.expected is None else recorder.put(content.expected),
+            observed=None if content.expected is None else recorder.put(content.expected),
+        )
+
+    @pytest.mark.parametrize(
+        ("form", "forged"),
+        [
+            (form, forged)
+            for form in EXAMPLES
+            for forged in FORGED_DEFINITIONS
+            if (form, forged) != ("code", "no expected result")  # it has none
+        ],
+    )
+    def test_an_example_runs_exactly_as_the_task_states_it(
+        self, store: SqliteStore, form: str, forged: str
+    ) -> None:
+        recorder = built(store, replace(TASK, examples=(EXAMPLES[form],)))
+        honest = self.example_evidence(recorder, EXAMPLES[form])
+        recorder.put("0")
+        other = replace(honest, **FORGED_DEFINITIONS[forged])
+        if forged == "subject":
+            branch = recorder.ledger.working.codes_of(recorder.ledger.graph.subtree(S1))
+            other = replace(other, against=branch)
+        assert_illegal(recorder, CheckRan(evidence=other), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+
+    def test_a_given_check_cannot_be_invented(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        invented = replace(
+            self.example_evidence(recorder, EXAMPLES["stdio"]), check=CheckId("example-3")
+        )
+        assert_illegal(recorder, CheckRan(evidence=invented), Law.MISDECLARED)
+
+    def test_a_brief_cannot_plan_a_given_check(self, store: SqliteStore) -> None:
+        event = BriefCommitted(brief=planning("x", Trust.GIVEN))
+        assert_illegal(started(store), event, Law.MISDECLARED)
+
+    def test_a_repair_cannot_win_with_an_invented_given_check(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
+        invented = replace(
+            self.example_evidence(recorder, EXAMPLES["stdio"]), check=CheckId("example-3")
+        )
+        assert_illegal(recorder, CheckRan(evidence=invented), Law.MISDECLARED)

@@ -18,6 +18,7 @@ from auditcoder.domain.events import (
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
+from auditcoder.domain.python_names import MODULE_NAMES
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import digest
@@ -438,3 +439,124 @@ class TestRegressions:
         with contextlib.suppress(RecordRefused):
             recorder.write_code(S2, source)
         assert verify_run(store, RUN).holds
+
+
+class TestOneOwnerHoweverItIsBound:
+    """Names can be bound, and code replaced, in more ways than by a definition."""
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "f_S2.__code__ = (lambda x: 0).__code__\n",
+            "f_S2.__code__.spoiled = 1\n",
+            "del f_S2.__defaults__\n",
+            "for f_S2.__doc__ in 'a': pass\n",
+            "with open('x') as f_S2.__code__: pass\n",
+            "[0 for f_S2.__code__ in ()]\n",
+            "(f_S2.__code__, a) = 1, 2\n",
+            "f_S2.__kwdefaults__ |= {}\n",
+            "def q():\n    f_S2.__code__ = 1\n",
+            "class Q:\n    def m(self):\n        f_S2.__code__ = 1\n",
+            "def q(f_S2):\n    def r():\n        global f_S2\n        f_S2.__code__ = 1\n",
+        ],
+    )
+    def test_a_special_attribute_of_promised_code_cannot_be_set(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "C.m = None\n",
+            "del C.m\n",
+            "for C.m in (1,): pass\n",
+            "with open('x') as C.m: pass\n",
+            "C.__init__ = None\n",
+            "def q():\n    C.m = None\n",
+        ],
+    )
+    def test_a_member_of_another_nodes_class_cannot_be_set(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"class C:\n    def m(self): pass\n\n\n{code('S2')}")
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_member_that_is_defined_later_cannot_be_set_either(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S1_1, f"{code('S1_1')}\n\ndef q():\n    C.m = None\n")
+        recorder.write_code(S2, f"class C:\n    def m(self): pass\n\n\n{code('S2')}")
+        for name in (S1, ROOT):
+            recorder.write_code(name, code(name))
+        with pytest.raises(AssemblyConflict, match=r"S1_1 sets C\.m"):
+            recorder.assemble()
+
+    @pytest.mark.parametrize(
+        "own",
+        [
+            "def q(C):\n    C.m = None\n",
+            "def q():\n    C = object()\n    C.m = None\n",
+            "class D:\n    m = 1\nD.m = 2\n",
+            "def q():\n    C.limit = 3\n",
+            "def q():\n    return C.m\n",
+        ],
+    )
+    def test_local_names_and_shared_state_can_be_set(self, store: SqliteStore, own: str) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"class C:\n    def m(self): pass\n\n\n{code('S2')}")
+        recorder.write_code(S1_1, f"{code('S1_1')}\n\n{own}")
+
+    def test_an_import_in_a_class_body_owns_its_name(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S1, f"class C:\n    from operator import neg as m\n\n\n{code('S1')}")
+        source = "def m(self): pass\n"
+        event = CodeWritten(
+            node=S2,
+            code=recorder.put(source),
+            units=units_of(read_bundle(source), S2, "C"),
+            scope="C",
+        )
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_method_cannot_bind_a_promised_name_by_global(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        source = "def m(self):\n    global f_S2\n    f_S2 = 1\n"
+        event = CodeWritten(
+            node=S1_1,
+            code=recorder.put(source),
+            units=units_of(read_bundle(source), S1_1, "C"),
+            scope="C",
+        )
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_name_that_normalises_to_a_promised_one_is_that_name(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        hijack = "\N{FULLWIDTH LATIN SMALL LETTER F}_S2 = 1\n"
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize("name", ["\N{FULLWIDTH LATIN SMALL LETTER F}_S2", "not a name", ""])
+    def test_a_contract_promises_a_normalised_identifier(
+        self, store: SqliteStore, name: str
+    ) -> None:
+        contract = GRAPH.by_id[S2].contract
+        assert contract is not None
+        other = replace(GRAPH.by_id[S2], contract=replace(contract, name=name))
+        nodes = tuple(other if n.id == S2 else n for n in GRAPH.nodes)
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        event = GraphCommitted(graph=TaskGraph(nodes=nodes, order=GRAPH.order))
+        assert_illegal(recorder, event, Law.GRAPH_INVALID)
+
+    @pytest.mark.parametrize("name", sorted(MODULE_NAMES - {"__debug__"}))
+    def test_names_of_the_interpreter_are_owned_by_no_node(
+        self, store: SqliteStore, name: str
+    ) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, f"{code('S1_1')}\n\n{name} = {{}}\n")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)

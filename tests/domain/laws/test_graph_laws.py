@@ -172,7 +172,8 @@ class TestRegressions:
         recorder = built(store)
         check_branch(recorder, S1, Verdict.FAILED)
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.FAILED)
+        check_program(recorder, "example-1", Verdict.FAILED)
+        check_program(recorder, "example-2", Verdict.FAILED)
         locate(recorder, AtBranch(root=S1))
         recorder.open_transaction()
         recorder.record(retire_s1_1())
@@ -201,7 +202,8 @@ class TestRegressions:
         for name in (S1, S2):
             recorder.write_code(name, code(name))
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.FAILED)
+        check_program(recorder, "example-1", Verdict.FAILED)
+        check_program(recorder, "example-2", Verdict.FAILED)
         locate(recorder, AtNode(node=S1))
         recorder.open_transaction()
         other = replace(provider, outputs=(Slot(name="o", type="str"),))
@@ -221,7 +223,7 @@ class TestRegressions:
         recorder = built(store)
         recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED)))
         recorder.record(CheckDropped(check=CheckId("x"), reason="wrong"))
-        event = BriefCommitted(brief=planning("x", Trust.GIVEN), reason="again")
+        event = BriefCommitted(brief=planning("x", Trust.DERIVED), reason="again")
         assert_illegal(recorder, event, Law.MISDECLARED)
 
     def test_frozen_leaves_keep_their_order(self, store: SqliteStore) -> None:
@@ -234,7 +236,8 @@ class TestRegressions:
         for name in (S1, S2, s3):
             recorder.write_code(name, code(name))
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.FAILED)
+        check_program(recorder, "example-1", Verdict.FAILED)
+        check_program(recorder, "example-2", Verdict.FAILED)
         locate(recorder, AtNode(node=S1))
         recorder.open_transaction()
         event = GraphRevised(delta=GraphDelta(order=(S1, s3, S2)), reason="x")

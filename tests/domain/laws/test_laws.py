@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.errors import RecordRefused, RecordUnreadable
 from auditcoder.domain.events import (
     BriefCommitted,
@@ -28,6 +27,7 @@ from auditcoder.domain.values import CheckId, RunId
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
     assert_illegal,
+    planning,
     written,
 )
 from tests.support.record_builders import (
@@ -80,26 +80,24 @@ class TestRegressions:
     def test_a_passed_run_needs_every_given_check_ever_recorded(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.FAILED)
-        check_program(recorder, "given-2", Verdict.FAILED)
+        check_program(recorder, "example-1", Verdict.FAILED)
+        check_program(recorder, "example-2", Verdict.FAILED)
         locate(recorder, AtNode(node=S1_1))
         recorder.open_transaction()
         recorder.write_code(S1_1, code("S1_1", "return x + 1"))
         program = recorder.assemble()
-        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "example-1", Verdict.PASSED)
         assert recorder.decide() is Decision.ACCEPTED
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
-    def test_a_passed_run_needs_the_checks_that_the_brief_planned(self, store: SqliteStore) -> None:
-        recorder = built(store)
-        planned = PlannedCheck(
-            id=CheckId("planned"), trust=Trust.GIVEN, example=StdioExample(input="1", output="2")
-        )
-        brief = Brief(requirements=Requirements(checks=(planned,)))
-        recorder.record(BriefCommitted(brief=brief))
+    def test_without_examples_a_passed_run_needs_the_checks_that_the_brief_planned(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = built(store, replace(TASK, examples=()))
+        recorder.record(BriefCommitted(brief=planning("planned", Trust.DERIVED)))
         program = recorder.assemble()
-        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
@@ -136,7 +134,7 @@ class TestRegressions:
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
         program = recorder.assemble()
-        check_program(recorder, "given-1", Verdict.PASSED)
+        check_program(recorder, "example-1", Verdict.PASSED)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 

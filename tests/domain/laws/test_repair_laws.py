@@ -57,7 +57,7 @@ class TestDiagnoses:
     def test_a_passing_program_is_never_diagnosed(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.assemble()
-        seen = check_program(recorder, "given-1", Verdict.PASSED)
+        seen = check_program(recorder, "example-1", Verdict.PASSED)
         assert_illegal(recorder, localised(S2, seen), Law.UNSUPPORTED_DIAGNOSIS)
 
     def test_a_localised_diagnosis_needs_evidence(self, store: SqliteStore) -> None:
@@ -68,7 +68,7 @@ class TestDiagnoses:
 
     def test_the_target_of_a_diagnosis_must_exist(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        seen = recorder.ledger.working.evidence[CheckId("given-1")].seq
+        seen = recorder.ledger.working.evidence[CheckId("example-1")].seq
         assert_illegal(recorder, localised(NodeId("S9"), seen), Law.UNSUPPORTED_DIAGNOSIS)
 
 
@@ -201,11 +201,11 @@ class TestDecisions:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 1"))
         recorder.assemble()
-        check_program(recorder, "given-1", Verdict.PASSED)
-        check_program(recorder, "given-2", Verdict.FAILED)
+        check_program(recorder, "example-1", Verdict.PASSED)
+        check_program(recorder, "example-2", Verdict.FAILED)
         check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
         honest = deciding(recorder.ledger)
-        assert honest.regressions == ("given-2",)
+        assert honest.regressions == ("example-2",)
         assert_illegal(recorder, replace(honest, regressions=()), Law.MISDECLARED)
 
     def test_a_candidate_that_was_never_assembled_is_rejected(self, store: SqliteStore) -> None:
@@ -299,5 +299,5 @@ class TestRegressions:
 
     def test_a_diagnosis_cannot_rest_on_a_passed_check(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        passed = recorder.ledger.working.evidence[CheckId("given-2")].seq
+        passed = recorder.ledger.working.evidence[CheckId("example-2")].seq
         assert_illegal(recorder, localised(S2, passed), Law.UNSUPPORTED_DIAGNOSIS)

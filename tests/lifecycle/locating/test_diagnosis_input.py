@@ -54,7 +54,11 @@ def record_clue(recorder: Recorder, node: NodeId, clue: Clue, kind: CheckKind) -
 class TestInput:
     def test_program_checks_and_node_checks_are_kept_apart(self, context: RunContext) -> None:
         case = diagnosis_input_of(context)
-        assert [str(c.evidence.check) for c in case.program] == ["given-1", "given-2", "derived-1"]
+        assert [str(c.evidence.check) for c in case.program] == [
+            "example-1",
+            "example-2",
+            "derived-1",
+        ]
         assert [c.evidence.subject for c in case.local] == [AtNode(node=S1_1)]
 
     def test_given_checks_come_before_derived_and_generated_ones(self, context: RunContext) -> None:
@@ -64,7 +68,7 @@ class TestInput:
 
     def test_the_most_trusted_failure_is_the_first_that_failed(self, context: RunContext) -> None:
         check_program(context.recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
-        assert most_trusted_failure(context).check == "given-1"
+        assert most_trusted_failure(context).check == "example-1"
 
     def test_recorded_clues_are_read_back(self, context: RunContext) -> None:
         clue = Clue(features={"traceback": 1.0}, calls=3)
@@ -76,7 +80,7 @@ class TestInput:
 
     def test_clues_about_an_earlier_program_are_ignored(self, context: RunContext) -> None:
         record_clue(context.recorder, S2, Clue(features={}), CheckKind.CLUE)
-        check_program(context.recorder, "given-1", Verdict.FAILED)
+        check_program(context.recorder, "example-1", Verdict.FAILED)
         assert diagnosis_input_of(context).traced == {}
 
     def test_a_failure_that_passed_when_repeated_is_flaky(self, context: RunContext) -> None:

@@ -96,7 +96,6 @@ ENDINGS = {
     "is killed": ("import os; os.abort()", Verdict.CRASH),
 }
 OTHER_VERDICTS = {
-    ("function", "says too much"): "the answer was given before it was stopped, and is taken",
     ("class with a unittest", "takes too much"): "the test reports an error like any other",
 }
 

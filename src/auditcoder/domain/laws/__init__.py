@@ -4,7 +4,7 @@ The writer calls it before it appends, and verification calls it again for every
 A claim of an event is never trusted if it can be derived: units are read from the code, and frozen
 digests, ranks, deltas and restored states are computed.
 
-There is one module per phase: planning, building, validation and repair.
+There is one module per phase: planning, building, validation (checks, verdicts) and repair.
 """
 
 from typing import assert_never
@@ -31,7 +31,7 @@ from auditcoder.domain.events import (
 )
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.ids import ROOT
-from auditcoder.domain.laws.check_laws import check_dropped, check_ran, registered_example
+from auditcoder.domain.laws.check_laws import check_dropped, check_ran, program_check
 from auditcoder.domain.laws.code_laws import (
     assembled,
     code_written,
@@ -72,7 +72,7 @@ def advance(  # noqa: C901  one case per event
     _refuse_out_of_place(ledger, event)
     match event:
         case CheckRan():
-            after = check_ran(ledger, event)
+            after = check_ran(ledger, event, read)
         case ReplyRecorded():
             after = reply_recorded(ledger, event)
         case CodeWritten():
@@ -123,11 +123,15 @@ def _refuse_out_of_place(ledger: Ledger, event: Event) -> None:
 def _run_started(ledger: Ledger, event: RunStarted) -> Ledger:
     if not is_run_id(event.run):
         refuse(Law.MISDECLARED, ledger, "the run id has a character that is not allowed")
-    checks = {
-        example_check(number): registered_example(example, Trust.GIVEN)
-        for number, example in enumerate(event.task.examples, start=1)
-    }
-    return change(ledger, run=event.run, allocated={ROOT: 0}, checks=checks)
+    examples = {example_check(n): e for n, e in enumerate(event.task.examples, start=1)}
+    return change(
+        ledger,
+        run=event.run,
+        allocated={ROOT: 0},
+        checks={c: program_check(e, Trust.GIVEN, e.explanation) for c, e in examples.items()},
+        examples=examples,
+        time_limit=event.task.limits.wall_seconds,
+    )
 
 
 def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:

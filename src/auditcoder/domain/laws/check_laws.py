@@ -1,17 +1,16 @@
 """The laws of validation: a check never changes, and evidence is about the current code."""
 
-from msgspec.structs import replace
-
 from auditcoder.domain.events import CheckDropped, CheckRan
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust
-from auditcoder.domain.laws.common import Law, covered, present, refuse
+from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse
+from auditcoder.domain.laws.verdict_laws import refuse_false_frames, refuse_false_verdict
 from auditcoder.domain.ledger import CurrentCheck, Ledger, RegisteredCheck, change, rework
 from auditcoder.domain.targets import AtProgram
-from auditcoder.domain.task import Example, StdioExample
-from auditcoder.domain.values import digest, digest_of
+from auditcoder.domain.task import CodeExample, Example, example_content
+from auditcoder.domain.values import Digest, digest, whole
 
 
-def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
+def check_ran(ledger: Ledger, event: CheckRan, read: ReadBlob) -> Ledger:
     """Register evidence: it is about the current code, and the check keeps its definition."""
     evidence, working, transaction = event.evidence, ledger.working, ledger.transaction
     if evidence.check in ledger.dropped:
@@ -23,6 +22,9 @@ def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
             refuse(Law.FROZEN_CHANGED, ledger, "the evidence of a frozen node cannot change")
         if evidence.against == transaction.program and isinstance(evidence.subject, AtProgram):
             refuse(Law.STALE_EVIDENCE, ledger, "the transaction has no candidate yet")
+    defined = _refuse_other_definition(ledger, evidence)
+    refuse_false_verdict(ledger, evidence, read)
+    refuse_false_frames(ledger, evidence)
     standing = CurrentCheck(
         seq=ledger.seq,
         kind=evidence.kind,
@@ -32,68 +34,56 @@ def check_ran(ledger: Ledger, event: CheckRan) -> Ledger:
         against=evidence.against,
     )
     after = rework(ledger, evidence=working.evidence | {evidence.check: standing})
-    known = ledger.checks.get(evidence.check)
-    if known is not None and _is_the_same(known, evidence):
+    if evidence.check in ledger.checks:
         return after
-    registered = _registered(ledger, evidence, known)
-    return change(after, checks=ledger.checks | {evidence.check: registered})
+    return change(after, checks=ledger.checks | {evidence.check: defined})
 
 
-def _is_the_same(known: RegisteredCheck, evidence: Evidence) -> bool:
-    return (
-        known.kind is evidence.kind
-        and known.trust is evidence.trust
-        and known.subject == evidence.subject
-        and known.requirement == evidence.requirement
-        and known.input == evidence.input
-        and known.expected == evidence.expected
-    )
+def _refuse_other_definition(ledger: Ledger, evidence: Evidence) -> RegisteredCheck:
+    """Return the definition of a check: the one that it had before, or a new one."""
+    known, defined = ledger.checks.get(evidence.check), _definition(evidence)
+    if known not in {None, defined}:
+        refuse(Law.MISDECLARED, ledger, f"check {evidence.check} changed its definition")
+    if known is None and evidence.trust is Trust.GIVEN:
+        refuse(Law.MISDECLARED, ledger, f"check {evidence.check} was not given with the task")
+    if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
+        refuse(Law.MISDECLARED, ledger, "a model's opinion must have the trust 'generated'")
+    return defined
 
 
-def registered_example(example: Example, trust: Trust) -> RegisteredCheck:
-    """Return the definition of the program check for an example, before it has run."""
-    plain = RegisteredCheck(subject=AtProgram(), trust=trust, example=digest_of(example))
-    if not isinstance(example, StdioExample):
-        return plain
-    return replace(
-        plain, input=digest(example.input.encode()), expected=digest(example.output.encode())
-    )
-
-
-def _registered(
-    ledger: Ledger, evidence: Evidence, known: RegisteredCheck | None
-) -> RegisteredCheck:
-    new = RegisteredCheck(
+def _definition(evidence: Evidence) -> RegisteredCheck:
+    return RegisteredCheck(
+        kind=evidence.kind,
         subject=evidence.subject,
         trust=evidence.trust,
-        example=known.example if known else None,
-        kind=evidence.kind,
         requirement=evidence.requirement,
         input=evidence.input,
         expected=evidence.expected,
     )
-    if known is None:
-        if evidence.trust is Trust.GIVEN and not isinstance(evidence.subject, AtProgram):
-            refuse(Law.MISDECLARED, ledger, "a given check must be about the program")
-    elif not _first_run(known, new):
-        refuse(Law.MISDECLARED, ledger, f"check {evidence.check} changed its definition")
-    if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
-        refuse(Law.MISDECLARED, ledger, "a model's opinion must have the trust 'generated'")
-    return new
 
 
-def _first_run(planned: RegisteredCheck, new: RegisteredCheck) -> bool:
-    """Whether `new` is the first run of `planned`, with the planned input and output."""
-    if planned.kind is not None or planned.example is None:
-        return False
-    bound = planned.input is not None
-    return new == replace(
-        planned,
-        kind=new.kind,
-        requirement=new.requirement,
-        input=planned.input if bound else new.input,
-        expected=planned.expected if bound else new.expected,
+def program_check(example: Example, trust: Trust, requirement: str) -> RegisteredCheck:
+    """Return the only definition of the check that runs an example on the program."""
+    content = example_content(example)
+    return RegisteredCheck(
+        kind=example_kind(example, trust),
+        subject=AtProgram(),
+        trust=trust,
+        requirement=whole(requirement),
+        input=_text_digest(content.input),
+        expected=None if content.expected is None else _text_digest(content.expected),
     )
+
+
+def _text_digest(text: str) -> Digest:
+    return digest(text.encode("utf-8", "replace"))
+
+
+def example_kind(example: Example, trust: Trust) -> CheckKind:
+    """Return the kind of the check that runs an example."""
+    if isinstance(example, CodeExample):
+        return CheckKind.TEST
+    return CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY
 
 
 def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
-from auditcoder.domain.code import CodeBundle, NodeCode, read_bundle, units_of
+from auditcoder.domain.code import CodeBundle, NodeCode, foreign_target, read_bundle, units_of
 from auditcoder.domain.events import Assembled, CodeWritten, ExceptionRaised, ReplyRecorded
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.common import (
@@ -15,7 +15,7 @@ from auditcoder.domain.laws.common import (
     still_standing,
 )
 from auditcoder.domain.ledger import Ledger, change, rework
-from auditcoder.domain.python_names import BUILTINS
+from auditcoder.domain.python_names import BUILTINS, MODULE_NAMES, is_identifier
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Digest
 
@@ -48,7 +48,7 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
         refuse(Law.MISDECLARED, ledger, f"the code of {node} is empty")
     if any(imported.name == "*" for imported in bundle.imported):
         refuse(Law.MISDECLARED, ledger, "a star import binds unknown names")
-    if event.scope and not event.scope.isidentifier():
+    if event.scope and not is_identifier(event.scope):
         refuse(Law.MISDECLARED, ledger, "the class name is not an identifier")
     before = working.code.get(node)
     if before is not None and before.scope != event.scope:
@@ -119,7 +119,7 @@ def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
     owned = {u.registered for n, c in code if n != node for u in c.units}
     known = committed_graph(ledger).by_id.get(node)
     contract = known.contract if known else None
-    return frozenset(owned | BUILTINS - {contract.name if contract else ""})
+    return frozenset(owned | MODULE_NAMES | BUILTINS - {contract.name if contract else ""})
 
 
 def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) -> None:
@@ -128,9 +128,13 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
     for unit in event.units:
         if unit.registered in taken:
             refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is owned elsewhere or built in")
-        promiser = event.node if event.scope else promised.get(unit.name, event.node)
+        member = event.scope and not unit.name.startswith("global ")
+        promiser = event.node if member else promised.get(unit.registered, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
+    others = {*taken, *(name for name, node in promised.items() if node != event.node)}
+    if target := foreign_target(bundle, event.units, others - BUILTINS):
+        refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
     if event.units != units_of(bundle, event.node, event.scope, taken):
         refuse(Law.MISDECLARED, ledger, f"the units of {event.node} do not match its code")
 

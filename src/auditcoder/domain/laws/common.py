@@ -26,6 +26,7 @@ class Law(Enum):
     MISDECLARED = "misdeclared"
     UNFAITHFUL_ASSEMBLY = "unfaithful-assembly"
     STALE_EVIDENCE = "stale-evidence"
+    FALSE_VERDICT = "false-verdict"
     UNSUPPORTED_DIAGNOSIS = "unsupported-diagnosis"
     WRONG_REGION = "wrong-region"
     FROZEN_CHANGED = "frozen-changed"

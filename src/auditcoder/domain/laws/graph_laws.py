@@ -5,6 +5,7 @@ from collections import Counter
 from msgspec.structs import replace
 
 from auditcoder.domain.events import BriefCommitted, GraphCommitted, GraphRevised
+from auditcoder.domain.evidence import Trust
 from auditcoder.domain.graph import (
     GraphDelta,
     Node,
@@ -15,7 +16,7 @@ from auditcoder.domain.graph import (
     order_faults,
 )
 from auditcoder.domain.ids import ROOT, NodeId, allocated_under, is_node_id
-from auditcoder.domain.laws.check_laws import registered_example
+from auditcoder.domain.laws.check_laws import program_check
 from auditcoder.domain.laws.common import (
     Law,
     committed_graph,
@@ -25,6 +26,7 @@ from auditcoder.domain.laws.common import (
     still_standing,
 )
 from auditcoder.domain.ledger import Ledger, change, rework
+from auditcoder.domain.python_names import is_identifier
 from auditcoder.domain.repair import TransactionKind
 
 
@@ -34,15 +36,17 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
         refuse(Law.OUT_OF_PLACE, ledger, "a revised brief needs a reason")
     if ledger.transaction is not None and ledger.transaction.kind is TransactionKind.BOUNDED:
         refuse(Law.BOUNDARY_CROSSED, ledger, "a bounded repair cannot revise the brief")
-    checks = dict(ledger.checks)
+    checks, examples = dict(ledger.checks), dict(ledger.examples)
     for planned in event.brief.requirements.checks:
         if planned.id in ledger.dropped:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped")
-        new = registered_example(planned.example, planned.trust)
-        known = checks.setdefault(planned.id, new)
-        if (known.trust, known.example) != (new.trust, new.example):
+        if planned.trust is Trust.GIVEN and planned.id not in checks:
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} was not given with the task")
+        new = program_check(planned.example, planned.trust, planned.description)
+        if checks.setdefault(planned.id, new) != new:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} changed its definition")
-    return change(rework(ledger, brief=event.brief), checks=checks)
+        examples[planned.id] = planned.example
+    return change(rework(ledger, brief=event.brief), checks=checks, examples=examples)
 
 
 def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
@@ -63,6 +67,8 @@ def _refuse_faulty_graph(ledger: Ledger, graph: TaskGraph) -> None:
     if faults := graph_faults(graph) + order_faults(graph):
         refuse(Law.GRAPH_INVALID, ledger, "; ".join(faults))
     names = [n.contract.name for n in graph.nodes if n.contract is not None]
+    if unnamed := [name for name in names if not is_identifier(name)]:
+        refuse(Law.GRAPH_INVALID, ledger, f"{listed(unnamed)} cannot name a function")
     if len(set(names)) != len(names):
         refuse(Law.SECOND_OWNER, ledger, "two contracts promise a function of the same name")
 

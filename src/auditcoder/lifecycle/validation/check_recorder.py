@@ -9,6 +9,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdic
 from auditcoder.domain.execution import PROGRAM_FILE, Ending, ExecutionOutcome, Raised
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.common import present
+from auditcoder.domain.laws.verdict_laws import DATA_KINDS, MAX_OUTPUT
 from auditcoder.domain.ledger import WorkingState
 from auditcoder.domain.targets import AtNode, Subject
 from auditcoder.domain.values import CheckId, Digest, digest, whole
@@ -16,8 +17,6 @@ from auditcoder.lifecycle.run_context import RunContext
 
 _MAX_MESSAGE = 2000
 """Maximum number of characters of a message that are recorded."""
-_MAX_OUTPUT = 100_000
-"""Maximum number of characters of an output that are recorded."""
 
 
 class CheckSpec(NamedTuple):
@@ -121,19 +120,19 @@ def _evidence(
 ) -> Evidence:
     put = context.recorder.put
     outcome = seen.outcome
-    errors = outcome.stderr.decode("utf-8", "replace")[-_MAX_OUTPUT:] if outcome else ""
+    errors = outcome.stderr.decode("utf-8", "replace")[-MAX_OUTPUT:] if outcome else ""
     return Evidence(
         check=check.id,
         kind=check.kind,
         subject=check.subject,
         trust=check.trust,
-        verdict=seen.verdict,
+        verdict=_verdict(check, seen),
         against=against,
         requirement=whole(check.requirement),
         message=whole(seen.message)[:_MAX_MESSAGE],
         input=None if check.input is None else put(check.input),
         expected=None if check.expected is None else put(check.expected),
-        observed=None if seen.observed is None else put(seen.observed[:_MAX_OUTPUT]),
+        observed=None if seen.observed is None else put(_kept(check, seen)),
         errors=put(errors) if errors else None,
         exit_code=outcome.exit_code if outcome else None,
         signal=outcome.signal if outcome else None,
@@ -143,6 +142,23 @@ def _evidence(
         peak_bytes=outcome.peak_bytes if outcome else None,
         judge=seen.judge or (outcome.sandbox if outcome else ""),
     )
+
+
+def _verdict(check: CheckSpec, seen: CheckObservation) -> Verdict:
+    """Return the verdict; a right result of a run that then crashed or hung has not passed."""
+    if seen.outcome is None or seen.outcome.ending is Ending.OK:
+        return seen.verdict
+    compared = check.kind in DATA_KINDS and seen.verdict.clean
+    if seen.verdict is Verdict.PASSED or compared:
+        return VERDICTS[seen.outcome.ending]
+    return seen.verdict
+
+
+def _kept(check: CheckSpec, seen: CheckObservation) -> str:
+    """Return the observed result; if it is wrong, it may be cut, since only a match proves it."""
+    assert seen.observed is not None
+    passed = _verdict(check, seen) is Verdict.PASSED
+    return seen.observed if passed else seen.observed[:MAX_OUTPUT]
 
 
 def owned_frames(raised: Raised | None, working: WorkingState) -> tuple[Frame, ...]:

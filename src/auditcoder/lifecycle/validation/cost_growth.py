@@ -8,7 +8,12 @@ from auditcoder.domain.execution import Ending, ExecutionOutcome, Returned
 from auditcoder.domain.graph import Node
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
-from auditcoder.lifecycle.validation.check_recorder import CheckObservation, node_check, record
+from auditcoder.lifecycle.validation.check_recorder import (
+    VERDICTS,
+    CheckObservation,
+    node_check,
+    record,
+)
 from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, run_calls, value_of
 from auditcoder.lifecycle.validation.input_generator import sized
 from auditcoder.sandboxed import call_timer
@@ -74,6 +79,8 @@ def grown(times: list[float], allowed: float, outcome: ExecutionOutcome) -> Chec
             f"too slow for {_SIZES[min(len(times), len(_SIZES) - 1)]} items ({measured})",
             outcome=outcome,
         )
+    if outcome.ending is not Ending.OK:
+        return CheckObservation(VERDICTS[outcome.ending], outcome.note, outcome=outcome)
     reliable = [i for i, t in enumerate(times) if t >= _RELIABLE_SECONDS]
     doublings = reliable[-1] - reliable[0] if reliable else 0
     if doublings >= _MIN_DOUBLINGS:

@@ -131,7 +131,7 @@ def _answer(
 ) -> CheckObservation:
     outcome = run_calls(context, program, (call,), NODE_BOUNDS)
     match outcome.calls:
-        case (Returned(value=text), *_):
+        case (Returned(value=text), *_) if outcome.ending is Ending.OK:
             value = value_of(text)
             if isinstance(example, StdioExample):
                 right = same_output(example.output, _printed(value))
@@ -219,7 +219,7 @@ def _holds(
                 held += results[number] is True
         if not seen.calls and seen.ending is not Ending.OK:
             return CheckObservation(ended(seen), "it cannot be loaded", outcome=seen)
-        if seen.ending in {Ending.TIMEOUT, Ending.MEMORY}:
+        if seen.ending is not Ending.OK:
             return CheckObservation(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
         return CheckObservation(
             Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen

@@ -20,6 +20,7 @@ from auditcoder.domain.execution import (
     RunTests,
     TestVerdict,
 )
+from auditcoder.domain.laws.check_laws import example_kind
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.targets import AtProgram, Subject
 from auditcoder.domain.task import (
@@ -32,6 +33,8 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
     example_check,
+    example_content,
+    files_as_text,
 )
 from auditcoder.domain.value_decoder import read
 from auditcoder.domain.values import CheckId
@@ -48,7 +51,6 @@ from auditcoder.lifecycle.validation.function_calls import ended, run_calls
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
 LOADS = CheckId("loads")
-_DEFAULT_SECONDS = 5.0
 
 
 def validate_program(context: RunContext) -> list[Evidence]:
@@ -84,23 +86,8 @@ def check_for(
     name: CheckId, subject: Subject, trust: Trust, example: Example, requirement: str = ""
 ) -> CheckSpec:
     """Return the check that runs an example on the program or on one node."""
-    kind = CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY
-    given: str | None = None
-    expected: str | None = None
-    match example:
-        case StdioExample():
-            given, expected = example.input, example.output
-        case CallExample():
-            given, expected = example.arguments, example.result
-        case CodeExample():
-            given, kind = example.code, CheckKind.TEST
-        case FilesExample(inputs=inputs, artefacts=artefacts):
-            given, expected = _folder(inputs), _folder(artefacts)
+    kind, (given, expected) = example_kind(example, trust), example_content(example)
     return CheckSpec(name, subject, kind, trust, requirement, given, expected)
-
-
-def _folder(files: dict[str, str]) -> str:
-    return "".join(f"==> {name} <==\n{text}\n" for name, text in sorted(files.items()))
 
 
 def _loads() -> CheckSpec:
@@ -131,7 +118,7 @@ def bounds(task: Task) -> Bounds:
     """Return the resource limits of one run of the program."""
     memory = task.limits.memory_mb
     return Bounds(
-        seconds=task.limits.seconds or _DEFAULT_SECONDS,
+        seconds=task.limits.wall_seconds,
         memory_bytes=memory << 20 if memory else 1 << 30,
     )
 
@@ -195,11 +182,11 @@ def _judge_output(expected: str, outcome: ExecutionOutcome) -> CheckObservation:
 def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -> CheckObservation:
     working = context.recorder.ledger.working
     match outcome.calls:
-        case (Returned(value=text), *_):
+        case (Returned(value=text), *_) if outcome.ending is Ending.OK:
             try:
                 value = read(text)
             except ValueError as error:
-                return CheckObservation(Verdict.FAILED, f"the result cannot be read: {error}", text)
+                return CheckObservation(Verdict.FAILED, f"the result cannot be read: {error}")
             if same_value(_expected(context, expected), value):
                 return CheckObservation(Verdict.PASSED, observed=shown(value))
             return CheckObservation(
@@ -258,7 +245,7 @@ def _judge_files(artefacts: dict[str, str], outcome: ExecutionOutcome) -> CheckO
         for a in outcome.artefacts
         if a.content is not None
     }
-    observed = _folder(written)
+    observed = files_as_text(written)
     verdict = VERDICTS[outcome.ending]
     if verdict is not Verdict.PASSED:
         return CheckObservation(verdict, _ending_message(outcome), observed)

@@ -1,0 +1,137 @@
+"""The laws of verdicts: what was observed, and how the run ended, decides whether a check passed.
+
+A verdict is derived where the record holds what it follows from. `docs/reference/laws.md` lists
+what is believed instead.
+"""
+
+import re
+
+from auditcoder.domain.assembly import owner_of_line
+from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.execution import PROGRAM_FILE
+from auditcoder.domain.laws.common import Law, ReadBlob, refuse
+from auditcoder.domain.ledger import Ledger
+from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
+from auditcoder.domain.targets import AtNode, AtProgram
+from auditcoder.domain.task import CallExample, Example, FilesExample, StdioExample
+from auditcoder.domain.values import Digest
+from auditcoder.sandboxed.result_comparison import same_output, same_value
+
+MAX_OUTPUT = 100_000
+"""Maximum number of characters of an output that are recorded, unless the check passed."""
+
+DATA_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
+"""Kinds of checks that compare a result with an expected one."""
+
+
+def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> None:
+    """Refuse a verdict that contradicts the ending, the time or the result of its own run."""
+    verdict = evidence.verdict
+    abnormal = evidence.signal is not None or evidence.exit_code not in {None, 0}
+    if verdict is Verdict.PASSED and abnormal:
+        refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed, but its run crashed")
+    if verdict is Verdict.TIMEOUT and not _ran_out_of_time(ledger, evidence):
+        refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} ended within its time limit")
+    if evidence.kind not in DATA_KINDS or evidence.expected is None or not verdict.clean:
+        return
+    if abnormal:
+        refuse(Law.FALSE_VERDICT, ledger, f"the run of {evidence.check} ended abnormally")
+    answers = _possible_answers(ledger, evidence, read)
+    if (verdict is Verdict.PASSED) not in answers:
+        refuse(
+            Law.FALSE_VERDICT,
+            ledger,
+            f"check {evidence.check} {verdict.value}, but its result says otherwise",
+        )
+
+
+def _ran_out_of_time(ledger: Ledger, evidence: Evidence) -> bool:
+    """Whether a run reached its time limit; unknown limits of checks of nodes count as reached."""
+    if not isinstance(evidence.subject, AtProgram) or evidence.check not in ledger.examples:
+        return True
+    took = evidence.milliseconds or 0.0
+    return evidence.signal is not None or took >= 1000 * ledger.time_limit
+
+
+_UNKNOWN = frozenset({True, False})
+
+
+def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> frozenset[bool]:
+    """Return the possible answers to whether the result equals the expected one."""
+    if evidence.observed is None:
+        return frozenset({False})
+    assert evidence.expected is not None
+    expected, observed = (_text(read, name) for name in (evidence.expected, evidence.observed))
+    if isinstance(evidence.subject, AtProgram):
+        example = ledger.examples.get(evidence.check)
+        return _UNKNOWN if example is None else _answers(example, expected, observed)
+    if isinstance(evidence.subject, AtNode) and not expected.startswith("==> "):
+        # A node answers an example of a program by returning the output.
+        printed = _printed(observed)
+        as_output = same_output(expected, printed if printed is not None else observed)
+        return frozenset({as_output}) | _value_answers(expected, observed)
+    return _UNKNOWN
+
+
+def _answers(example: Example, expected: str, observed: str) -> frozenset[bool]:
+    match example:
+        case StdioExample():
+            equal = same_output(expected, observed)
+            cut = len(observed) == MAX_OUTPUT
+            return _UNKNOWN if cut and not equal else frozenset({equal})
+        case CallExample():
+            return _value_answers(expected, observed)
+        case FilesExample(artefacts=artefacts):
+            return _file_answers(artefacts, observed)
+        case _:
+            return _UNKNOWN
+
+
+def _value_answers(expected: str, observed: str) -> frozenset[bool]:
+    """Compare two literals; an expression that is none cannot be compared without running it."""
+    try:
+        return frozenset({same_value(literal_value(expected), literal_value(observed))})
+    except LITERAL_ERRORS:
+        return _UNKNOWN
+
+
+def _file_answers(artefacts: dict[str, str], observed: str) -> frozenset[bool]:
+    """Compare files that were recorded as one text, if it can be split in one way only."""
+    if len(observed) == MAX_OUTPUT:
+        return _UNKNOWN
+    pieces = re.split(r"^==> (.*) <==\n", observed, flags=re.MULTILINE)
+    names, texts = pieces[1::2], pieces[2::2]
+    if len(set(names)) < len(names):
+        return _UNKNOWN
+    written = dict(zip(names, texts, strict=True))
+    equal = all(
+        name in written and same_output(text, written[name]) for name, text in artefacts.items()
+    )
+    # Another name may be another file that the task promises, or a line of an expected file.
+    return _UNKNOWN if equal or written.keys() - artefacts.keys() else frozenset({False})
+
+
+def _printed(observed: str) -> str | None:
+    try:
+        return str(literal_value(observed))
+    except LITERAL_ERRORS:
+        return None
+
+
+def _text(read: ReadBlob, name: Digest) -> str:
+    return read(name).decode("utf-8", "replace")
+
+
+def refuse_false_frames(ledger: Ledger, evidence: Evidence) -> None:
+    """Refuse frames and executed nodes that do not exist, or do not own those lines."""
+    working = ledger.working
+    for node in {*(f.node for f in evidence.frames if f.node), *(evidence.ran or ())}:
+        if node not in working.code:
+            refuse(Law.FALSE_VERDICT, ledger, f"{node} has no code that could run")
+    if not isinstance(evidence.subject, AtProgram) or working.assembly is None:
+        return
+    for frame in evidence.frames:
+        segment = owner_of_line(working.assembly.segments, frame.line)
+        owner = segment.node if segment and frame.file == PROGRAM_FILE else None
+        if frame.node != owner:
+            refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")
