@@ -179,8 +179,8 @@ HUGE = hex(1 << 30_000_000)
         json.dumps({"fraction": [{"int": "0x" + "f" * 30_000}, {"int": "0x" + "7" * 29_999}]}),
         json.dumps({"decimal": "1" * 30_000}),
         json.dumps({"int": 7}),
-        json.dumps([[]] * 1_000_001),
-        json.dumps({"tuple": [{"set": list(range(600_000))}, {"set": list(range(600_000))}]}),
+        json.dumps([0] * 5_000_001),
+        json.dumps({"tuple": [{"tuple": [0] * 3_000_000}, {"tuple": [0] * 3_000_000}]}),
     ],
     ids=[
         "integer",

@@ -15,6 +15,7 @@ from auditcoder.domain.code import (
     BundlePart,
     CodeBundle,
     NodeCode,
+    definitions,
     foreign_target,
     read_bundle,
     units_of,
@@ -167,8 +168,11 @@ def _merged_imports(
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]) -> str | None:
     """Return why an imported name would have another meaning in some node; None if none does."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
+    defined_by = {node: definitions(own, bundles[node]) for node, own in code.items()}
     for node, own in code.items():
-        others = {name for name, owner in defined.items() if owner != node}
+        if not bundles[node].targets:
+            continue
+        others = {name for n, names in defined_by.items() if n != node for name in names}
         if target := foreign_target(bundles[node], own.units, others):
             return f"{node} sets {target}, which another node defines"
     meanings: dict[str, set[str]] = {}

@@ -27,6 +27,7 @@ from auditcoder.domain.python_names import (
     imports_in,
     imports_of,
     on_a_fresh_stack,
+    own_scope,
     parse,
     scopes,
 )
@@ -96,6 +97,8 @@ class BundlePart(msgspec.Struct, frozen=True):
     class_name: str = ""
     members: tuple[tuple[str, int, int], ...] = ()
     """For a class: the names that its body binds, with their first and last lines."""
+    methods: tuple[str, ...] = ()
+    """For a class: those of its members that are defined or imported, not assigned."""
 
 
 class CodeBundle(msgspec.Struct, frozen=True, dict=True):
@@ -214,6 +217,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                         bound_by([inner]) | {imported.name for imported in imports_in(inner)}
                     )
                 ),
+                methods=tuple(sorted(_methods(body))),
             )
         case _:
             names = tuple(sorted(bound_by([statement])))
@@ -224,6 +228,12 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                 names=names,
                 kind=UnitKind.CONSTANT if names else None,
             )
+
+
+def _methods(body: list[ast.stmt]) -> set[str]:
+    defined = (n for n in own_scope(body) if isinstance(n, Function | ast.ClassDef))
+    imported = {imported.name for inner in body for imported in imports_in(inner)}
+    return {definition.name for definition in defined} | imported
 
 
 def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
@@ -336,16 +346,26 @@ def foreign_target(
 ) -> str | None:
     """Return an attribute that a bundle sets although another node owns it; None if there is none.
 
-    That is a unit of another node, such as a method of its class, or a special attribute of one,
-    such as `f.__code__`. Other attributes are state, which nodes may share.
+    That is a method of another node's class, or a special attribute of another node's code, such as
+    `f.__code__`. Other attributes are state, which nodes may share, such as a counter of a class.
     """
-    names = {unit.name for unit in own}
-    for target in bundle.targets:
+    own_names = {unit.name for unit in own} | {imported.name for imported in bundle.imported}
+    for target in sorted(bundle.targets):
         dotted = f"{target.base}.{target.attribute}"
         special = target.attribute.startswith("__") and target.base in owned_by_others
-        if target.base not in names and (special or dotted in owned_by_others):
+        if target.base not in own_names and (special or dotted in owned_by_others):
             return dotted
     return None
+
+
+def definitions(code: NodeCode, bundle: CodeBundle) -> set[str]:
+    """Return the names of a node's units that others may not set: all but data in classes."""
+    if code.scope:
+        parts = (p for p in bundle.parts if p.kind in {UnitKind.FUNCTION, UnitKind.CLASS})
+        return {f"{code.scope}.{name}" for part in parts for name in part.names}
+    plain = {unit.registered for unit in code.units if "." not in unit.registered}
+    methods = {f"{part.class_name}.{m}" for part in bundle.parts for m in part.methods}
+    return plain | methods
 
 
 def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:

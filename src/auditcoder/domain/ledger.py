@@ -134,6 +134,8 @@ class Ledger(Value):
     """All checks ever registered, except dropped ones; a rollback does not remove any."""
     examples: dict[CheckId, Example] = {}
     """The examples that given and planned checks of the program run."""
+    artefacts: frozenset[str] = frozenset()
+    """Names of the files that the task promises."""
     time_limit: float = 0.0
     """Seconds that the program has for one example."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()

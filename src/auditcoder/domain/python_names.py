@@ -5,7 +5,7 @@ import threading
 import types
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
@@ -200,7 +200,7 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting.extend(outside)
 
 
-class AttributeTarget(msgspec.Struct, frozen=True):
+class AttributeTarget(msgspec.Struct, frozen=True, order=True):
     """An attribute of a global name that code sets or deletes, such as `C.limit`."""
 
     base: str
@@ -208,30 +208,40 @@ class AttributeTarget(msgspec.Struct, frozen=True):
 
 
 def attribute_targets(
-    nodes: Iterable[ast.AST], local: frozenset[str] = frozenset()
+    nodes: Sequence[ast.AST],
+    local: frozenset[str] = frozenset(),
+    of_class: frozenset[str] = frozenset(),
 ) -> Iterator[AttributeTarget]:
-    """Yield the attributes of names other than `local` ones that `nodes` set or delete."""
+    """Yield the attributes of global names that `nodes` set or delete.
+
+    `local` are the names of enclosing functions; `of_class` those of a class body, which functions
+    in it do not see.
+    """
     for node in own_scope(nodes):
         match node:
             case ast.Attribute(ctx=ast.Store() | ast.Del()):
                 target = _first_attribute(node)
-                if target is not None and target.base not in local:
+                if target is not None and target.base not in local | of_class:
                     yield target
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 _, inside = scopes(node)
                 own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-                shared = {
-                    n for g in own_scope(inside) if isinstance(g, ast.Global) for n in g.names
-                }
-                yield from attribute_targets(inside, (local | own | bound_by(inside)) - shared)
+                outer = (g.names for g in own_scope(inside) if isinstance(g, ast.Global))
+                hidden = (local | own | _bound_or_imported(inside)).difference(*outer)
+                yield from attribute_targets(inside, hidden)
             case ast.ClassDef(body=body):
-                yield from attribute_targets(body, local)
+                yield from attribute_targets(body, local, _bound_or_imported(body))
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 # Its targets are in a scope of their own, which has no statements.
-                inside = [g.target for g in node.generators]
-                yield from attribute_targets(inside, local)
+                targets = [generator.target for generator in node.generators]
+                yield from attribute_targets(targets, local, of_class | bound_by(targets))
             case _:
                 pass
+
+
+def _bound_or_imported(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    imports = (n for n in own_scope(nodes) if isinstance(n, ast.Import | ast.ImportFrom))
+    return frozenset(bound_by(nodes) | {i.name for s in imports for i in imports_of(s)})
 
 
 def _first_attribute(node: ast.Attribute) -> AttributeTarget | None:

@@ -14,7 +14,7 @@ from auditcoder.domain.values import Value
 _MAX_COLLISIONS = 500
 """Maximum number of keys with one hash: a program could choose keys that make tables slow."""
 
-_MAX_ITEMS = 1_000_000
+_MAX_ITEMS = 5_000_000
 """Maximum number of values, including those inside others."""
 _MAX_DIGITS = 1_000_000
 """Maximum number of hexadecimal digits of an integer; reading and comparing them is linear."""

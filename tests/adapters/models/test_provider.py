@@ -372,6 +372,21 @@ class TestKeys:
             assert model.complete(HELLO).text == code
             model.close()
 
+    @pytest.mark.parametrize(
+        ("key", "query"),
+        [
+            ("not-needed", ""),
+            (KEY, "?deployment=gpt-4o-mini-2024-07-18&api-version=2024-02-01-preview"),
+        ],
+    )
+    def test_placeholders_and_plain_parameters_are_not_keys(self, key: str, query: str) -> None:
+        text = "not-needed gpt-4o-mini-2024-07-18 2024-02-01-preview"
+        with serving(lambda handler: handler.say(fault.completion(text))) as server:
+            endpoint = Endpoint(provider="near", name="x", base_url=server.address + query)
+            model = ProviderModel(endpoint, Secret(key))
+            assert model.complete(HELLO).text == text
+            model.close()
+
     def test_a_key_in_the_address_of_a_server_is_not_shown(self) -> None:
         def quote_path(handler: fault.Handler) -> None:
             handler.say({"error": {"message": f"no route {handler.path}"}}, 404)

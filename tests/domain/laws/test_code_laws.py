@@ -502,13 +502,22 @@ class TestOneOwnerHoweverItIsBound:
             "def q():\n    C = object()\n    C.m = None\n",
             "class D:\n    m = 1\nD.m = 2\n",
             "def q():\n    C.limit = 3\n",
+            "def q():\n    C.count += 1\n",
+            "C.count = 0\n",
+            "def q():\n    from x import C\n    C.m = 3\n",
+            "class A:\n    C = object\n    C.m = 2\n",
+            "[0 for C in () for C.m in ()]\n",
             "def q():\n    return C.m\n",
         ],
     )
     def test_local_names_and_shared_state_can_be_set(self, store: SqliteStore, own: str) -> None:
         recorder = started(store)
-        recorder.write_code(S2, f"class C:\n    def m(self): pass\n\n\n{code('S2')}")
+        counting = "class C:\n    count = 0\n\n    def m(self): pass\n"
+        recorder.write_code(S2, f"{counting}\n\n{code('S2')}")
         recorder.write_code(S1_1, f"{code('S1_1')}\n\n{own}")
+        for name in (S1, ROOT):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
 
     def test_an_import_in_a_class_body_owns_its_name(self, store: SqliteStore) -> None:
         recorder = started(store)

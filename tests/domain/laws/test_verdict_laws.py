@@ -19,6 +19,7 @@ from auditcoder.domain.task import (
     CodeExample,
     Example,
     FilesExample,
+    FilesForm,
     Limits,
     StdioExample,
     example_check,
@@ -41,6 +42,8 @@ RIGHT: list[tuple[Example, str]] = [
     (CALL, "[1.5, {'a': (2,)}]"),
     (CALL, "[1.5000000001, {'a': (2,)}]"),
     (FILES, "==> b <==\n2\n\n==> c <==\n3\n"),
+    (FilesExample(inputs={}, artefacts={"b": "==> log <==\n2"}), "==> b <==\n==> log <==\n2\n"),
+    (FilesExample(inputs={}, artefacts={"a\nb": "2"}), "==> a\nb <==\n2\n"),
 ]
 WRONG: list[tuple[Example, str]] = [
     (STDIO, ""),
@@ -50,12 +53,15 @@ WRONG: list[tuple[Example, str]] = [
     (FILES, "==> b <==\n2\n\n==> c <==\n4\n"),
     (FILES, "==> b <==\n2\n\n"),
     (FILES, ""),
+    (FILES, "==> b <==\n3\n\n==> log <==\n2\n\n==> c <==\n3\n"),
+    (StdioExample(input="", output="4\n"), "9" * MAX_OUTPUT),
 ]
 UNKNOWN: list[tuple[Example, str]] = [
     (CallExample(arguments="3", result="Fraction(1, 3)"), "Fraction(1, 3)"),
     (CallExample(arguments="3", result="0.5"), "nan"),
     (FilesExample(inputs={}, artefacts={"b": "2"}), "==> b <==\n==> b <==\n2\n"),
-    (StdioExample(input="", output="x" * MAX_OUTPUT + "y"), "x" * MAX_OUTPUT),
+    # A wrong output is cut, and can begin like the right one.
+    (StdioExample(input="", output="x" * MAX_OUTPUT), "x" * MAX_OUTPUT),
 ]
 
 
@@ -86,8 +92,7 @@ def built_with(store: SqliteStore, example: Example, seconds: float | None = Non
 def test_a_right_result_has_passed(store: SqliteStore, example: Example, observed: str) -> None:
     recorder = built_with(store, example)
     failed = evidence_of(recorder, example, Verdict.FAILED, observed)
-    if not isinstance(example, FilesExample):  # the task can promise further files
-        assert_illegal(recorder, CheckRan(evidence=failed), Law.FALSE_VERDICT)
+    assert_illegal(recorder, CheckRan(evidence=failed), Law.FALSE_VERDICT)
     recorder.record(CheckRan(evidence=replace(failed, verdict=Verdict.PASSED)))
 
 
@@ -159,6 +164,43 @@ def test_an_example_of_a_node_is_compared_too(store: SqliteStore) -> None:
     )
     assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
     recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.FAILED)))
+
+
+def test_every_file_that_the_task_promises_must_be_there(store: SqliteStore) -> None:
+    form = FilesForm(inputs=("a",), artefacts=("b", "d"))
+    example = FilesExample(inputs={"a": "1"}, artefacts={"b": "2"})
+    recorder = built(store, replace(TASK, form=form, examples=(example,)))
+    passed = evidence_of(recorder, example, Verdict.PASSED, "==> b <==\n2\n")
+    assert_illegal(recorder, CheckRan(evidence=passed), Law.FALSE_VERDICT)
+    both = recorder.put("==> b <==\n2\n==> d <==\nanything\n")
+    recorder.record(CheckRan(evidence=replace(passed, observed=both)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed"),
+    [
+        ("['a', 'b']", '["a", "b"]'),
+        ("[1, 2]", "[1,2]"),
+        ("{1, 2}", "{1,2}"),
+        ("5", "+5"),
+        ("{'a', 'b'}", "{'b', 'a'}"),
+    ],
+)
+def test_another_text_for_the_same_value_may_fail_for_a_node(
+    store: SqliteStore, expected: str, printed: str
+) -> None:
+    recorder = built_with(store, STDIO)
+    evidence = Evidence(
+        check=CheckId("S1_1.example-1"),
+        kind=CheckKind.BOUNDARY,
+        subject=AtNode(node=S1_1),
+        trust=Trust.DERIVED,
+        verdict=Verdict.FAILED,
+        against=recorder.ledger.working.code[S1_1].digest,
+        expected=recorder.put(expected),
+        observed=recorder.put(printed),
+    )
+    recorder.record(CheckRan(evidence=evidence))
 
 
 @pytest.mark.parametrize("printed", ["'4'", "4", "'4 \\n'"])

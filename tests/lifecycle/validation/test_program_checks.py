@@ -149,7 +149,9 @@ class TestExampleRuns:
         seen = observe_form(sandbox, "files", "return")
         assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
 
-    @pytest.mark.parametrize("result", ["object()", "1 / 0", "nonsense", "("])
+    @pytest.mark.parametrize(
+        "result", ["object()", "1 / 0", "nonsense", "(", "1 << 5_000_000", "[0] * 5_000_000"]
+    )
     def test_an_example_without_a_literal_result_always_fails(
         self, sandbox: Sandbox, result: str
     ) -> None:

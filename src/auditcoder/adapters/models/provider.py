@@ -28,6 +28,9 @@ _MOST_CHARACTERS = 64
 """Characters per allowed token from which a reply counts as malformed."""
 _MOST_TOKENS = 1 << 40
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
+_SECRET_NAME = re.compile("key|token|secret|password|auth|sig", re.IGNORECASE)
+_ECHOED = 16
+"""Least length of a key for which replies are searched; servers of one's own get words as keys."""
 _QUOTED = 8
 """Consecutive characters of a key that no error shows; shorter keys are ordinary words."""
 
@@ -46,6 +49,8 @@ class Secret:
 
     def is_in(self, text: str) -> bool:
         """Whether a text contains the key, as it is or in a common encoding."""
+        if len(self._key) < _ECHOED:
+            return False
         decoded = unquote(text) if "%" in text else text
         return any(encoded in text or encoded in decoded for encoded in self._encodings())
 
@@ -110,7 +115,9 @@ class ProviderModel:
         self._endpoint = endpoint
         self._key = key or Secret("")
         address = urlsplit(endpoint.base_url)
-        in_address = (address.password or "", *(value for _, value in parse_qsl(address.query)))
+        parameters = parse_qsl(address.query)
+        in_address = [value for name, value in parameters if _SECRET_NAME.search(name)]
+        in_address.append(address.password or "")
         self._secrets = (self._key, *map(Secret, (*secrets, *in_address)))
         self.name = f"{endpoint.provider}:{endpoint.name}"
         if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):

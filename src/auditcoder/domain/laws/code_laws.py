@@ -3,7 +3,14 @@
 from msgspec.structs import replace
 
 from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
-from auditcoder.domain.code import CodeBundle, NodeCode, foreign_target, read_bundle, units_of
+from auditcoder.domain.code import (
+    CodeBundle,
+    NodeCode,
+    definitions,
+    foreign_target,
+    read_bundle,
+    units_of,
+)
 from auditcoder.domain.events import Assembled, CodeWritten, ExceptionRaised, ReplyRecorded
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.common import (
@@ -132,8 +139,11 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
         promiser = event.node if member else promised.get(unit.registered, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
-    others = {*taken, *(name for name, node in promised.items() if node != event.node)}
-    if target := foreign_target(bundle, event.units, others - BUILTINS):
+    others = {name for name, node in promised.items() if node != event.node}
+    for node, code in ledger.working.code.items():
+        if bundle.targets and node != event.node:
+            others |= definitions(code, ledger.working.bundles[node])
+    if target := foreign_target(bundle, event.units, others):
         refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
     if event.units != units_of(bundle, event.node, event.scope, taken):
         refuse(Law.MISDECLARED, ledger, f"the units of {event.node} do not match its code")

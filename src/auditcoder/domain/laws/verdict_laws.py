@@ -64,25 +64,26 @@ def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> fro
     expected, observed = (_text(read, name) for name in (evidence.expected, evidence.observed))
     if isinstance(evidence.subject, AtProgram):
         example = ledger.examples.get(evidence.check)
-        return _UNKNOWN if example is None else _answers(example, expected, observed)
+        return _UNKNOWN if example is None else _answers(ledger, example, expected, observed)
     if isinstance(evidence.subject, AtNode) and not expected.startswith("==> "):
-        # A node answers an example of a program by returning the output.
-        printed = _printed(observed)
-        as_output = same_output(expected, printed if printed is not None else observed)
-        return frozenset({as_output}) | _value_answers(expected, observed)
+        # A node can answer with the output of a program; it is recorded as code or as text.
+        texts = {observed, _string(observed)}
+        as_output = {same_output(expected, text) for text in texts}
+        return frozenset(as_output) | _value_answers(expected, observed)
     return _UNKNOWN
 
 
-def _answers(example: Example, expected: str, observed: str) -> frozenset[bool]:
+def _answers(ledger: Ledger, example: Example, expected: str, observed: str) -> frozenset[bool]:
     match example:
         case StdioExample():
-            equal = same_output(expected, observed)
-            cut = len(observed) == MAX_OUTPUT
-            return _UNKNOWN if cut and not equal else frozenset({equal})
+            if not same_output(expected, observed):
+                return frozenset({False})
+            # A wrong output may be cut, and then begin like the right one.
+            return _UNKNOWN if len(observed) == MAX_OUTPUT else frozenset({True})
         case CallExample():
             return _value_answers(expected, observed)
         case FilesExample(artefacts=artefacts):
-            return _file_answers(artefacts, observed)
+            return _file_answers(artefacts, ledger.artefacts, observed)
         case _:
             return _UNKNOWN
 
@@ -95,27 +96,31 @@ def _value_answers(expected: str, observed: str) -> frozenset[bool]:
         return _UNKNOWN
 
 
-def _file_answers(artefacts: dict[str, str], observed: str) -> frozenset[bool]:
+def _file_answers(
+    artefacts: dict[str, str], promised: frozenset[str], observed: str
+) -> frozenset[bool]:
     """Compare files that were recorded as one text, if it can be split in one way only."""
-    if len(observed) == MAX_OUTPUT:
+    required = promised | artefacts.keys()
+    names = "|".join(re.escape(name) for name in sorted(required))
+    pieces = re.split(rf"^==> ({names}) <==\n", observed, flags=re.MULTILINE)
+    found, texts = pieces[1::2], pieces[2::2]
+    if len(set(found)) < len(found):
         return _UNKNOWN
-    pieces = re.split(r"^==> (.*) <==\n", observed, flags=re.MULTILINE)
-    names, texts = pieces[1::2], pieces[2::2]
-    if len(set(names)) < len(names):
-        return _UNKNOWN
-    written = dict(zip(names, texts, strict=True))
-    equal = all(
-        name in written and same_output(text, written[name]) for name, text in artefacts.items()
+    written = dict(zip(found, texts, strict=True))
+    equal = written.keys() == required and all(
+        same_output(text, written[name]) for name, text in artefacts.items()
     )
-    # Another name may be another file that the task promises, or a line of an expected file.
-    return _UNKNOWN if equal or written.keys() - artefacts.keys() else frozenset({False})
+    cut = equal and len(observed) == MAX_OUTPUT
+    return _UNKNOWN if cut else frozenset({equal})
 
 
-def _printed(observed: str) -> str | None:
+def _string(observed: str) -> str:
+    """Return the text that a string literal stands for; other text as it is."""
     try:
-        return str(literal_value(observed))
+        value = literal_value(observed)
     except LITERAL_ERRORS:
-        return None
+        return observed
+    return value if isinstance(value, str) else observed
 
 
 def _text(read: ReadBlob, name: Digest) -> str:
