@@ -37,7 +37,7 @@ def test_the_answer_names_the_root_cause(store: SqliteStore) -> None:
     assert (cause.cause, cause.hints) == (RootCause.ALGORITHM, ("multiply",))
     asked = model.asked[0].messages[-1].text
     assert "def f_S1_1(x: int) -> int:" in asked
-    assert "given-1 was failed" in asked
+    assert "not 2" in asked
 
 
 def test_the_reply_is_recorded_under_the_node(store: SqliteStore) -> None:

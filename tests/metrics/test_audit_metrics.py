@@ -156,6 +156,7 @@ class TestOneRun:
         recorder.assemble()
         assert counted(store).failed_at_first is None, "nothing was run yet"
         check_program(recorder, "example-1", Verdict.PASSED)
+        check_program(recorder, "example-2", Verdict.PASSED)
         check_program(recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
         found = counted(store)
         assert found.failed_at_first is False
@@ -303,6 +304,7 @@ class TestOneRun:
         check_node(recorder, S1_1, Verdict.FAILED)
         recorder.assemble()
         check_program(recorder, "example-1", Verdict.PASSED)
+        check_program(recorder, "example-2", Verdict.PASSED)
         locate(recorder, AtNode(node=S1_1))
         audit = audited(counted(store))
         assert left_out(audit.localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}

@@ -550,7 +550,7 @@ class TestOneOwnerHoweverItIsBound:
         event = written(recorder, S1_1, code("S1_1") + hijack)
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
-    @pytest.mark.parametrize("name", ["\N{FULLWIDTH LATIN SMALL LETTER F}_S2", "not a name", ""])
+    @pytest.mark.parametrize("name", ["\N{FULLWIDTH LATIN SMALL LETTER F}_S2", "not a name"])
     def test_a_contract_promises_a_normalised_identifier(
         self, store: SqliteStore, name: str
     ) -> None:

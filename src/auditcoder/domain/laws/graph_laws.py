@@ -67,7 +67,7 @@ def _refuse_faulty_graph(ledger: Ledger, graph: TaskGraph) -> None:
     if faults := graph_faults(graph) + order_faults(graph):
         refuse(Law.GRAPH_INVALID, ledger, "; ".join(faults))
     names = [n.contract.name for n in graph.nodes if n.contract is not None]
-    if unnamed := [name for name in names if not is_identifier(name)]:
+    if unnamed := [name for name in names if name and not is_identifier(name)]:
         refuse(Law.GRAPH_INVALID, ledger, f"{listed(unnamed)} cannot name a function")
     if len(set(names)) != len(names):
         refuse(Law.SECOND_OWNER, ledger, "two contracts promise a function of the same name")
