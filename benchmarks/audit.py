@@ -42,7 +42,7 @@ from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import TransactionKind
 from auditcoder.domain.targets import AtNode, AtProgram, Subject
-from auditcoder.domain.task import ProgramForm, Task
+from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_check
 from auditcoder.domain.trace import Trace, fold
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId
@@ -58,6 +58,7 @@ GROWTH = 1.2
 """Maximum growth of the time per record from the smallest size to the largest."""
 FLAT = 2.0
 """Maximum difference of peak memory in MiB, to allow for allocator noise."""
+EXAMPLE = StdioExample(input="1", output="2")
 
 
 class Kept(NamedTuple):
@@ -77,7 +78,13 @@ def records(store: SqliteStore) -> list[Kept]:
 
 def _record(store: SqliteStore, run: RunId, leaves: int, ending: str, n: int) -> Kept:
     start, ticks = datetime(2026, 1, 1, tzinfo=UTC), count()
-    task = Task(title="small", statement="", form=ProgramForm(), source=f"suite/{n}")
+    task = Task(
+        title="small",
+        statement="",
+        form=ProgramForm(),
+        examples=(EXAMPLE,) * 3,
+        source=f"suite/{n}",
+    )
     recorder = Recorder.start(
         store,
         run,
@@ -142,6 +149,7 @@ def _check(recorder: Recorder, name: str, subject: Subject, trust: Trust, verdic
     if isinstance(subject, AtNode):
         against = working.code[subject.node].digest
     assert against is not None
+    observed = EXAMPLE.output if verdict is Verdict.PASSED else "0"
     recorder.record(
         CheckRan(
             evidence=Evidence(
@@ -151,14 +159,17 @@ def _check(recorder: Recorder, name: str, subject: Subject, trust: Trust, verdic
                 trust=trust,
                 verdict=verdict,
                 against=against,
+                input=recorder.put(EXAMPLE.input),
+                expected=recorder.put(EXAMPLE.output),
+                observed=recorder.put(observed),
             )
         )
     )
 
 
 def _check_program(recorder: Recorder, verdict: Verdict) -> None:
-    for number in range(3):
-        _check(recorder, f"given-{number}", AtProgram(), Trust.GIVEN, verdict)
+    for number in range(1, 4):
+        _check(recorder, example_check(number), AtProgram(), Trust.GIVEN, verdict)
 
 
 def _repair(recorder: Recorder, leaf: NodeId, ending: str, n: int) -> None:

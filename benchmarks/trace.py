@@ -43,7 +43,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtNode, AtProgram
-from auditcoder.domain.task import ProgramForm, Task
+from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_check
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.domain.values import CheckId, Digest, RunId
 from auditcoder.domain.verification import verify
@@ -54,6 +54,10 @@ RUN = RunId("benchmark")
 LEAVES = [NodeId(f"S{n}") for n in range(1, 6)]
 REQUEST = "You implement one responsibility of a larger program. " * 110
 """About six kilobytes: a task, a contract and a failure, as in a prompt for a small model."""
+EXAMPLES = tuple(
+    StdioExample(input=f"{number} 1 2 3 4 5 6 7 8 9", output=f"{number * 31}")
+    for number in range(6)
+)
 BODY = "\n".join(f"    total = (total * 31 + values[{i}]) % 1000003" for i in range(18))
 
 
@@ -86,7 +90,7 @@ def lifecycle(recorder: Recorder) -> Iterator[None]:
         yield
     recorder.assemble()
     yield
-    for number in range(6):
+    for number in range(1, len(EXAMPLES) + 1):
         check(recorder, number, Verdict.FAILED, 0)
         yield
     turn = 0
@@ -135,7 +139,7 @@ def repair(recorder: Recorder, leaf: NodeId, turn: int) -> Iterator[None]:
         yield
     recorder.assemble()
     yield
-    for number in range(6):
+    for number in range(1, len(EXAMPLES) + 1):
         check(recorder, number, Verdict.FAILED, turn)
         yield
     recorder.decide()
@@ -160,17 +164,18 @@ def ask(recorder: Recorder, leaf: NodeId, role: str, request: str, reply: str) -
 def check(recorder: Recorder, number: int, verdict: Verdict, turn: int) -> None:
     assembly = recorder.ledger.working.assembly
     assert assembly is not None
+    example = EXAMPLES[number - 1]
     recorder.record(
         CheckRan(
             evidence=Evidence(
-                check=CheckId(f"example-{number}"),
+                check=example_check(number),
                 kind=CheckKind.EXAMPLE,
                 subject=AtProgram(),
                 trust=Trust.GIVEN,
                 verdict=verdict,
                 against=assembly.program,
-                input=recorder.put(f"{number} 1 2 3 4 5 6 7 8 9"),
-                expected=recorder.put(f"{number * 31}"),
+                input=recorder.put(example.input),
+                expected=recorder.put(example.output),
                 observed=recorder.put(f"{turn} {number}"),
                 exit_code=0,
                 milliseconds=3.2,
@@ -239,7 +244,7 @@ def measure_append(folder: Path, size: int) -> dict[str, float]:
     recorder = TimedRecorder.start(
         store,
         RUN,
-        Task(title="benchmark", statement="", form=ProgramForm()),
+        Task(title="benchmark", statement="", form=ProgramForm(), examples=EXAMPLES),
         lambda: start + timedelta(milliseconds=next(ticks)),
     )
     assert isinstance(recorder, TimedRecorder)

@@ -11,6 +11,7 @@ from auditcoder.adapters.stores.postgres import PostgresStore
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.code import read_bundle
+from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Event
 from auditcoder.domain.trace import fold
 from auditcoder.domain.values import digest
@@ -21,7 +22,7 @@ from auditcoder.lifecycle.export_import import ImportResult, copy_run, verify_ru
 from tests.support.campaigns import RANDOM_RUNS, sized
 from tests.support.random_runs import RandomRun
 from tests.support.record_builders import RUN
-from tests.support.records import deletions, edits, insertions, swaps, take
+from tests.support.records import Raw, deletions, edits, insertions, swaps, take
 
 SETTINGS = settings(
     stateful_step_count=45,
@@ -119,16 +120,24 @@ def test_every_alteration_of_an_event_is_found(examples: int) -> None:
             n = len(raw.bodies)
             reach = n if n <= 40 else 3
             for altered in deletions(raw.bodies):
-                assert not raw.verify(altered).holds, "a deletion"
+                assert is_found(raw, altered), "a deletion"
             for altered in swaps(raw.bodies, reach):
-                assert not raw.verify(altered).holds, "a swap"
+                assert is_found(raw, altered), "a swap"
             for altered in edits(raw.bodies, salt=n):
-                assert not raw.verify(altered).holds, "an edit"
+                assert is_found(raw, altered), "an edit"
             for altered in insertions(raw):
-                assert not raw.verify(altered).holds, "an insertion"
+                assert is_found(raw, altered), "an insertion"
             super().teardown()
 
     run_state_machine_as_test(Altered, settings=settings(SETTINGS, max_examples=examples))
+
+
+def is_found(raw: Raw, altered: list[bytes]) -> bool:
+    """Whether verification finds an alteration; one flipped bit can make the format a later one."""
+    try:
+        return not raw.verify(altered).holds
+    except RecordUnreadable as error:
+        return error.code == "record.newer-format"
 
 
 @sized("examples", RANDOM_RUNS)

@@ -539,10 +539,13 @@ def test_a_run_interrupted_at_any_event_resumes(name: str, cuts: int, sandbox: S
             start(tools, scenario.task, scenario.options, RUN, interrupt_at(at))
         # Interrupt the resumption, too: during the replay of the record, and where it continues.
         for early in {at // 2, at}:
-            before = store.head(RUN)
+            before = list(store.read(RUN))
             with pytest.raises(KeyboardInterrupt):
                 resume(tools, RUN, interrupt_at(early))
-            assert store.head(RUN) == before
+            after = list(store.read(RUN))
+            if name == "parallel":  # other threads may record what they had already requested
+                after = after[: len(before)]
+            assert after == before
         assert verify_run(store, RUN).holds
         resume_and_compare(store, scenario, sandbox, wanted)
         store.close()
