@@ -19,6 +19,7 @@ from auditcoder.domain.python_names import (
     imports_in,
     imports_of,
     literal_value,
+    may_set_attributes,
     on_a_fresh_stack,
     parse,
     parsed,
@@ -150,3 +151,34 @@ def test_work_that_exhausts_every_stack_raises() -> None:
 
     with pytest.raises(RecursionError):
         on_a_fresh_stack(forever)
+
+
+SETTING = [
+    "f.a = 1",
+    "del f.a\n(x)",
+    "(f.a # (\n) = 1",
+    "(f. # c\n a) = 1",
+    "f.\\\na = 1",
+    "f . a = 1",
+    "for f.a in x: pass",
+    "with x as f.a: pass",
+    "f.a, b = x",
+    "[f.a] = x",
+    "f.a: int = 1",
+    "f.a += 1",
+    "f.b.a = 1",
+    "f(x).a = 1",
+    "del f.a",
+    "f.\N{SCRIPT CAPITAL P} = 1",
+]
+
+
+@pytest.mark.parametrize("source", SETTING)
+def test_the_fast_check_never_misses_an_attribute_that_is_set(source: str) -> None:
+    attributes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute)]
+    assert any(not isinstance(attribute.ctx, ast.Load) for attribute in attributes)
+    assert may_set_attributes(source)
+
+
+def test_most_code_needs_no_walk() -> None:
+    assert not may_set_attributes("def f(xs):\n    xs.append(1.5)\n    return xs.table[0].get(2)\n")

@@ -26,6 +26,7 @@ from auditcoder.domain.python_names import (
     bound_by,
     imports_in,
     imports_of,
+    may_set_attributes,
     on_a_fresh_stack,
     own_scope,
     parse,
@@ -175,7 +176,7 @@ def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
         parts=tuple(_with_comments(_lifted(parts), len(lines))),
         parses=True,
         inside_string=inside_string,
-        targets=frozenset(attribute_targets(body)),
+        targets=frozenset(attribute_targets(body) if may_set_attributes(source) else ()),
     )
 
 

@@ -1,6 +1,7 @@
 """Parsing of Python code, and the names that it binds in a scope."""
 
 import ast
+import re
 import threading
 import types
 import unicodedata
@@ -198,6 +199,15 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         yield node
         outside, _ = scopes(node)
         waiting.extend(outside)
+
+
+_LAST_ATTRIBUTE = re.compile(r"\.(?:[\s\\]|#[^\n]*\n)*[A-Za-z_]\w*(?!\w|[ \t\f]*[(.\[])")
+"""An attribute that is neither called nor indexed, and has no attribute itself."""
+
+
+def may_set_attributes(source: str) -> bool:
+    """Whether code can set an attribute; a fast check, so that most code is not walked."""
+    return not source.isascii() or _LAST_ATTRIBUTE.search(source) is not None
 
 
 class AttributeTarget(msgspec.Struct, frozen=True, order=True):
