@@ -58,6 +58,7 @@ def written(
     name: NodeId,
     source: str,
     *,
+    scope: str = "",
     cause: NodeId | None = None,
     reply: int | None = None,
 ) -> CodeWritten:
@@ -65,7 +66,8 @@ def written(
     return CodeWritten(
         node=name,
         code=recorder.put(source),
-        units=units_of(read_bundle(source), name, "", BUILTINS),
+        units=units_of(read_bundle(source), name, scope, BUILTINS),
+        scope=scope,
         cause=cause,
         reply=reply,
     )

@@ -314,12 +314,7 @@ class TestRegressions:
         recorder = started(store)
         recorder.write_code(S2, code("S2"))
         source = code("S2")
-        event = CodeWritten(
-            node=S2,
-            code=recorder.put(source),
-            units=units_of(read_bundle(source), S2, "C"),
-            scope="C",
-        )
+        event = written(recorder, S2, source, scope="C")
         assert_illegal(recorder, event, Law.MISDECLARED)
 
     def test_unpaired_surrogates_in_code_are_replaced(self, store: SqliteStore) -> None:
@@ -523,23 +518,13 @@ class TestOneOwnerHoweverItIsBound:
         recorder = started(store)
         recorder.write_code(S1, f"class C:\n    from operator import neg as m\n\n\n{code('S1')}")
         source = "def m(self): pass\n"
-        event = CodeWritten(
-            node=S2,
-            code=recorder.put(source),
-            units=units_of(read_bundle(source), S2, "C"),
-            scope="C",
-        )
+        event = written(recorder, S2, source, scope="C")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
     def test_a_method_cannot_bind_a_promised_name_by_global(self, store: SqliteStore) -> None:
         recorder = started(store)
         source = "def m(self):\n    global f_S2\n    f_S2 = 1\n"
-        event = CodeWritten(
-            node=S1_1,
-            code=recorder.put(source),
-            units=units_of(read_bundle(source), S1_1, "C"),
-            scope="C",
-        )
+        event = written(recorder, S1_1, source, scope="C")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
     def test_a_name_that_normalises_to_a_promised_one_is_that_name(
