@@ -34,7 +34,7 @@ census:            ## count modules, names and lines against their limits
 	@$(PYTHON) tools/census.py
 
 schema: $(READY)   ## write the published JSON Schema anew
-	$(BIN)/python -m auditcoder schema > docs/reference/trace-1.schema.json
+	$(BIN)/python -m auditcoder schema > docs/reference/trace-2.schema.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/trace.py

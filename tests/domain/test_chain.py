@@ -13,10 +13,11 @@ from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, FORMAT, EntryReader, entry_schema, seal
 from auditcoder.domain.errors import RecordUnreadable
-from auditcoder.domain.events import RunStarted
+from auditcoder.domain.events import Manifest, RunStarted
 from auditcoder.domain.trace import fold
 from auditcoder.lifecycle.export_import import verify_run
-from tests.support.record_builders import RUN, TASK, repairing
+from auditcoder.lifecycle.recorder import Recorder
+from tests.support.record_builders import RUN, TASK, repairing, ticking
 from tests.support.records import take
 
 ROOT = Path(__file__).parents[2]
@@ -49,21 +50,40 @@ def test_an_older_reader_reports_a_newer_record() -> None:
 
 
 def test_a_newer_reader_reads_older_entries_through_its_upgrades(store: SqliteStore) -> None:
-    """Suppose format 2 counted from a thousand and format 3 does not: old bytes are still read."""
+    """Suppose the next format counts from a thousand and the one after it does not."""
     repairing(store)
     written = list(store.read(RUN))
 
-    def from_one(entry: dict[str, Any]) -> dict[str, Any]:
+    def to_next(entry: dict[str, Any]) -> dict[str, Any]:
         return entry | {"seq": entry["seq"] + 1000}
 
-    def from_two(entry: dict[str, Any]) -> dict[str, Any]:
+    def to_the_one_after(entry: dict[str, Any]) -> dict[str, Any]:
         return entry | {"seq": entry["seq"] - 1000}
 
-    newer = EntryReader(current=3, upgrades={1: from_one, 2: from_two})
+    later = FORMAT + 2
+    newer = EntryReader(current=later, upgrades={FORMAT: to_next, FORMAT + 1: to_the_one_after})
     plain = EntryReader()
     assert [newer.read(body) for body in written] == [plain.read(body) for body in written]
     with pytest.raises(RecordUnreadable):
-        EntryReader(current=3, upgrades={2: from_two}).read(written[0])
+        EntryReader(current=later, upgrades={FORMAT + 1: to_the_one_after}).read(written[0])
+    spaced = written[0].replace(b'{"seq":0,', b'{ "seq":0,')
+    fresh = EntryReader(current=later, upgrades={FORMAT: to_next, FORMAT + 1: to_the_one_after})
+    with pytest.raises(RecordUnreadable):
+        fresh.read(spaced)
+
+
+def test_the_keys_of_a_map_have_one_order(store: SqliteStore) -> None:
+    settings = {"b": "2", "a": "1"}
+    recorder = Recorder.start(store, RUN, TASK, ticking(), Manifest(settings=settings))
+    assert recorder.ledger.run == RUN
+    (written,) = store.read(RUN)
+    assert b'"settings":{"a":"1","b":"2"}' in written
+    EntryReader().read(written)
+    swapped = written.replace(b'{"a":"1","b":"2"}', b'{"b":"2","a":"1"}')
+    with pytest.raises(RecordUnreadable, match="canonical"):
+        EntryReader().read(swapped)
+    older = swapped.replace(f'"format":{FORMAT}'.encode(), b'"format":1')
+    EntryReader().read(older)  # format 1 left the order to the writer
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tests" / "data").glob("format-*.acb")))

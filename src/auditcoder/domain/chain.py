@@ -13,16 +13,17 @@ from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Event, RunStarted
 from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest
 
-FORMAT = 1
+FORMAT = 2
 """The version of the format that is written. Older versions can be read through UPGRADES."""
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
-UPGRADES: Mapping[int, Upgrade] = {}
+UPGRADES: Mapping[int, Upgrade | None] = {1: None}
 """For each older format: a function that converts an entry, as plain JSON, to the next format.
 
-Digests are computed over the bytes as written, so an upgrade does not affect the chain. A new
-optional field needs no upgrade, because default values are not written.
+None if only the encoding differs. Digests are computed over the bytes as written, so an upgrade
+does not affect the chain. A new optional field needs no upgrade, because default values are not
+written.
 """
 
 
@@ -45,7 +46,9 @@ class Head(Value):
 
 EMPTY = Head(entries=0, digest=NO_DIGEST)
 
-_encoder = msgspec.json.Encoder()
+_encoder = msgspec.json.Encoder(order="deterministic")
+_any_key_order = msgspec.json.Encoder()
+"""Format 1 left the order of keys in maps to the writer; since format 2 they are sorted."""
 _decoder = msgspec.json.Decoder(Entry)
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -60,18 +63,28 @@ class Sealed(NamedTuple):
     """The chain's head after the entry is appended."""
 
 
-def seal(head: Head, event: Event, at: datetime) -> Sealed:
-    """Encode `event` as the entry after `head`; raise ValueError if it cannot be encoded."""
+def seal(head: Head, event: Event, at: datetime, written_in: int = FORMAT) -> Sealed:
+    """Encode `event` as the entry after `head`; raise ValueError if it cannot be encoded.
+
+    A record keeps the format that it was started in.
+    """
+    encoder = _encoder_of(written_in)
     entry = Entry(seq=head.entries, prev=head.digest, at=at.astimezone(UTC), event=event)
-    decoded = _decoder.decode(_encoder.encode(entry))
-    body = _encoder.encode(decoded)
+    decoded = _decoder.decode(encoder.encode(entry))
+    body = encoder.encode(decoded)
     return Sealed(decoded, body, Head(entries=head.entries + 1, digest=digest(body)))
+
+
+def _encoder_of(written_in: int) -> msgspec.json.Encoder:
+    return _any_key_order if written_in == 1 else _encoder
 
 
 class EntryReader:
     """Decodes the entries of one record, written in the current or an older format."""
 
-    def __init__(self, current: int = FORMAT, upgrades: Mapping[int, Upgrade] = UPGRADES) -> None:
+    def __init__(
+        self, current: int = FORMAT, upgrades: Mapping[int, Upgrade | None] = UPGRADES
+    ) -> None:
         self._current = current
         self._upgrades = upgrades
         self._format: int | None = None
@@ -91,15 +104,15 @@ class EntryReader:
         return entry
 
     def _decode(self, body: bytes, written_in: int) -> Entry:
-        if written_in == self._current:
+        upgrades = [u for n in range(written_in, self._current) if (u := self._upgrades[n])]
+        if not upgrades:
             entry = _decoder.decode(body)
-            # Other decoders may treat a duplicate key or extra whitespace differently.
-            if _encoder.encode(entry) != body:
-                raise msgspec.DecodeError("it is not in canonical JSON encoding")
+            _refuse_other_encoding(_encoder_of(written_in).encode(entry), body)
             return entry
         plain = msgspec.json.decode(body)
-        for version in range(written_in, self._current):
-            plain = self._upgrades[version](plain)
+        _refuse_other_encoding(_any_key_order.encode(plain), body)
+        for upgrade in upgrades:
+            plain = upgrade(plain)
         return msgspec.convert(plain, Entry)
 
     def _format_of(self, first: bytes) -> int:
@@ -118,6 +131,12 @@ class EntryReader:
         if version < self._current and version not in self._upgrades:
             raise RecordUnreadable("record.malformed", f"there is no format {version}")
         return version
+
+
+def _refuse_other_encoding(canonical: bytes, body: bytes) -> None:
+    # Other decoders may treat a duplicate key or extra whitespace differently.
+    if canonical != body:
+        raise msgspec.DecodeError("it is not in canonical JSON encoding")
 
 
 class _FormatOnly(msgspec.Struct):

@@ -13,7 +13,7 @@ from auditcoder.domain.graph import Region, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Frozen, Rank, StateDigest, TransactionKind, rank
 from auditcoder.domain.targets import AtNode, AtProgram, Subject
-from auditcoder.domain.task import Example
+from auditcoder.domain.task import Example, Task
 from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest_of
 
 
@@ -113,31 +113,40 @@ class OpenTransaction(Value):
     """Whether the candidate was rejected; then the next event must be the rollback."""
 
 
+class UsableReply(Value):
+    """A reply that code may come from."""
+
+    seq: int
+    """The number of its event."""
+    text: Digest
+    node: NodeId | None = None
+    """The node that it is for; None if it is for several."""
+
+
 class Ledger(Value):
     """The state of a run, as far as the laws need it."""
 
     seq: int = 0
     """The sequence number that the next event will have."""
     run: RunId | None = None
+    format: int = 0
+    """The version of the format that the record was started in."""
     finished: bool = False
     allocated: dict[NodeId, int] = {}
     """All ids ever allocated, including retired ones, with the number of the event."""
     working: WorkingState = WorkingState()
     assembled: bool = False
     """Whether a program was ever assembled; from then on code changes only in transactions."""
-    replies: dict[int, NodeId | None] = {}
-    """Replies that code may come from, with the node they are for. A transaction's start or end
-    clears them."""
-    opinions: dict[NodeId, int] = {}
+    replies: dict[int, UsableReply] = {}
+    """Replies that code may come from. A transaction's start or end clears them."""
+    opinions: dict[NodeId, UsableReply] = {}
     """The newest second opinion on each node, which code may also come from."""
     checks: dict[CheckId, RegisteredCheck] = {}
     """All checks ever registered, except dropped ones; a rollback does not remove any."""
     examples: dict[CheckId, Example] = {}
     """The examples that given and planned checks of the program run."""
-    artefacts: frozenset[str] = frozenset()
-    """Names of the files that the task promises."""
-    time_limit: float = 0.0
-    """Seconds that the program has for one example."""
+    task: Task | None = None
+    """The task; None before the run has started."""
     exceptions: frozenset[tuple[NodeId, NodeId]] = frozenset()
     """Pairs of nodes: before the first assembly, the first may cause edits of the second."""
     dropped: frozenset[CheckId] = frozenset()

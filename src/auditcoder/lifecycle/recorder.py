@@ -159,7 +159,7 @@ class Recorder:
         """Move the state past a recorded entry and return the entry's number."""
         self._ledger = self._judge(entry.event)
         # Encoding the entry again, instead of copying its bytes, detects a reader that alters it.
-        _, _, head = seal(self._head, entry.event, entry.at)
+        _, _, head = seal(self._head, entry.event, entry.at, self._ledger.format)
         seq, self._head = self._head.entries, head
         self.history.add(seq, entry.event, self._ledger)
         return seq
@@ -252,7 +252,8 @@ class Recorder:
 
     def _sealed(self, event: Event) -> Sealed:
         try:
-            return seal(self._head, event, self._clock())
+            started_in = event.format if isinstance(event, RunStarted) else self._ledger.format
+            return seal(self._head, event, self._clock(), started_in)
         # unpaired surrogates, recursive values, numbers out of range
         except (ValueError, RecursionError) as error:
             raise RecordRefused(

@@ -50,7 +50,7 @@ from auditcoder.domain.laws.repair_laws import (
     transaction_opened,
 )
 from auditcoder.domain.ledger import Ledger, change
-from auditcoder.domain.task import FilesForm, example_check
+from auditcoder.domain.task import example_check
 from auditcoder.domain.values import is_run_id
 
 __all__ = [
@@ -123,16 +123,15 @@ def _refuse_out_of_place(ledger: Ledger, event: Event) -> None:
 def _run_started(ledger: Ledger, event: RunStarted) -> Ledger:
     if not is_run_id(event.run):
         refuse(Law.MISDECLARED, ledger, "the run id has a character that is not allowed")
-    form = event.task.form
     examples = {example_check(n): e for n, e in enumerate(event.task.examples, start=1)}
     return change(
         ledger,
         run=event.run,
+        format=event.format,
         allocated={ROOT: 0},
         checks={c: program_check(e, Trust.GIVEN, e.explanation) for c, e in examples.items()},
         examples=examples,
-        artefacts=frozenset(form.artefacts if isinstance(form, FilesForm) else ()),
-        time_limit=event.task.limits.wall_seconds,
+        task=event.task,
     )
 
 

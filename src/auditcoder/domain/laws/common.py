@@ -8,6 +8,7 @@ from auditcoder.domain.graph import Region, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.ledger import CurrentCheck, Ledger, OpenTransaction, WorkingState
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Subject
+from auditcoder.domain.task import Task
 from auditcoder.domain.values import CheckId, Digest
 
 ReadBlob: TypeAlias = Callable[[Digest], bytes]
@@ -48,6 +49,12 @@ class IllegalHistory(Exception):
 def refuse(law: Law, ledger: Ledger, message: str) -> NoReturn:
     """Raise IllegalHistory: the next event violates `law`."""
     raise IllegalHistory(law, ledger.seq, message)
+
+
+def task_of(ledger: Ledger) -> Task:
+    """Return the task; only the first event comes before it."""
+    assert ledger.task is not None, "the run has not started"
+    return ledger.task
 
 
 def committed_graph(ledger: Ledger) -> TaskGraph:

@@ -9,11 +9,11 @@ import re
 from auditcoder.domain.assembly import owner_of_line
 from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
-from auditcoder.domain.laws.common import Law, ReadBlob, refuse
+from auditcoder.domain.laws.common import Law, ReadBlob, refuse, task_of
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.targets import AtNode, AtProgram
-from auditcoder.domain.task import CallExample, Example, FilesExample, StdioExample
+from auditcoder.domain.task import CallExample, Example, FilesExample, FilesForm, StdioExample
 from auditcoder.domain.values import Digest
 from auditcoder.sandboxed.result_comparison import same_output, same_value
 
@@ -50,7 +50,7 @@ def _ran_out_of_time(ledger: Ledger, evidence: Evidence) -> bool:
     if not isinstance(evidence.subject, AtProgram) or evidence.check not in ledger.examples:
         return True
     took = evidence.milliseconds or 0.0
-    return evidence.signal is not None or took >= 1000 * ledger.time_limit
+    return evidence.signal is not None or took >= 1000 * task_of(ledger).limits.wall_seconds
 
 
 _UNKNOWN = frozenset({True, False})
@@ -83,7 +83,9 @@ def _answers(ledger: Ledger, example: Example, expected: str, observed: str) -> 
         case CallExample():
             return _value_answers(expected, observed)
         case FilesExample(artefacts=artefacts):
-            return _file_answers(artefacts, ledger.artefacts, observed)
+            form = task_of(ledger).form
+            promised = form.artefacts if isinstance(form, FilesForm) else ()
+            return _file_answers(artefacts, frozenset(promised), observed)
         case _:
             return _UNKNOWN
 
