@@ -89,14 +89,14 @@ def assert_illegal(recorder: Recorder, event: Event, law: Law, *blobs: str) -> N
     assert report.findings[0].seq == len(raw.bodies)
 
 
-def reply(recorder: Recorder, phase: Phase = Phase.GENERATION) -> ReplyRecorded:
+def reply(recorder: Recorder, phase: Phase = Phase.GENERATION, text: str = "here") -> ReplyRecorded:
     """Return a recorded reply to a request in `phase`."""
     return ReplyRecorded(
         role="math",
         scope=Scope.INITIAL,
         phase=phase,
         request=recorder.put("please"),
-        reply=recorder.put("here"),
+        reply=recorder.put(text),
     )
 
 

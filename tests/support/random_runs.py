@@ -167,12 +167,20 @@ class RandomRun(RuleBasedStateMachine):
             source += f"\n\ndef helper():\n    return {value}\n"
         if extra == "import":
             source = "import math\n" + source
-        replies = [
-            reply
-            for reply, asked_for in self.ledger.replies.items()
-            if reply > self.ledger.allocated[name] and asked_for in {None, name}
-        ]
-        self.recorder.write_code(name, source, agent="math", reply=max(replies, default=None))
+        self.recorder.write_code(name, source, agent="math", reply=self.reply_with(name, source))
+
+    def reply_with(self, name: NodeId, source: str) -> int:
+        return self.recorder.record(
+            ReplyRecorded(
+                role="math",
+                scope=Scope.REPAIR if self.ledger.transaction else Scope.INITIAL,
+                phase=Phase.GENERATION,
+                request=self.recorder.put(f"code of {name}"),
+                reply=self.recorder.put(f"```python\n{source}```\n"),
+                node=name,
+                usage=Usage(calls=1),
+            )
+        )
 
     @when(lambda ledger: free(ledger) and not ledger.assembled)
     @rule(pick=picks, other=picks)

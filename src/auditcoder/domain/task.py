@@ -40,6 +40,29 @@ class FilesForm(Value, tag="files"):
 Form: TypeAlias = ProgramForm | FunctionForm | ClassForm | FilesForm
 
 
+_PROGRAM_MAIN = """\
+import sys
+
+if __name__ == "__main__":
+    print(solve(sys.stdin.read().removesuffix("\\n")))
+"""
+_FILES_MAIN = """\
+if __name__ == "__main__":
+    solve()
+"""
+
+
+def main_block(form: Form) -> str:
+    """Return the code that calls the root function `solve`; empty if only tests call it."""
+    match form:
+        case ProgramForm():
+            return _PROGRAM_MAIN
+        case FilesForm():
+            return _FILES_MAIN
+        case FunctionForm() | ClassForm():
+            return ""
+
+
 class StdioExample(Value, tag="stdio"):
     """Standard input and the expected standard output."""
 

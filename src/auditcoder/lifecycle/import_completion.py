@@ -11,51 +11,7 @@ from auditcoder.domain.python_names import (
     on_a_fresh_stack,
     parse,
 )
-
-_MODULES = frozenset(
-    [
-        "bisect",
-        "collections",
-        "copy",
-        "csv",
-        "datetime",
-        "decimal",
-        "fractions",
-        "functools",
-        "hashlib",
-        "heapq",
-        "io",
-        "itertools",
-        "json",
-        "math",
-        "operator",
-        "os",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "sys",
-        "time",
-    ]
-)
-_FROM = {
-    name: module
-    for module, names in {
-        "bisect": "bisect_left bisect_right insort",
-        "collections": "Counter OrderedDict defaultdict deque namedtuple",
-        "dataclasses": "dataclass field",
-        "decimal": "Decimal",
-        "fractions": "Fraction",
-        "functools": "cache cmp_to_key lru_cache partial reduce",
-        "heapq": "heapify heappop heappush",
-        "itertools": "accumulate chain combinations groupby pairwise permutations product"
-        " zip_longest",
-        "math": "ceil comb factorial floor gcd isqrt lcm sqrt",
-        "pathlib": "Path",
-        "typing": "Any Callable Dict Iterable Iterator List Optional Sequence Set Tuple Union",
-    }.items()
-    for name in names.split()
-}
+from auditcoder.domain.reply_code import COMPLETED_MODULES, COMPLETED_NAMES, STARRED_MODULES
 
 
 def completing(source: str, bound: set[str]) -> list[str]:
@@ -77,10 +33,10 @@ def completing(source: str, bound: set[str]) -> list[str]:
     missing = []
     for node in ast.walk(module):
         match node:
-            case ast.Attribute(value=ast.Name(id=name)) if name in _MODULES - known:
+            case ast.Attribute(value=ast.Name(id=name)) if name in COMPLETED_MODULES - known:
                 missing.append(f"import {name}")
-            case ast.Name(id=name) if name in _FROM and name not in known:
-                missing.append(f"from {_FROM[name]} import {name}")
+            case ast.Name(id=name) if name in COMPLETED_NAMES and name not in known:
+                missing.append(f"from {COMPLETED_NAMES[name]} import {name}")
             case _:
                 pass
     return sorted(set(missing))
@@ -101,7 +57,7 @@ def without_stars(source: str) -> tuple[str, str]:
     for node in reversed(module.body):
         match node:
             case ast.ImportFrom(module=str(name), names=[ast.alias(name="*")], level=0) if (
-                name in _MODULES | set(_FROM.values())
+                name in STARRED_MODULES
             ):
                 public = _public(name) & used
                 expanded = f"from {name} import {', '.join(sorted(public))}" if public else "pass"

@@ -17,18 +17,8 @@ from auditcoder.domain.task import (
     ProgramForm,
     StdioExample,
     Task,
+    main_block,
 )
-
-_PROGRAM_MAIN = """\
-import sys
-
-if __name__ == "__main__":
-    print(solve(sys.stdin.read().removesuffix("\\n")))
-"""
-_FILES_MAIN = """\
-if __name__ == "__main__":
-    solve()
-"""
 
 
 class RootFunction(NamedTuple):
@@ -59,7 +49,7 @@ def root_of(task: Task) -> RootFunction:
                 "`solve` gets everything on standard input as one text without the last line"
                 ' break: `data.split("\\n")` are its lines. It returns everything that goes to'
                 " standard output.",
-                _PROGRAM_MAIN,
+                main_block(task.form),
             )
         case FilesForm(inputs=inputs, artefacts=artefacts):
             read = ", ".join(inputs) or "the input files"
@@ -67,7 +57,7 @@ def root_of(task: Task) -> RootFunction:
             return RootFunction(
                 Contract(name="solve", returns="None"),
                 f"`solve` reads {read} from the current folder and writes {written} there.",
-                _FILES_MAIN,
+                main_block(task.form),
             )
         case FunctionForm(entry=entry, signature=signature):
             given = given_code(task.statement, entry)

@@ -20,6 +20,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.python_names import MODULE_NAMES
 from auditcoder.domain.targets import AtNode
+from auditcoder.domain.task import main_block
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.export_import import verify_run
@@ -72,9 +73,36 @@ class TestIdsComeBeforeCode:
         self, store: SqliteStore
     ) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
-        sketch = recorder.record(reply(recorder, phase=Phase.PLANNING))
+        sketch = recorder.record(reply(recorder, Phase.PLANNING, code(ROOT)))
         recorder.record(GraphCommitted(graph=GRAPH))
         recorder.record(written(recorder, ROOT, code(ROOT), reply=sketch))
+
+    def test_code_that_is_not_in_the_reply_that_it_names_is_refused(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        seq = recorder.record(reply(recorder, text=f"```python\n{code('S2')}```"))
+        other = written(recorder, S2, code("S2", "return -x"), reply=seq)
+        assert_illegal(recorder, other, Law.MISDECLARED)
+        recorder.record(written(recorder, S2, f"import math\n\n{code('S2')}", reply=seq))
+
+    def test_the_root_also_has_the_main_block_of_its_task(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        seq = recorder.record(reply(recorder, text=code(ROOT)))
+        main = main_block(TASK.form)
+        recorder.record(written(recorder, ROOT, f"{code(ROOT)}\n{main}", reply=seq))
+        assert_illegal(
+            recorder, written(recorder, S2, f"{code('S2')}\n{main}", reply=seq), Law.MISDECLARED
+        )
+
+    def test_the_root_keeps_its_code_when_helpers_are_added_before_it(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.record(written(recorder, ROOT, code(ROOT)))
+        seq = recorder.record(reply(recorder, text="def helper():\n    return 1\n"))
+        helper = "def helper():\n    return 1\n"
+        recorder.record(written(recorder, ROOT, f"{helper}\n\n{code(ROOT)}", reply=seq))
 
     def test_code_from_a_rejected_reply_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
@@ -282,7 +310,8 @@ class TestRegressions:
         self, store: SqliteStore, alone: bool
     ) -> None:
         recorder = failing(store)
-        opinion = reply(recorder, phase=Phase.VERIFICATION)
+        another = f"{code('S1_1')}\n# another\n"
+        opinion = reply(recorder, Phase.VERIFICATION, another)
 
         def record_opinion(*nodes: NodeId) -> int:
             return recorder.record(
@@ -292,7 +321,6 @@ class TestRegressions:
         older, newer, other = record_opinion(S1_1, S2), record_opinion(S1_1, S1), record_opinion(S2)
         locate(recorder, AtNode(node=S1_1))
         recorder.open_transaction()
-        another = f"{code('S1_1')}\n# another\n"
         for seq, law in ((older, Law.MISDECLARED), (other, Law.BOUNDARY_CROSSED)):
             assert_illegal(recorder, written(recorder, S1_1, another, reply=seq), law)
         recorder.record(written(recorder, S1_1, another, reply=newer))

@@ -20,9 +20,12 @@ from auditcoder.domain.laws.common import (
     listed,
     refuse,
     still_standing,
+    task_of,
 )
-from auditcoder.domain.ledger import Ledger, change, rework
+from auditcoder.domain.ledger import Ledger, UsableReply, change, rework
 from auditcoder.domain.python_names import BUILTINS, MODULE_NAMES, is_identifier
+from auditcoder.domain.reply_code import foreign_statement
+from auditcoder.domain.task import main_block
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Digest
 
@@ -36,10 +39,11 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
         refuse(Law.CODE_BEFORE_ID, ledger, "code was requested before any id was committed")
     if event.rejected:
         return ledger
+    reply = UsableReply(seq=ledger.seq, text=event.reply, node=event.node)
     if event.phase is Phase.VERIFICATION:
-        opinions = {n: ledger.seq for n in (event.node, *event.nodes) if n is not None}
+        opinions = {n: reply for n in (event.node, *event.nodes) if n is not None}
         return change(ledger, opinions=ledger.opinions | opinions)
-    return change(ledger, replies=ledger.replies | {ledger.seq: event.node})
+    return change(ledger, replies=ledger.replies | {ledger.seq: reply})
 
 
 def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
@@ -47,8 +51,7 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
     node, working = event.node, ledger.working
     if working.graph is None or node not in working.graph.ids:
         refuse(Law.CODE_BEFORE_ID, ledger, f"{node} has code but no committed id")
-    if event.reply is not None:
-        _refuse_wrong_reply(ledger, event, event.reply)
+    reply = None if event.reply is None else _usable_reply(ledger, event, event.reply)
     _refuse_writing_outside(ledger, event)
     bundle = read_bundle(_text(ledger, read, event.code))
     if not bundle.source.strip():
@@ -60,6 +63,8 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
     before = working.code.get(node)
     if before is not None and before.scope != event.scope:
         refuse(Law.MISDECLARED, ledger, f"the code of {node} cannot move to another class")
+    if reply is not None:
+        _refuse_other_origin(ledger, event, bundle, read(reply.text))
     _refuse_wrong_units(ledger, event, bundle)
     if before is not None and (before.digest, before.units) == (event.code, event.units):
         return ledger
@@ -90,16 +95,40 @@ def _text(ledger: Ledger, read: ReadBlob, name: Digest) -> str:
     return text
 
 
-def _refuse_wrong_reply(ledger: Ledger, event: CodeWritten, reply: int) -> None:
-    opinion_on = {node for node, seq in ledger.opinions.items() if seq == reply}
-    if reply not in ledger.replies and not opinion_on:
-        refuse(Law.MISDECLARED, ledger, f"event {reply} is not a reply that code may come from")
-    if reply <= ledger.allocated[event.node]:
+def _usable_reply(ledger: Ledger, event: CodeWritten, seq: int) -> UsableReply:
+    """Return the reply that code names; it is for this node and newer than the node's id."""
+    opinion_on = {node: reply for node, reply in ledger.opinions.items() if reply.seq == seq}
+    reply = next(iter(opinion_on.values()), None) or ledger.replies.get(seq)
+    if reply is None:
+        refuse(Law.MISDECLARED, ledger, f"event {seq} is not a reply that code may come from")
+    if seq <= ledger.allocated[event.node]:
         refuse(Law.CODE_BEFORE_ID, ledger, f"the reply is older than the id of {event.node}")
-    asked_for = opinion_on or {ledger.replies[reply]} - {None}
+    asked_for = set(opinion_on) or {reply.node} - {None}
     if asked_for and asked_for.isdisjoint({event.node, event.cause}):
         refuse(
             Law.BOUNDARY_CROSSED, ledger, f"the reply was for {listed(asked_for)}, not {event.node}"
+        )
+    return reply
+
+
+def _refuse_other_origin(
+    ledger: Ledger, event: CodeWritten, bundle: CodeBundle, reply: bytes
+) -> None:
+    """Refuse code with a statement that its reply does not have.
+
+    The root also has what its task gives, and keeps its code when a class gets shared helpers.
+    """
+    sources = [reply.decode("utf-8", "replace")]
+    if event.node == ROOT:
+        task = task_of(ledger)
+        sources += [task.statement, main_block(task.form)]
+        if (present := ledger.working.bundles.get(ROOT)) is not None:
+            sources.append(present.source)
+    if statement := foreign_statement(bundle, sources):
+        refuse(
+            Law.MISDECLARED,
+            ledger,
+            f"`{statement.strip()[:60]}` in the code of {event.node} is not in the reply",
         )
 
 

@@ -1,0 +1,213 @@
+"""Whether code is from the reply that it is attributed to.
+
+Before a reply becomes code, it is split by owner and indented anew, its line ends and tabs are
+made uniform, and missing imports of the standard library are added. Its statements are not changed.
+"""
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from auditcoder.domain.code import BundlePart, CodeBundle
+from auditcoder.domain.python_names import PARSE_ERRORS, imports_of, on_a_fresh_stack, parsed
+
+_COMPLETED_MODULES = """
+    bisect collections copy csv datetime decimal fractions functools hashlib heapq io itertools json
+    math operator os random re statistics string sys time
+"""
+
+COMPLETED_MODULES = frozenset(_COMPLETED_MODULES.split())
+"""Modules of the standard library whose import is added to code that uses them without it."""
+
+COMPLETED_NAMES = {
+    name: module
+    for module, names in {
+        "bisect": "bisect_left bisect_right insort",
+        "collections": "Counter OrderedDict defaultdict deque namedtuple",
+        "dataclasses": "dataclass field",
+        "decimal": "Decimal",
+        "fractions": "Fraction",
+        "functools": "cache cmp_to_key lru_cache partial reduce",
+        "heapq": "heapify heappop heappush",
+        "itertools": "accumulate chain combinations groupby pairwise permutations product"
+        " zip_longest",
+        "math": "ceil comb factorial floor gcd isqrt lcm sqrt",
+        "pathlib": "Path",
+        "typing": "Any Callable Dict Iterable Iterator List Optional Sequence Set Tuple Union",
+    }.items()
+    for name in names.split()
+}
+"""Names whose import is added, with the module that each comes from."""
+
+_ADDED = frozenset(
+    {f"import {module}" for module in COMPLETED_MODULES}
+    | {f"from {module} import {name}" for name, module in COMPLETED_NAMES.items()}
+)
+STARRED_MODULES = COMPLETED_MODULES | set(COMPLETED_NAMES.values())
+"""Modules of which a star import is written out."""
+_FENCES = ("```", "~~~")
+
+
+class ParsedSource(msgspec.Struct, frozen=True):
+    """The statements of a text, compared where they were written in another way."""
+
+    statements: frozenset[str]
+    imports: frozenset[str]
+    starred: frozenset[str]
+    """Modules of which everything is imported."""
+
+
+def foreign_statement(bundle: CodeBundle, sources: Sequence[str]) -> str | None:
+    """Return the first line of a statement that is in none of `sources`; None if all are there."""
+    texts = [_uniform_text(source) for source in sources]
+    for part in bundle.parts:
+        lines = _without_blank_ends(bundle, part)
+        if not lines or any(_contains(text, lines) for text in texts):
+            continue
+        if not _is_rewritten([line for _, line in lines], sources):
+            return lines[0][1]
+    return None
+
+
+_Numbered = list[tuple[bool, str]]
+"""Lines, each with whether it begins inside a string."""
+
+
+def _without_blank_ends(bundle: CodeBundle, part: BundlePart) -> _Numbered:
+    lines = [
+        (number in bundle.inside_string, _uniform(bundle.lines[number - 1]))
+        for number in range(part.first, part.last + 1)
+    ]
+    while lines and not lines[-1][1]:
+        lines.pop()
+    while lines and not lines[0][1]:
+        del lines[0]
+    return lines
+
+
+def _uniform(line: str) -> str:
+    """Return a line with spaces for leading tabs, and without spaces if it has nothing else."""
+    bare = line.lstrip(" \t")
+    return line[: len(line) - len(bare)].expandtabs(4) + bare if bare else ""
+
+
+@lru_cache(maxsize=8)
+def _uniform_text(source: str) -> str:
+    text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
+    return "\n" + "\n".join(map(_uniform, text.split("\n"))) + "\n"
+
+
+def _contains(text: str, lines: _Numbered) -> bool:
+    """Whether `text` has these lines one after another, possibly with a further indentation."""
+    whole = "\n".join(line for _, line in lines)
+    if f"\n{whole}\n" in text:
+        return True
+    first = lines[0][1]
+    found = text.find(f" {first}\n")
+    while found >= 0:
+        start = text.rfind("\n", 0, found) + 1
+        margin = text[start : found + 1]
+        if not margin.strip(" ") and _continues(text, start, margin, lines):
+            return True
+        found = text.find(f" {first}\n", found + 1)
+    return False
+
+
+def _continues(text: str, start: int, margin: str, lines: _Numbered) -> bool:
+    """Whether `lines` stand at `start`, indented by `margin` except inside strings."""
+    for inside_string, line in lines:
+        moved = line if inside_string or not line else margin + line
+        if not text.startswith(f"{moved}\n", start):
+            return False
+        start += len(moved) + 1
+    return True
+
+
+def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:
+    """Whether a statement without comments means the same as one of a source, or is an import."""
+    code = "\n".join(lines)
+    module = parsed(code)
+    if module is None or _has_comment(code):
+        return False
+    known = [_parsed_source(source) for source in sources]
+    for statement in module.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            if not all(_is_imported(i.statement, known) for i in imports_of(statement)):
+                return False
+        elif not isinstance(statement, ast.Pass):  # it replaces an unused star import
+            dumped = _dumped(statement)
+            if not any(dumped in source.statements for source in known):
+                return False
+    return True
+
+
+def _has_comment(code: str) -> bool:
+    if "#" not in code:
+        return False
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
+    except (*PARSE_ERRORS, tokenize.TokenError):
+        return True
+    return any(token.type == tokenize.COMMENT for token in tokens)
+
+
+def _is_imported(statement: str, known: Iterable[ParsedSource]) -> bool:
+    module = statement.removeprefix("from ").partition(" import ")[0]
+    return statement in _ADDED or any(
+        statement in source.imports or (module in source.starred and module in STARRED_MODULES)
+        for source in known
+    )
+
+
+@lru_cache(maxsize=8)
+def _parsed_source(source: str) -> ParsedSource:
+    statements: set[str] = set()
+    imports: set[str] = set()
+    starred: set[str] = set()
+    for statement in on_a_fresh_stack(lambda: list(_statements(source))):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            for imported in imports_of(statement):
+                imports.add(imported.statement)
+                if imported.name == "*" and isinstance(statement, ast.ImportFrom):
+                    starred.add(statement.module or "")
+        else:
+            statements.add(_dumped(statement))
+    return ParsedSource(frozenset(statements), frozenset(imports), frozenset(starred))
+
+
+def _dumped(statement: ast.stmt) -> str:
+    return on_a_fresh_stack(lambda: ast.dump(statement))
+
+
+def _statements(source: str) -> Iterator[ast.stmt]:
+    """Yield the statements of a text and of its fenced blocks, at any depth but in functions."""
+    for text in (source, *_blocks(source)):
+        module = parsed(text)
+        waiting: list[ast.stmt] = list(module.body) if module else []
+        while waiting:
+            statement = waiting.pop()
+            yield statement
+            if isinstance(statement, ast.ClassDef):
+                waiting.extend(statement.body)
+
+
+def _blocks(source: str) -> Iterator[str]:
+    block: list[str] | None = None
+    for line in _uniform_text(source).split("\n"):
+        if line.strip().startswith(_FENCES):
+            if block:
+                yield _at_margin(block)
+            block = []
+        elif block is not None:
+            block.append(line)
+    if block:
+        yield _at_margin(block)
+
+
+def _at_margin(lines: list[str]) -> str:
+    margin = min((len(line) - len(line.lstrip(" ")) for line in lines if line), default=0)
+    return "\n".join(line[margin:] for line in lines)

@@ -1,0 +1,113 @@
+"""Code that is attributed to a reply is in that reply, however the reply was split and indented."""
+
+import pytest
+
+from auditcoder.domain.code import read_bundle
+from auditcoder.domain.reply_code import foreign_statement
+
+REPLY = '''Here is the code:
+
+```python
+import os.path, json
+from heapq import *
+
+LIMIT = 3; START = "0"
+
+class Box:
+    size = 4
+
+    @staticmethod
+    def area(x):
+        text = """
+unindented
+        """
+        return x * x
+
+def double(x):
+\tif x:
+\t\treturn 2 * x
+\treturn 0
+```
+'''
+
+
+def origin_fault(code: str, *more: str) -> str | None:
+    return foreign_statement(read_bundle(code), [REPLY, *more])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def double(x):\n    if x:\n        return 2 * x\n    return 0\n",
+        "\n\ndef double(x):\n    if x:\n        return 2 * x\n    return 0\n\n",
+        '@staticmethod\ndef area(x):\n    text = """\nunindented\n        """\n    return x * x\n',
+        "def double(x):\n    if x:\n        return 2 * x\n\n    return 0\n",
+        "LIMIT = 3\n",
+        "LIMIT = 3; START = '0'\n",
+        "size = 4\n",
+        "import json\n",
+        "import os.path\n",
+        "from heapq import heappop, heappush\n",
+        "import math\nfrom collections import deque\n",
+        "pass\n",
+        "",
+    ],
+    ids=lambda code: code.strip().partition("\n")[0] or "empty",
+)
+def test_a_statement_of_the_reply_is_known_however_it_is_written(code: str) -> None:
+    assert origin_fault(code) is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def double(x):\n    if x:\n        return 2 * x\n    return 1\n",
+        "def double(x):\n    if x:\n        return 2 * x\n        return 0\n",
+        "def double(x):\n    # exact\n    if x:\n        return 2 * x\n    return 0\n",
+        "def triple(x):\n    if x:\n        return 2 * x\n    return 0\n",
+        "LIMIT = 4\n",
+        "LIMIT = 3  # at most\n",
+        "if True:\n    LIMIT = 3\n",
+        "import shutil\n",
+        "from shutil import rmtree\n",
+        "from os import *\n",
+        "import json as os\n",
+        '@staticmethod\ndef area(x):\n    text = """\n    unindented\n    """\n    return x * x\n',
+        "def double(x:\n",
+    ],
+)
+def test_a_statement_that_is_not_in_the_reply_is_foreign(code: str) -> None:
+    known = "def double(x):\n    if x:\n        return 2 * x\n    return 0\n"
+    assert origin_fault(code) is not None
+    assert origin_fault(f"{known}\n\n{code}") is not None
+
+
+def test_the_first_foreign_statement_is_named() -> None:
+    code = "LIMIT = 3\n\n\ndef other():\n    return 1\n"
+    assert origin_fault(code) == "def other():"
+
+
+def test_code_may_come_from_several_sources() -> None:
+    code = "LIMIT = 3\n\n\ndef other():\n    return 1\n"
+    assert origin_fault(code, "def other():\n    return 1\n") is None
+
+
+def test_a_reply_without_a_fence_is_read_as_code() -> None:
+    bundle = read_bundle("total = 1\n")
+    assert foreign_statement(bundle, ["total = 1; count = 2"]) is None
+    assert foreign_statement(bundle, ["The total = 1, and count = 2"]) is not None
+
+
+def test_a_block_that_is_indented_is_read_at_its_margin() -> None:
+    bundle = read_bundle("total = 1\n")
+    assert (
+        foreign_statement(bundle, ["1. Code:\n   ```\n   total = 1; count = 2\n   ```\n"]) is None
+    )
+    assert foreign_statement(bundle, ["cut off:\n   ```\n   total = 1; count = 2\n"]) is None
+
+
+def test_code_that_does_not_parse_must_be_in_the_reply_as_it_is() -> None:
+    bundle = read_bundle("def f(:\n    return\n")
+    assert not bundle.parses
+    assert foreign_statement(bundle, ["```\ndef f(:\n    return\n```"]) is None
+    assert foreign_statement(bundle, ["```\ndef f(:\n    return 1\n```"]) is not None
