@@ -85,6 +85,17 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
         return compile(tree, file, "exec", dont_inherit=True)
 
 
+def compile_fault(source: str) -> str | None:
+    """Return why code does not compile, without warnings; None if it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compiled(parse(source), "bundle")
+        except PARSE_ERRORS as error:
+            return str(error)
+    return None
+
+
 def expression(text: str) -> ast.expr:
     """Parse a Python expression, or raise one of PARSE_ERRORS."""
     with _PARSING, warnings.catch_warnings():
