@@ -126,7 +126,7 @@ def repair(recorder: Recorder, leaf: NodeId, turn: int) -> Iterator[None]:
         recorder.record(
             CheckRan(
                 evidence=Evidence(
-                    check=CheckId(f"{leaf}-{number}"),
+                    check=CheckId(f"{leaf}.{number}"),
                     kind=CheckKind.BOUNDARY,
                     subject=AtNode(node=leaf),
                     trust=Trust.GENERATED,

@@ -167,11 +167,21 @@ def check_program(recorder: Recorder, name: str, verdict: Verdict, seen: str = "
                 input=known.input,
                 expected=known.expected,
                 observed=recorder.put(seen or f"{name} was {verdict.value}"),
-                exit_code=0 if verdict.clean else None,
+                exit_code=ENDINGS[verdict],
                 signal=SIGKILL if verdict is Verdict.TIMEOUT else None,
             )
         )
     )
+
+
+ENDINGS = {
+    Verdict.PASSED: 0,
+    Verdict.FAILED: 0,
+    Verdict.CRASH: 1,
+    Verdict.MEMORY: 1,
+    Verdict.TIMEOUT: None,
+}
+"""The exit code of a run that ends with each verdict; a timeout ends with a signal."""
 
 
 def standing_failures(recorder: Recorder) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from enum import Enum
 
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import Subject
-from auditcoder.domain.values import CheckId, Digest, Value
+from auditcoder.domain.values import CheckId, Digest, Value, digest
 
 
 class Verdict(Enum):
@@ -61,6 +61,14 @@ class CheckKind(Enum):
     def judges(self) -> bool:
         """Whether it decides if its subject is correct; observations of a failure do not."""
         return self not in {CheckKind.CLUE, CheckKind.SWAP}
+
+
+def node_check_id(
+    node: NodeId, name: str, requirement: str, given: str | None = None, expected: str | None = None
+) -> CheckId:
+    """Return the id of a check of a node; it contains a digest of what is required."""
+    content = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
+    return CheckId(f"{node}.{name}-{content}" if requirement else f"{node}.{name}")
 
 
 class Frame(Value):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.execution import Ending, ExecutionOutcome
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import StdioExample
@@ -36,8 +37,9 @@ def reviewed(
         cast("Sandbox", None), FUNCTIONS, ROOT_CODE, TASK, replies=replies, options=options
     ) as context:
         check = check_for(CheckId("example-1"), AtProgram(), Trust.GIVEN, EXAMPLE)
+        outcome = ExecutionOutcome(ending=Ending.OK, sandbox="test", exit_code=0)
         seen = CheckObservation(
-            Verdict.FAILED, "wrong", "3\n", ran=tuple(map(NodeId, ran)), judge="test"
+            Verdict.FAILED, "wrong", "3\n", outcome, ran=tuple(map(NodeId, ran))
         )
         return review(context, record(context, check, lambda: seen))
 

@@ -1,15 +1,17 @@
 """The laws of validation: a check never changes, and evidence is about the current code."""
 
 from auditcoder.domain.events import CheckDropped, CheckRan
-from auditcoder.domain.evidence import CheckKind, Evidence, Trust
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, node_check_id
+from auditcoder.domain.graph import Node
 from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse, task_of
 from auditcoder.domain.laws.verdict_laws import (
     DATA_KINDS,
+    PARSED_KINDS,
     refuse_false_frames,
     refuse_false_verdict,
 )
 from auditcoder.domain.ledger import CurrentCheck, Ledger, RegisteredCheck, change, rework
-from auditcoder.domain.targets import AtNode, AtProgram
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import CodeExample, Example, example_content
 from auditcoder.domain.values import CheckId, Digest, digest, whole
 
@@ -63,10 +65,20 @@ def _refuse_unfounded_check(ledger: Ledger, evidence: Evidence, defined: Registe
     if isinstance(subject, AtProgram):
         if (check, defined) != (LOADS, LOADS_CHECK):
             refuse(Law.MISDECLARED, ledger, f"no brief plans the check {check} of the program")
-        return
+    else:
+        _refuse_unfounded_check_of_nodes(ledger, evidence, defined, subject)
+
+
+def _refuse_unfounded_check_of_nodes(
+    ledger: Ledger, evidence: Evidence, defined: RegisteredCheck, subject: AtNode | AtBranch
+) -> None:
+    check = evidence.check
     node = subject.node if isinstance(subject, AtNode) else subject.root
     if not check.startswith(f"{node}."):
         refuse(Law.MISDECLARED, ledger, f"check {check} is not named after {node}")
+    known = parsed_checks(ledger.graph.by_id[node])
+    if (check in known or evidence.kind in PARSED_KINDS) and known.get(check) != defined:
+        refuse(Law.MISDECLARED, ledger, f"{check} is not the check of {node} with that name")
     if evidence.expected is None:
         return
     if evidence.kind not in DATA_KINDS:
@@ -80,6 +92,22 @@ def _task_examples(ledger: Ledger) -> set[tuple[Digest | None, Digest | None]]:
     """Return input and expected result of each example of the task, by digest."""
     checks = (program_check(e, Trust.GIVEN, "") for e in task_of(ledger).examples)
     return {(check.input, check.expected) for check in checks}
+
+
+def parsed_checks(node: Node) -> dict[CheckId, RegisteredCheck]:
+    """Return the checks of a node's code for which nothing runs: it compiles, and its header."""
+    requirements = {CheckKind.COMPILE: ""}
+    if node.contract is not None:
+        requirements[CheckKind.SIGNATURE] = node.contract.header()
+    return {
+        node_check_id(node.id, kind.value, requirement): RegisteredCheck(
+            kind=kind,
+            subject=AtNode(node=node.id),
+            trust=Trust.DERIVED,
+            requirement=whole(requirement),
+        )
+        for kind, requirement in requirements.items()
+    }
 
 
 LOADS = CheckId("loads")

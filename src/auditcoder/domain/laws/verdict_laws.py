@@ -26,7 +26,7 @@ DATA_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 """Kinds of checks that compare a result with an expected one."""
 
 
-_PARSED_KINDS = frozenset({CheckKind.COMPILE, CheckKind.SIGNATURE})
+PARSED_KINDS = frozenset({CheckKind.COMPILE, CheckKind.SIGNATURE})
 """Kinds of checks of a node that nothing has to run for."""
 
 
@@ -34,13 +34,12 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
     """Refuse a verdict that contradicts the ending, the time or the result of its own run."""
     verdict = evidence.verdict
     abnormal = evidence.signal is not None or evidence.exit_code not in {None, 0}
-    unknown = isinstance(evidence.subject, AtProgram) and evidence.exit_code is None
     _refuse_impossible_ending(ledger, evidence)
-    if verdict is Verdict.PASSED and (abnormal or unknown):
-        refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed without a normal ending")
+    if verdict is Verdict.PASSED and abnormal:
+        refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed, but its run crashed")
     if verdict is Verdict.TIMEOUT and not _ran_out_of_time(ledger, evidence):
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} ended within its time limit")
-    if isinstance(evidence.subject, AtNode) and evidence.kind in _PARSED_KINDS:
+    if isinstance(evidence.subject, AtNode) and evidence.kind in PARSED_KINDS:
         _refuse_false_parse(ledger, evidence, evidence.subject.node)
     if evidence.kind not in DATA_KINDS or evidence.expected is None or not verdict.clean:
         return
@@ -58,6 +57,8 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
 def _refuse_impossible_ending(ledger: Ledger, evidence: Evidence) -> None:
     """Refuse an ending that no process has: it has an exit code or a signal, never both."""
     code, signal = evidence.exit_code, evidence.signal
+    if isinstance(evidence.subject, AtProgram) and code is None and signal is None:
+        refuse(Law.FALSE_VERDICT, ledger, f"how the run of {evidence.check} ended is not recorded")
     if code is not None and (signal is not None or not 0 <= code <= 255):
         refuse(Law.FALSE_VERDICT, ledger, f"no run ends with exit code {code}")
     if signal is not None and not 1 <= signal <= 64:

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from auditcoder.domain.assembly import owner_of_line
 from auditcoder.domain.events import CheckRan
-from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
+from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict, node_check_id
 from auditcoder.domain.execution import PROGRAM_FILE, Ending, ExecutionOutcome, Raised
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.common import present
 from auditcoder.domain.laws.verdict_laws import DATA_KINDS, MAX_OUTPUT
 from auditcoder.domain.ledger import WorkingState
 from auditcoder.domain.targets import AtNode, Subject
-from auditcoder.domain.values import CheckId, Digest, digest, whole
+from auditcoder.domain.values import CheckId, Digest, whole
 from auditcoder.lifecycle.run_context import RunContext
 
 _MAX_MESSAGE = 2000
@@ -42,10 +42,8 @@ def node_check(
     expected: str | None = None,
 ) -> CheckSpec:
     """Return a check of a node; its id contains a digest of the requirement, input and output."""
-    content = digest(f"{requirement}\n{given}\n{expected}".encode())[:6]
-    suffix = f"-{content}" if requirement else ""
     return CheckSpec(
-        CheckId(f"{node}.{name}{suffix}"),
+        node_check_id(node, name, requirement, given, expected),
         AtNode(node=node),
         kind,
         trust,

@@ -9,6 +9,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import Ending, ExecutionOutcome, Raised, Returned
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.laws.check_laws import parsed_checks
 from auditcoder.domain.python_names import LITERAL_ERRORS, compile_fault, literal_value
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.lifecycle.run_context import RunContext
@@ -16,6 +17,7 @@ from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation.check_recorder import (
     VERDICTS,
     CheckObservation,
+    CheckSpec,
     node_check,
     record,
 )
@@ -33,13 +35,15 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
     if code is None:
         return []
     source = context.recorder.text(code.digest)
-    compiles = node_check(node, "compile", CheckKind.COMPILE)
+    compiles, *signature = [
+        CheckSpec(check, known.subject, known.kind, known.trust, known.requirement)
+        for check, known in parsed_checks(chosen).items()
+    ]
     seen = [record(context, compiles, lambda: _compile(source))]
     contract = chosen.contract
     if contract is None or seen[0].verdict is not Verdict.PASSED:
         return seen
-    signature = node_check(node, "signature", CheckKind.SIGNATURE, requirement=contract.header())
-    seen.append(record(context, signature, lambda: _signature(contract, source)))
+    seen.append(record(context, signature[0], lambda: _signature(contract, source)))
     if code.scope or node == ROOT or seen[1].verdict is not Verdict.PASSED:
         return seen  # a method needs its object, and the root needs the whole program
     program = surroundings(context, node)
