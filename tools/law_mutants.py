@@ -88,12 +88,8 @@ def main() -> int:
     root = Path.cwd()
     modules, tests = expand(options.modules, "*.py"), expand(options.tests, "test_*.py")
     mutants = [mutant for path in modules for mutant in find_mutants(root, path)]
-    reasons = read_reasons(options.equivalent)
-    if (
-        stale := reasons.keys()
-        - {mutant.key for mutant in mutants}
-        - other_modules(reasons, modules)
-    ):
+    reasons = read_reasons(options.equivalent, modules)
+    if stale := reasons.keys() - {mutant.key for mutant in mutants}:
         parser.error(f"{options.equivalent} lists mutants that do not exist: {sorted(stale)}")
 
     log = Log(options.log, tests)

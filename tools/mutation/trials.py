@@ -22,7 +22,7 @@ import pytest
 from mutation.conditions import Mutant, compile_mutant
 
 OPTIONS = ("-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
-NEVER_SECONDS = 3600.0
+UNCHANGED_SECONDS = 3600.0
 """Limit for the tests on unchanged modules; it only ends tests that hang."""
 
 
@@ -90,7 +90,7 @@ def warm_up() -> None:
 def try_unchanged(tests: Sequence[Path]) -> tuple[Trial, frozenset[str]]:
     """Run all tests on the unchanged modules; also return the files of the imported modules."""
     running = _start([tests], None)
-    answered = running.answer.poll(NEVER_SECONDS)
+    answered = running.answer.poll(UNCHANGED_SECONDS)
     report = _read_report(running) if answered else None
     running.stop()
     seconds = time.monotonic() - running.began
