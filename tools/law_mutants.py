@@ -21,7 +21,7 @@ import platform
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -68,6 +68,47 @@ class Result:
 
 def main() -> int:
     """Try the mutants and print the table; return the exit code."""
+    parser = argument_parser()
+    options = parser.parse_args()
+    for option in ("equivalent", "log", "out"):
+        if (path := getattr(options, option)) is not None:
+            setattr(options, option, path.resolve())
+    os.chdir(options.root)
+    root = Path.cwd()
+    modules, tests = expand(options.modules, "*.py"), expand(options.tests, "test_*.py")
+    mutants = [mutant for path in modules for mutant in find_mutants(root, path)]
+    reasons = read_reasons(options.equivalent, modules)
+    if stale := reasons.keys() - {mutant.key for mutant in mutants}:
+        parser.error(f"{options.equivalent} lists mutants that do not exist: {sorted(stale)}")
+    log = Log(options.log, tests)
+    todo = [mutant for mutant in mutants if log.find(mutant) is None]
+    if todo:
+        warm_up()
+        unchanged, imported = try_unchanged(tests)
+        if unchanged.outcome is not Outcome.SURVIVED:
+            parser.error(f"a test fails on the unchanged modules: {unchanged.test}")
+        if missed := [str(path) for path in modules if str(root / path) not in imported]:
+            parser.error(f"no test imports {', '.join(missed)}; name other tests with --tests")
+        limit = options.limit or max(60.0, 5 * unchanged.seconds)
+        trials = try_mutants(root, todo, tests, options.processes, limit)
+        for number, (mutant, trial) in enumerate(trials, start=1):
+            log.append(mutant, trial)
+            sys.stderr.write(f"{number}/{len(todo)} {trial.outcome.value}: {describe(mutant)}\n")
+    results = [
+        Result(mutant, found, reasons.get(mutant.key))
+        for mutant in mutants
+        if (found := log.find(mutant)) is not None
+    ]
+    sys.stdout.write(format_results(results, options.goal))
+    if options.out:
+        document = manifest(tests) | result_document(results, options.goal)
+        options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    refuted = any(result.refuted for result in results)
+    return 1 if refuted or share_killed(results) < options.goal else 0
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """Declare the arguments."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -80,45 +121,7 @@ def main() -> int:
     parser.add_argument("--goal", type=float, default=GOAL, help="required share of killed mutants")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="tried at a time")
     parser.add_argument("--limit", type=float, help="seconds for the tests of one mutant")
-    options = parser.parse_args()
-    for option in ("equivalent", "log", "out"):
-        if (path := getattr(options, option)) is not None:
-            setattr(options, option, path.resolve())
-    os.chdir(options.root)
-    root = Path.cwd()
-    modules, tests = expand(options.modules, "*.py"), expand(options.tests, "test_*.py")
-    mutants = [mutant for path in modules for mutant in find_mutants(root, path)]
-    reasons = read_reasons(options.equivalent, modules)
-    if stale := reasons.keys() - {mutant.key for mutant in mutants}:
-        parser.error(f"{options.equivalent} lists mutants that do not exist: {sorted(stale)}")
-
-    log = Log(options.log, tests)
-    known = {mutant.key: log.find(mutant) for mutant in mutants}
-    todo = [mutant for mutant in mutants if known[mutant.key] is None]
-    if todo:
-        warm_up()
-        unchanged, imported = try_unchanged(tests)
-        if unchanged.outcome is not Outcome.SURVIVED:
-            parser.error(f"a test fails on the unchanged modules: {unchanged.test}")
-        if missed := [str(path) for path in modules if str(root / path) not in imported]:
-            parser.error(f"no test imports {', '.join(missed)}; name other tests with --tests")
-        limit = options.limit or max(60.0, 5 * unchanged.seconds)
-        trials = try_mutants(root, todo, tests, options.processes, limit)
-        for number, (mutant, trial) in enumerate(trials, start=1):
-            known[mutant.key] = trial
-            log.append(mutant, trial)
-            sys.stderr.write(f"{number}/{len(todo)} {trial.outcome.value}: {describe(mutant)}\n")
-    results = [
-        Result(mutant, found, reasons.get(mutant.key))
-        for mutant in mutants
-        if (found := known[mutant.key]) is not None
-    ]
-    sys.stdout.write(format_results(results, options.goal))
-    if options.out:
-        document = manifest(tests) | result_document(results, options.goal)
-        options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    refuted = any(result.refuted for result in results)
-    return 1 if refuted or share_killed(results) < options.goal else 0
+    return parser
 
 
 def expand(paths: Iterable[Path], pattern: str) -> list[Path]:
@@ -140,24 +143,26 @@ def read_reasons(path: Path, modules: Sequence[Path]) -> dict[str, str]:
 
 
 class Log:
-    """The results of earlier runs that still hold, one per line of a file."""
+    """The results of this run and, where they still hold, of earlier ones."""
 
     def __init__(self, path: Path | None, tests: Sequence[Path]) -> None:
         self.path = path
         self.tests = digest_of_tests(tests)
-        lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
-        self.entries = {self._name(entry): entry for entry in map(json.loads, lines)}
-
-    def _name(self, entry: Mapping[str, Any]) -> tuple[str, ...]:
-        return entry["key"], entry["module"], entry["tests"]
+        self.trials: dict[tuple[str, str], Trial] = {}
+        """By the key of the mutant and the digest of its unchanged module."""
+        if path is not None and path.exists():
+            for entry in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+                if entry["tests"] == self.tests:
+                    trial = Trial(Outcome(entry["outcome"]), entry["test"], entry["seconds"])
+                    self.trials[entry["key"], entry["module"]] = trial
 
     def find(self, mutant: Mutant) -> Trial | None:
         """Return the result of the same mutant of the same module under the same tests."""
-        entry = self.entries.get((mutant.key, mutant.module_digest, self.tests))
-        return entry and Trial(Outcome(entry["outcome"]), entry["test"], entry["seconds"])
+        return self.trials.get((mutant.key, mutant.module_digest))
 
     def append(self, mutant: Mutant, trial: Trial) -> None:
-        """Append a result."""
+        """Remember a result, and append it to the file."""
+        self.trials[mutant.key, mutant.module_digest] = trial
         if self.path is None:
             return
         entry = {
