@@ -205,6 +205,7 @@ def either(a, b, c): return a or b or c
 def kept(a): return [i for i in a if i > 0 if i < 9]
 def rest(a): return a - {1}
 def member(a): return a in {1, 2}
+def within(a): return 0 <= a < 9
 def pair(a, b): return (a, b) == (1, 2)
 def kind(a): return isinstance(a, int | str)
 def named(a):
@@ -231,6 +232,8 @@ REMOVALS = [
     "rest: subtrahend removed: {1}",
     "member: member removed: 1",
     "member: member removed: 2",
+    "within: bound removed: 0",
+    "within: bound removed: 9",
     "pair: compared pair removed: a",
     "pair: compared pair removed: b",
     "kind: type removed: int",
@@ -251,6 +254,7 @@ def test():
     assert kept([0, 5, 9]) == [5]
     assert rest({1, 2}) == {2}
     assert member(1) and member(2)
+    assert not within(-1) and not within(9)
     assert not pair(1, 1) and not pair(2, 2)
     assert kind(1) and kind("")
     assert named(3) == 3

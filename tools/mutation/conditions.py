@@ -147,8 +147,12 @@ def _removals_of(node: ast.AST, conditional: set[int]) -> Iterator[_Removal]:
 
 
 def _removals_of_comparison(node: ast.Compare) -> Iterator[_Removal]:
-    """Remove a member of a literal set, or a pair of two compared tuples."""
+    """Remove a bound of a chain, a member of a literal set, or a pair of two compared tuples."""
     match node:
+        case ast.Compare(left=left, ops=[_, _, *_], comparators=[*inner, last]):
+            upper = ast.Compare(inner[0], node.ops[1:], node.comparators[1:])
+            yield _Removal(node, upper, "bound removed", left)
+            yield _Removal(node, ast.Compare(left, node.ops[:-1], inner), "bound removed", last)
         case ast.Compare(
             left=left,
             ops=[ast.In() | ast.NotIn()],
