@@ -5,10 +5,10 @@ python tools/law_mutants.py --log FILE    also remember each result, and try onl
 python tools/law_mutants.py MODULE...     other modules or folders, such as domain/graph.py
 
 A mutant is a module with one condition removed: a condition made false, or an operand of `and` or
-`or`, a filter of a comprehension, a subtrahend, a bound of a chain, a member of a set, a compared pair or a
-call of a refusal removed. It is killed if a test fails or does not end. The tests of the same module run
-first, the others only if those pass. Mutants that behave like the original are listed by hand, each
-with its reason; they are tried, but do not count.
+`or`, a filter of a comprehension, a subtrahend, a bound of a chain, a member of a set, a compared
+pair or a call of a refusal removed. It is killed if a test fails or does not end. The tests of the
+same module run first, the others only if those pass. Mutants that behave like the original are
+listed by hand, each with its reason; they are tried, but do not count.
 
 A log is valid for the mutated module and the tests, not for the other modules.
 """

@@ -20,9 +20,9 @@ def law_mutants(result: Result) -> Page:
 
 `tools/law_mutants.py` makes one mutant for every condition in the laws: a condition is made false,
 or an operand of `and` or `or`, a filter, a subtrahend, a bound of a chain, a member of a set, a
-compared pair or a call of a refusal is removed. A mutant is killed if a test fails, and times out if the tests do not end.
-Mutants that behave like the original are listed in `tools/equivalent_mutants.toml`, each with its
-reason; they are tried, but not counted.
+compared pair or a call of a refusal is removed. A mutant is killed if a test fails, and times out
+if the tests do not end. Mutants that behave like the original are listed in
+`tools/equivalent_mutants.toml`, each with its reason; they are tried, but not counted.
 
 The tests are {result["tests"]["modules"]} modules in `tests/domain`, without sandbox or model.
 Hypothesis generates the same examples for every mutant.
