@@ -47,7 +47,8 @@ Killed or timed out: {killed} of {counted} ({killed / counted:.1%}; 95 % interva
 
 ## Limits
 
-Only removed conditions are tried, not other mistakes. A killed mutant shows that a test depends on
+Only removed conditions are tried, not other mistakes, and only the tests named above: tests of
+whole runs may notice more. A killed mutant shows that a test depends on
 the condition, not that the condition is right. The digests of the modules and tests are in the
 result file; the page holds for those.
 """,
