@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SUITES := $(VENV)/.suites
 
-.PHONY: demo test check lint types imports census schema lock bench clean
+.PHONY: demo test check lint types imports census mutants schema lock bench clean
 
 demo: $(READY)
 	@$(BIN)/python examples/solve/tour.py
@@ -32,6 +32,9 @@ imports: $(READY)
 
 census:            ## count modules, names and lines against their limits
 	@$(PYTHON) tools/census.py
+
+mutants: $(READY)  ## remove each condition from the laws; a test must fail
+	$(BIN)/python tools/law_mutants.py
 
 schema: $(READY)   ## write the published JSON Schema anew
 	$(BIN)/python -m auditcoder schema > docs/reference/trace-2.schema.json
