@@ -105,7 +105,7 @@ def repair(recorder: Recorder, leaf: NodeId, turn: int) -> Iterator[None]:
         Located(
             diagnosis=Localised(
                 target=AtNode(node=leaf),
-                agents=("math",),
+                agents=recorder.ledger.agents_of(AtNode(node=leaf)),
                 rule="R3",
                 level=Level.LOW,
                 evidence=(failing,),
