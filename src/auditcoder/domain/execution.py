@@ -39,9 +39,9 @@ class RunTests(Value, tag="tests"):
     """Load the code, then run test code that uses its names: unittest classes, or plain asserts.
 
     Test code runs in the candidate's interpreter and sees its names, even if they shadow built-in
-    ones. Patches of the test machinery are detected. A program that targets this harness could
-    still cheat, as in any in-process test: it could read the tests, return an object that equals
-    everything, or forge a report. Tests that are plain data should be calls, whose results are
+    ones. Patches of the test machinery and forged reports are detected. A program that targets this
+    harness could still cheat, as in any in-process test: it could read the tests, return an object
+    that equals everything, or undo a patch in time. Tests that are plain data should be calls, whose results are
     compared outside the sandbox.
     """
 

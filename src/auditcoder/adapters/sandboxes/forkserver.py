@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from auditcoder import sandboxed
 from auditcoder.adapters.sandboxes import visible_paths
-from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome
+from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome, seal_of
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
     TESTS_FILE,
@@ -79,8 +79,9 @@ class LocalSandbox:
 
     def run(self, execution: Execution) -> ExecutionOutcome:
         """Run untrusted code and return how it ended; raise SandboxError if the sandbox failed."""
-        seal = secrets.token_hex(16)
-        job = _job(execution, seal)
+        proof = secrets.token_hex(16)
+        seal = seal_of(proof)
+        job = _job(execution, seal, proof)
         for last in (False, True):
             worker = self._ready()
             try:
@@ -400,7 +401,7 @@ def _cancel(status: socket.socket) -> None:
         status.shutdown(socket.SHUT_WR)
 
 
-def _job(execution: Execution, seal: str) -> bytes:
+def _job(execution: Execution, seal: str, proof: str) -> bytes:
     """Write one line for the supervisor and one that it forwards to the candidate unread."""
     bounds = execution.bounds
     both = {
@@ -411,7 +412,8 @@ def _job(execution: Execution, seal: str) -> bytes:
     }
     fields = {"stdin": "", "inputs": {}, "artefacts": (), **_action_fields(execution.action)}
     outside = {name: fields.pop(name) for name in ("stdin", "inputs", "artefacts")}
-    inside = {"source": execution.source, "seal": seal, "arguments": (), **fields}
+    sealed = {"seal": seal, "proof": proof}
+    inside = {"source": execution.source, "arguments": (), **sealed, **fields}
     # JSON escapes lone surrogates, so they arrive unchanged.
     return f"{json.dumps(both | outside)}\n{json.dumps(both | inside)}".encode()
 

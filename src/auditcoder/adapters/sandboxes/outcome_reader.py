@@ -5,6 +5,7 @@ limits, and a report that does not match is ignored.
 """
 
 import base64
+import hashlib
 import re
 import signal
 from typing import Annotated, Any, NamedTuple
@@ -44,6 +45,15 @@ class RawResult(NamedTuple):
     report: bytes
     cut: list[bool]
     """Whether standard output, standard error and the report were cut off."""
+
+
+def seal_of(proof: str) -> str:
+    """Return the mark of a run's reports.
+
+    It is derived from the proof that the run is complete. A program can find the mark, not the
+    proof.
+    """
+    return hashlib.sha256(proof.encode()).hexdigest()
 
 
 def outcome(execution: Execution, raw: RawResult, seal: str, kind: str) -> ExecutionOutcome:
@@ -150,7 +160,7 @@ class _FunctionsReport(msgspec.Struct, tag="functions", tag_field="what"):
 
 
 class _DoneReport(msgspec.Struct, tag="done", tag_field="what"):
-    pass
+    proof: _Text
 
 
 _decoder = msgspec.json.Decoder(
@@ -169,8 +179,10 @@ class _Reports:
         self.calls: list[Returned | Raised] = []
         self.tests: list[TestReport] = []
         self.planned: int | None = None
+        self._plans = 0
         self.functions: tuple[FunctionUse, ...] | None = None
         self.done = False
+        self._seal = seal
         mark = seal.encode() + b" "
         for line in report.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
             if line.startswith(mark):
@@ -183,7 +195,7 @@ class _Reports:
     @property
     def complete(self) -> bool:
         """Whether every call has a result: a lost result is not a success."""
-        return self.done and len(self.calls) == self._asked
+        return self.done and len(self.calls) == self._asked and self._plans <= 1
 
     def _apply(self, report: Any) -> None:
         match report:
@@ -197,6 +209,7 @@ class _Reports:
                     self.calls.append(_raised(report.raised))
             case _PlannedReport():
                 self.planned = report.count
+                self._plans += 1  # a second plan is forged
             case _TestReport() if len(self.tests) < _MOST_TESTS:
                 self.tests.append(
                     TestReport(
@@ -208,8 +221,8 @@ class _Reports:
                 )
             case _FunctionsReport():
                 self.functions = report.used[:_MOST_FUNCTIONS]
-            case _DoneReport():
-                self.done = True
+            case _DoneReport(proof=proof):
+                self.done = self.done or seal_of(proof) == self._seal
 
 
 def _raised(report: _Exception) -> Raised:

@@ -201,14 +201,17 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
 
 
 def _expected(context: RunContext, text: str) -> object:
-    """Return the expected value of an example; evaluate it in the sandbox if it is no literal."""
+    """Return the expected value of an example.
+
+    An expression that is no literal is evaluated in a run of its own, without the program.
+    """
     try:
         return literal_value(text)
     except LITERAL_ERRORS:
         pass
     outcome = context.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
     match outcome.calls:
-        case (Returned(value=value), *_):
+        case (Returned(value=value),) if outcome.ending is Ending.OK:
             with suppress(ValueError):  # it is too large
                 return read(value)
     return object()  # equals no value, so the check cannot pass
