@@ -14,6 +14,8 @@ JOB = {
     "proof": "pr00f",
     "arguments": [],
     "watch": False,
+    "owned": None,
+    "trace": False,
     "ready": "",
     "source": "",
 }

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 
 from . import code_checks, exception_report, harness_integrity, value_encoder
 from .code_checks import LIBRARY, Report, run_tests
+from .code_integrity import CodeIntegrity
 from .exception_report import PROGRAM, TESTS, described, show
 from .harness_integrity import (
     COMPARISON,
@@ -66,13 +67,24 @@ _NO_MEMORY = {"type": "MemoryError", "memory": True, "message": "", "frames": []
 def _run(job: dict[str, Any], report: Report, channel: int) -> int:
     main = job["kind"] in {"program", "files"}
     module = _module("__main__" if main else "program", job["source"], PROGRAM)
+    names = CodeIntegrity(job["owned"], module.__dict__)
     with _profiling(report, wanted=job["watch"]):
-        code = _guarded(report, lambda: _act(job, module, report, channel))
+        code = _guarded(report, lambda: _act(job, module, names, report, channel))
         late = _guarded(report, _finish)
+    if job["owned"]:
+        code = _report_replaced(names, report, traced=job["trace"]) or code
     # Close the files that the program left open and run its finalizers.
     module.__dict__.clear()
     gc.collect()
     return code or late
+
+
+def _report_replaced(names: CodeIntegrity, report: Report, *, traced: bool) -> int:
+    """Report names whose code was replaced; a traced run reported them when it happened."""
+    sys.settrace(None)
+    suspicious = [] if traced else names.replaced()
+    report("owned", replaced=[{"name": name} for name in suspicious])
+    return int(names.violated)
 
 
 def _imitate_interpreter(job: dict[str, Any]) -> None:
@@ -86,14 +98,20 @@ def _imitate_interpreter(job: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _act(job: dict[str, Any], module: types.ModuleType, report: Report, channel: int) -> None:
+def _act(
+    job: dict[str, Any],
+    module: types.ModuleType,
+    names: CodeIntegrity,
+    report: Report,
+    channel: int,
+) -> None:
     """Run the job, and prove in the end that it is complete and that nobody replaced its judge.
 
     While the program runs, the proof, the snapshot and the code that compares are only on the
     evaluation stack, where Python code neither finds nor changes them.
     """
     if job["kind"] in {"program", "files"}:
-        _perform(job, module, report)
+        _perform(job, module, names, report)
         return
     os.write(
         channel,
@@ -106,7 +124,8 @@ def _act(job: dict[str, Any], module: types.ModuleType, report: Report, channel:
                     "gettrace": sys.gettrace,
                     "Tampering": Tampering,
                     "PYTHONS_OWN": PYTHONS_OWN,
-                    "done": _perform(job, module, report),  # last: the others are evaluated before
+                    # Last, since the others are evaluated before.
+                    "done": _perform(job, module, names, report),
                 },
             ),
         )[0],
@@ -114,15 +133,25 @@ def _act(job: dict[str, Any], module: types.ModuleType, report: Report, channel:
 
 
 def _watched(job: dict[str, Any], report: Report) -> Snapshot:
-    """Return what no program may replace: for calls nothing, since results are compared outside."""
-    if job["kind"] != "tests":
+    """Return what no program may replace.
+
+    For calls that is nothing, since results are compared outside; a traced run decides nothing.
+    """
+    if job["kind"] != "tests" or job["trace"]:
         return Snapshot()
     return LIBRARY + _OWN + function_snapshot(report)
 
 
-def _perform(job: dict[str, Any], module: types.ModuleType, report: Report) -> bool:
+def _perform(
+    job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
+) -> bool:
     """Load the program and do what the job asks for; return whether that came to its end."""
-    exec(_compiled(job["source"], PROGRAM), module.__dict__)  # noqa: S102 - the purpose of the sandbox
+    program = _compiled(job["source"], PROGRAM)
+    names.expect(program)
+    if job["trace"]:
+        _trace(job, names, report)
+    exec(program, module.__dict__)  # noqa: S102 - the purpose of the sandbox
+    names.remember()
     if job["kind"] == "calls":
         for number, call in enumerate(job["calls"]):
             _call(call, module, number, report)
@@ -130,6 +159,18 @@ def _perform(job: dict[str, Any], module: types.ModuleType, report: Report) -> b
         ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
         run_tests(job["tests"], module, _tests_module, report, ready)
     return True
+
+
+def _trace(job: dict[str, Any], names: CodeIntegrity, report: Report) -> None:
+    """Report replaced code as soon as it is replaced, with the line that did it."""
+    harness_integrity.gettrace = lambda: None  # the trace is ours
+
+    def found(name: str, line: int) -> None:
+        report("owned", replaced=[{"name": name, "line": line}])
+
+    with contextlib.suppress(SyntaxError, ValueError):  # the run itself will report it
+        tests = _compiled(job["tests"], TESTS) if job["kind"] == "tests" else None
+        names.trace(tests, found)
 
 
 def _call(expression: str, module: types.ModuleType, number: int, report: Report) -> None:

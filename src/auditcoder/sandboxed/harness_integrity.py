@@ -171,7 +171,7 @@ def check_unchanged(taken: Snapshot) -> None:
         COMPARISON,
         {
             "snapshot": taken,
-            "gettrace": sys.gettrace,
+            "gettrace": gettrace,
             "Tampering": Tampering,
             "PYTHONS_OWN": PYTHONS_OWN,
         },

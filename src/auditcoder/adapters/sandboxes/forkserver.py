@@ -30,6 +30,7 @@ from auditcoder.domain.execution import (
     CallFunction,
     Execution,
     ExecutionOutcome,
+    Ownership,
     RunFiles,
     RunProgram,
     RunTests,
@@ -413,9 +414,21 @@ def _job(execution: Execution, seal: str, proof: str) -> bytes:
     fields = {"stdin": "", "inputs": {}, "artefacts": (), **_action_fields(execution.action)}
     outside = {name: fields.pop(name) for name in ("stdin", "inputs", "artefacts")}
     sealed = {"seal": seal, "proof": proof}
-    inside = {"source": execution.source, "arguments": (), **sealed, **fields}
+    inside = {
+        "source": execution.source,
+        "arguments": (),
+        "owned": execution.owned and _owned_fields(execution.owned),
+        "trace": execution.trace,
+        **sealed,
+        **fields,
+    }
     # JSON escapes lone surrogates, so they arrive unchanged.
     return f"{json.dumps(both | outside)}\n{json.dumps(both | inside)}".encode()
+
+
+def _owned_fields(owned: Ownership) -> dict[str, Any]:
+    units = [(unit.name, unit.owner, unit.plain, unit.defaults) for unit in owned.units]
+    return {"lines": owned.lines, "units": units}
 
 
 def _action_fields(action: Action) -> dict[str, Any]:

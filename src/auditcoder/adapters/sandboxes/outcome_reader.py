@@ -23,6 +23,7 @@ from auditcoder.domain.execution import (
     ExecutionOutcome,
     FunctionUse,
     Raised,
+    Replacement,
     Returned,
     RunTests,
     TestReport,
@@ -79,6 +80,7 @@ def outcome(execution: Execution, raw: RawResult, seal: str, kind: str) -> Execu
         planned=reports.planned,
         artefacts=tuple(map(_artefact, ended.get("artefacts", ()))),
         functions=reports.functions,
+        replaced=reports.replaced,
         seconds=ended["seconds"],
         cpu_seconds=ended["cpu_seconds"],
         peak_bytes=ended["peak_bytes"],
@@ -159,12 +161,22 @@ class _FunctionsReport(msgspec.Struct, tag="functions", tag_field="what"):
     used: tuple[FunctionUse, ...]
 
 
+class _OwnedReport(msgspec.Struct, tag="owned", tag_field="what"):
+    replaced: Annotated[tuple[Replacement, ...], msgspec.Meta(max_length=_MOST_FUNCTIONS)]
+
+
 class _DoneReport(msgspec.Struct, tag="done", tag_field="what"):
     proof: _Text
 
 
 _decoder = msgspec.json.Decoder(
-    _RaisedReport | _CallReport | _PlannedReport | _TestReport | _FunctionsReport | _DoneReport
+    _RaisedReport
+    | _CallReport
+    | _PlannedReport
+    | _TestReport
+    | _FunctionsReport
+    | _OwnedReport
+    | _DoneReport
 )
 
 
@@ -181,6 +193,7 @@ class _Reports:
         self.planned: int | None = None
         self._plans = 0
         self.functions: tuple[FunctionUse, ...] | None = None
+        self.replaced: tuple[Replacement, ...] | None = None
         self.done = False
         self._seal = seal
         mark = seal.encode() + b" "
@@ -221,6 +234,8 @@ class _Reports:
                 )
             case _FunctionsReport():
                 self.functions = report.used[:_MOST_FUNCTIONS]
+            case _OwnedReport() if len(self.replaced or ()) < _MOST_FUNCTIONS:
+                self.replaced = (*(self.replaced or ()), *report.replaced)
             case _DoneReport(proof=proof):
                 self.done = self.done or seal_of(proof) == self._seal
 
