@@ -103,9 +103,11 @@ class CodeIntegrity:
 
     def _state(self, name: OwnedName) -> tuple[Any, ...]:
         """Return what a name is bound to, and the parts that decide what that does."""
-        value: Any = self._namespace
+        value: Any = _MISSING
         for step, part in enumerate(name.path):
-            space = value if step == 0 else getattr(value, "__dict__", {})
+            if step and not isinstance(value, type):
+                return (_MISSING,)
+            space = vars(value) if step else self._namespace
             mangled = part.startswith("__") and not part.endswith("__") and step > 0
             key = f"_{name.path[step - 1].lstrip('_')}{part}" if mangled else part
             value = space.get(key, _MISSING)
