@@ -33,9 +33,9 @@ def owner_of_mine(change):
 OWNED: dict[str, Any] = {
     "lines": [(1, 7, "S1"), (10, 12, "S2"), (15, 17, "S1")],
     "units": [
-        ("mine", "S1", True, ["1", "2"]),
-        ("Kind", "S1", True, []),
-        ("Kind.method", "S1", True, []),
+        ("mine", "S1", True, ["1", "2"], []),
+        ("Kind", "S1", True, [], []),
+        ("Kind.method", "S1", True, [], []),
     ],
 }
 
@@ -79,7 +79,7 @@ def test_a_change_is_suspicious(change: str) -> None:
 
 def test_what_changes_after_loading_is_suspicious_even_if_the_text_explains_it() -> None:
     source = f"{SOURCE}\n\nmine = [mine].pop()\n"
-    owned = OWNED | {"units": [("mine", "S1", False, [])]}
+    owned = OWNED | {"units": [("mine", "S1", False, [], [])]}
     names, namespace = loaded(source, owned)
     names.remember()
     assert names.replaced() == []

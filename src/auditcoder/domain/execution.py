@@ -83,6 +83,8 @@ class OwnedUnit(Value):
     """Whether nothing but one undecorated definition binds it."""
     defaults: tuple[str, ...] = ()
     """The representation of each default of a plain function; empty if it is no constant."""
+    wrappers: tuple[str, ...] = ()
+    """The owners of its decorators and, for a method, of those of its class."""
 
 
 class Ownership(Value):

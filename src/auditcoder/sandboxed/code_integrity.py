@@ -34,6 +34,8 @@ class OwnedName(NamedTuple):
     """Whether it is bound to what its definition makes, by nothing else."""
     defaults: list[str]
     """If it is plain: how its defaults are written, or nothing for those that are no constants."""
+    wrappers: list[str]
+    """The owners of its decorators, whose code may wrap it."""
 
 
 class CodeIntegrity:
@@ -44,10 +46,7 @@ class CodeIntegrity:
         self._owners = {
             line: owner for first, last, owner in owned["lines"] for line in range(first, last + 1)
         }
-        self._names = [
-            OwnedName(tuple(name.split(".")), owner, plain, defaults)
-            for name, owner, plain, defaults in owned["units"]
-        ]
+        self._names = [OwnedName(tuple(name.split(".")), *parts) for name, *parts in owned["units"]]
         self._namespace = namespace
         self._defined: dict[str, set[types.CodeType]] = {}
         self._sources: dict[types.CodeType, str] = {}
@@ -92,37 +91,84 @@ class CodeIntegrity:
                 return False
             own = value.__globals__ is self._namespace
             return own and _has_defaults(value, name.defaults)
-        return all(self._may_wrap(each.__code__, name.owner) for each in _functions(value))
+        owners = {name.owner, *name.wrappers}
+        return all(self._may_wrap(each.__code__, owners) for each in _functions(value))
 
-    def _may_wrap(self, code: types.CodeType, owner: str) -> bool:
-        """Whether code belongs to the owner of a name or to the library."""
+    def _may_wrap(self, code: types.CodeType, owners: set[str]) -> bool:
+        """Whether code belongs to one of these owners or to the library."""
         if code.co_filename == PROGRAM:
-            owned = self._owners.get(code.co_firstlineno, owner) == owner
-            return code in self._sources and bool(owned)
+            return code in self._sources and self._owners.get(code.co_firstlineno) in owners
         return not code.co_filename.startswith("<") or code.co_filename.startswith("<frozen")
 
     def _state(self, name: OwnedName) -> tuple[Any, ...]:
         """Return what a name is bound to, and the parts that decide what that does."""
-        value: Any = _MISSING
-        for step, part in enumerate(name.path):
-            if step and not isinstance(value, type):
-                return (_MISSING,)
-            space = vars(value) if step else self._namespace
-            mangled = part.startswith("__") and not part.endswith("__") and step > 0
-            key = f"_{name.path[step - 1].lstrip('_')}{part}" if mangled else part
-            value = space.get(key, _MISSING)
-            if value is _MISSING:
-                return (_MISSING,)
+        space = self._space(name)
+        value = _MISSING if space is None else space.get(self._key(name), _MISSING)
+        if value is _MISSING:
+            return (_MISSING,)
         if isinstance(value, type):
             special = (v for n, v in list(vars(value).items()) if n[:2] == "__" and _is_code(v))
             return (value, value.__bases__, *special)
         return (value, *(part for each in _functions(value) for part in _parts(each)))
+
+    def _space(self, name: OwnedName) -> Any:
+        """Return the namespace that a name is in; None if its class is gone."""
+        space: Any = self._namespace
+        for part in name.path[:-1]:
+            holder = space.get(part)
+            if not isinstance(holder, type):
+                return None
+            space = vars(holder)
+        return space
+
+    @staticmethod
+    def _key(name: OwnedName) -> str:
+        """Return a name as its class knows it: private names contain that of the class."""
+        last = name.path[-1]
+        private = len(name.path) > 1 and last.startswith("__") and not last.endswith("__")
+        return f"_{name.path[-2].lstrip('_')}{last}" if private else last
+
+    def _attribute(
+        self, states: list[tuple[Any, ...]], last: tuple[str, int], found: Found
+    ) -> None:
+        """Report the names that others than their owners changed, and update the states."""
+        file, line = last
+        for index, name in enumerate(self._names):
+            state, before = self._state(name), states[index]
+            if _same(state, before):
+                continue
+            states[index] = state
+            # The class statement binds methods, and another node may own it.
+            bound = len(name.path) > 1 and before[0] is _MISSING
+            if not bound and file == PROGRAM and self._owners.get(line) != name.owner:
+                self.violated = True
+                found(".".join(name.path), line)
+
+    def _watched(self) -> tuple[list[Any], list[Any], list[Any]]:
+        """Return entries of namespaces, states of functions, and sizes of classes."""
+        entries, functions, sizes = [], [], []
+        for name in self._names:
+            space = self._space(name)
+            if space is None:
+                continue
+            value = space.get(self._key(name), _MISSING)
+            entries.append((space, self._key(name), value))
+            for each in _functions(value):
+                keywords = each.__kwdefaults__
+                functions.append((each, each.__code__, each.__defaults__, keywords))
+                entries += [(keywords, key, default) for key, default in (keywords or {}).items()]
+            if isinstance(value, type):
+                sizes.append((value, value.__bases__, vars(value), len(vars(value))))
+                special = (n for n in vars(value) if n[:2] == "__")
+                entries += [(vars(value), n, vars(value)[n]) for n in special]
+        return entries, functions, sizes
 
     def trace(self, tests: types.CodeType | None, found: Found) -> None:
         """Compare after every line of the program and its tests from now on."""
         for code in _codes(tests) if tests else ():
             self._sources.setdefault(code, TESTS)
         states = [self._state(name) for name in self._names]
+        watched = self._watched()
         files: dict[int, tuple[types.CodeType, str]] = {}
         last = (PROGRAM, 0)
 
@@ -133,17 +179,10 @@ class CodeIntegrity:
             return files[id(code)][1]
 
         def compare(frame: types.FrameType | None, event: str, _: object) -> Any:
-            nonlocal last
-            for index, name in enumerate(self._names):
-                state = self._state(name)
-                if not _same(state, states[index]):
-                    # The class statement binds methods, and another node may own it.
-                    bound = len(name.path) > 1 and states[index][0] is _MISSING
-                    states[index] = state
-                    file, line = last
-                    if not bound and file == PROGRAM and self._owners.get(line) != name.owner:
-                        self.violated = True
-                        found(".".join(name.path), line)
+            nonlocal last, watched
+            if not _unchanged(*watched):
+                watched = self._watched()
+                self._attribute(states, last, found)
             if event == "return" and frame is not None:
                 frame = frame.f_back
             while frame is not None and not file_of(frame.f_code):
@@ -210,6 +249,21 @@ def _has_defaults(function: types.FunctionType, written: list[str]) -> bool:
 
 def _is_code(value: object) -> bool:
     return callable(value) or isinstance(value, classmethod | staticmethod | property)
+
+
+def _unchanged(entries: list[Any], functions: list[Any], classes: list[Any]) -> bool:
+    for space, key, value in entries:
+        if space.get(key, _MISSING) is not value:
+            return False
+    for function, code, defaults, keywords in functions:
+        if function.__code__ is not code or function.__defaults__ is not defaults:
+            return False
+        if function.__kwdefaults__ is not keywords:
+            return False
+    for kind, bases, space, size in classes:
+        if kind.__bases__ is not bases or len(space) != size:
+            return False
+    return True
 
 
 def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:

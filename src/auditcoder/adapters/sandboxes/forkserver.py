@@ -427,7 +427,7 @@ def _job(execution: Execution, seal: str, proof: str) -> bytes:
 
 
 def _owned_fields(owned: Ownership) -> dict[str, Any]:
-    units = [(unit.name, unit.owner, unit.plain, unit.defaults) for unit in owned.units]
+    units = [(u.name, u.owner, u.plain, u.defaults, u.wrappers) for u in owned.units]
     return {"lines": owned.lines, "units": units}
 
 

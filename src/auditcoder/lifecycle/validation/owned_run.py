@@ -91,13 +91,28 @@ def ownership(program: str, segments: tuple[Segment, ...]) -> Ownership | None:
     owners = {line: owner for first, last, owner in lines for line in range(first, last + 1)}
     rebound = set(_rebound(tree, owners))
     units: dict[str, OwnedUnit] = {}
+    decorators: dict[str, set[str]] = {}
     for name, node, simple in _definitions(tree.body, ""):
+        outer = decorators.get(name.rpartition(".")[0], set())
+        decorators.setdefault(name, set()).update(outer, _decorating(node))
         owner = owners.get(node.lineno)
         if owner is not None:
             plain = simple and name not in units and (owner, node.name) not in rebound
-            defaults = _defaults(node) if plain else ()
-            units[name] = OwnedUnit(name=name, owner=owner, plain=plain, defaults=defaults)
+            units[name] = OwnedUnit(
+                name=name,
+                owner=owner,
+                plain=plain,
+                defaults=_defaults(node) if plain else (),
+                wrappers=tuple(sorted({units[d].owner for d in decorators[name] if d in units})),
+            )
     return Ownership(lines=tuple(lines), units=tuple(units.values()))
+
+
+def _decorating(node: _Function | ast.ClassDef) -> Iterator[str]:
+    """Yield the names in the decorators of a definition, and in the bases of a class."""
+    others = (*node.bases, *node.keywords) if isinstance(node, ast.ClassDef) else ()
+    for expression in (*node.decorator_list, *others):
+        yield from (each.id for each in ast.walk(expression) if isinstance(each, ast.Name))
 
 
 def _defaults(node: _Function | ast.ClassDef) -> tuple[str, ...]:
