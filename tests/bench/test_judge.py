@@ -186,6 +186,14 @@ ENDINGS = {
         "threading.Thread(target=last).start()\n"
     ),
 }
+ENDINGS["a hidden thread never ends"] = (
+    f"{ENDINGS['a thread never ends']}"
+    "import _thread\nthreading.active_count = lambda: 1\nthreading._active.clear()\n"
+    "_thread._count = lambda: 0\n"
+)
+ENDINGS["a hidden exit handler aborts"] = (
+    f"{ENDINGS['an exit handler aborts']}atexit._ncallbacks = lambda: 0\n"
+)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -15,6 +15,7 @@ from auditcoder.domain.execution import (
     Ending,
     Execution,
     ExecutionOutcome,
+    Replacement,
     Returned,
     RunProgram,
     RunTests,
@@ -172,3 +173,13 @@ def test_a_run_without_the_proof_of_its_end_is_not_complete(done: dict[str, Any]
 def test_a_second_plan_of_tests_is_not_complete() -> None:
     plans = [{"what": "planned", "count": count} for count in (2, 0)]
     assert read(TESTS, *plans, DONE).ending is Ending.WRONG_EXIT
+
+
+def test_names_whose_code_was_replaced_are_collected() -> None:
+    def owned(*replaced: dict[str, Any]) -> dict[str, Any]:
+        return {"what": "owned", "replaced": replaced}
+
+    assert read(PROGRAM).replaced is None
+    assert read(PROGRAM, owned()).replaced == ()
+    found = read(PROGRAM, owned({"name": "f", "line": 3}), owned({"name": "C.m"})).replaced
+    assert found == (Replacement(name="f", line=3), Replacement(name="C.m"))
