@@ -29,6 +29,7 @@ from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.sandboxed.result_comparison import same_output, same_value
 from auditcoder_bench.problem import CallTests, CodeTests, FileTests, Problem, StdioTests
 from auditcoder_bench.sandboxed import batch_driver, file_tests
+from auditcoder_bench.sandboxed.file_tests import all_by_name
 
 _WHOLE = "program"
 """Name of the result for the program as a whole."""
@@ -198,7 +199,7 @@ def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) 
     action = RunTests(code=hidden.code)
     outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
     passed = outcome.ending is Ending.OK
-    named = {t.name: t.verdict is TestVerdict.PASSED for t in outcome.tests if t.name}
+    named = all_by_name((t.name, t.verdict is TestVerdict.PASSED) for t in outcome.tests if t.name)
     if not named:
         all_passed = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
         return {_WHOLE: passed and all_passed}
@@ -226,5 +227,6 @@ def _files(sandbox: Sandbox, problem: Problem, hidden: FileTests, program: str) 
                 f"the hidden tests of {problem.id} do not run: {tested.ending.value} {tested.note}",
                 "check that the packages they import are installed",
             )
-        results |= msgspec.json.decode(verdicts.content, type=dict[str, bool])
+        found = msgspec.json.decode(verdicts.content, type=dict[str, bool])
+        results = all_by_name((*results.items(), *found.items()))
     return results

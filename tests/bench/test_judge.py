@@ -186,6 +186,14 @@ ENDINGS = {
         "threading.Thread(target=last).start()\n"
     ),
 }
+ENDINGS["a hidden thread never ends"] = (
+    f"{ENDINGS['a thread never ends']}"
+    "import _thread\nthreading.active_count = lambda: 1\nthreading._active.clear()\n"
+    "_thread._count = lambda: 0\n"
+)
+ENDINGS["a hidden exit handler aborts"] = (
+    f"{ENDINGS['an exit handler aborts']}atexit._ncallbacks = lambda: 0\n"
+)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -198,9 +206,17 @@ class TestRightResultWithABadEnding:
         program = f"{ENDINGS[ending]}{ADD}"
         assert not any(judge(sandbox, CALLS._replace(bounds=ENDLESS), program).values())
 
-    def test_it_does_not_pass_test_code(self, sandbox: Sandbox, ending: str) -> None:
+    @pytest.mark.parametrize("hidden", [CODE, PLAIN])
+    def test_it_does_not_pass_test_code(
+        self, sandbox: Sandbox, ending: str, hidden: Problem
+    ) -> None:
         program = f"{ENDINGS[ending]}{ADD}"
-        assert not resolved(judge(sandbox, CODE._replace(bounds=ENDLESS), program))
+        assert not resolved(judge(sandbox, hidden._replace(bounds=ENDLESS), program))
+
+    def test_it_does_not_pass_tests_of_files(self, sandbox: Sandbox, ending: str) -> None:
+        program = f"{ENDINGS[ending]}open('b.txt', 'w').write('42')\n"
+        hidden = problem(FileTests(inputs={}, artefacts=("b.txt",), code=(OVER_FILES,)))
+        assert not resolved(judge(sandbox, hidden._replace(bounds=ENDLESS), program))
 
 
 class TestTestCode:
@@ -220,6 +236,27 @@ class TestTestCode:
         self, sandbox: Sandbox, hidden: Problem, program: str
     ) -> None:
         assert not resolved(judge(sandbox, hidden, program))
+
+
+class TestSeveralTestsWithOneName:
+    """They pass only together."""
+
+    @pytest.mark.parametrize("order", [(3, 4), (4, 3)])
+    def test_in_one_class_that_is_defined_twice(
+        self, sandbox: Sandbox, order: tuple[int, int]
+    ) -> None:
+        body = "        self.assertEqual(add(1, 2), {})\n"
+        case = "class T(unittest.TestCase):\n    def test_a(self):\n"
+        both = (f"{case}{body.format(n)}kept{n} = T\n" for n in order)
+        hidden = problem(CodeTests(code=f"import unittest\n\n{''.join(both)}del T\n"))
+        assert judge(sandbox, hidden, ADD) == {"T.test_a": False}
+
+    @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+    def test_in_several_files_of_tests(self, sandbox: Sandbox, order: tuple[int, int]) -> None:
+        code = tuple(f"def test_a():\n    assert {n}\n" for n in order)
+        hidden = problem(FileTests(inputs={}, artefacts=("b.txt",), code=code))
+        results = judge(sandbox, hidden, "open('b.txt', 'w').write('42')")
+        assert results == {"program": True, "test_a": False}
 
 
 class TestFiles:

@@ -9,7 +9,16 @@ import pytest
 
 from auditcoder.sandboxed import candidate_runner
 
-JOB = {"seal": "s3al", "arguments": [], "watch": False, "ready": "", "source": ""}
+JOB = {
+    "seal": "s3al",
+    "proof": "pr00f",
+    "arguments": [],
+    "watch": False,
+    "owned": None,
+    "trace": False,
+    "ready": "",
+    "source": "",
+}
 
 
 def reports(job: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
@@ -39,6 +48,7 @@ def test_calls_are_reported_in_order_and_an_exception_does_not_stop_the_next() -
     )
     assert code == 0
     assert [line["what"] for line in lines_reported] == ["call", "call", "call", "done"]
+    assert lines_reported[3]["proof"] == "pr00f"
     assert lines_reported[0]["value"] == "[1]"
     assert lines_reported[1]["raised"]["type"] == "ZeroDivisionError"
     assert lines_reported[2]["value"] == "[-1]"
@@ -79,3 +89,12 @@ def test_tests_are_reported_one_by_one() -> None:
         (line["name"], line["verdict"]) for line in lines_reported if line["what"] == "test"
     ]
     assert verdicts == [("test_a", "passed"), ("test_b", "failed")]
+
+
+def test_a_replaced_judge_is_reported_instead_of_the_proof() -> None:
+    source = "import unittest\nunittest.TestCase.assertEqual = print"
+    code, lines_reported = reports({"kind": "tests", "source": source, "tests": "assert 1"})
+    assert code == 1
+    assert [(line["what"], line.get("type")) for line in lines_reported] == [
+        ("raised", "Tampering")
+    ]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from auditcoder.sandboxed.code_checks import Tampering, has_assertion_or_call, run_tests
+from auditcoder.sandboxed.code_checks import has_assertion_or_call, run_tests
+from auditcoder.sandboxed.harness_integrity import Tampering
 
 
 def verdicts(program: str, tests: str) -> list[tuple[str, Any]] | str:

@@ -39,10 +39,10 @@ class RunTests(Value, tag="tests"):
     """Load the code, then run test code that uses its names: unittest classes, or plain asserts.
 
     Test code runs in the candidate's interpreter and sees its names, even if they shadow built-in
-    ones. Patches of the test machinery are detected. A program that targets this harness could
-    still cheat, as in any in-process test: it could read the tests, return an object that equals
-    everything, or forge a report. Tests that are plain data should be calls, whose results are
-    compared outside the sandbox.
+    ones. Patches of the test machinery and forged reports are detected. A program that targets this
+    harness could still cheat, as in any in-process test: it could read the tests, return an object
+    that equals everything, or undo a patch in time. Tests that are plain data should be calls,
+    whose results are compared outside the sandbox.
     """
 
     code: str
@@ -73,6 +73,28 @@ class Bounds(Value):
     """Limit of the total size of the private folder."""
 
 
+class OwnedUnit(Value):
+    """A function, class or method of a program."""
+
+    name: str
+    """Its qualified name."""
+    owner: str
+    plain: bool = False
+    """Whether nothing but one undecorated definition binds it."""
+    defaults: tuple[str, ...] = ()
+    """The representation of each default of a plain function; empty if it is no constant."""
+    wrappers: tuple[str, ...] = ()
+    """The owners of its decorators and, for a method, of those of its class."""
+
+
+class Ownership(Value):
+    """The owners of a program's lines and of its functions, classes and methods."""
+
+    lines: tuple[tuple[int, int, str], ...]
+    """First and last line, and their owner."""
+    units: tuple[OwnedUnit, ...]
+
+
 class Execution(Value):
     """Untrusted code, the action to run on it, and the limits."""
 
@@ -81,6 +103,10 @@ class Execution(Value):
     bounds: Bounds = Bounds()
     watch: bool = False
     """Whether to record which functions ran, how often and how long; this slows calls down."""
+    owned: Ownership | None = None
+    """If given, the run reports names whose code was replaced by others than their owners."""
+    trace: bool = False
+    """Whether to compare after every line, which shows who replaced code; this is slow."""
 
 
 class Ending(Enum):
@@ -158,6 +184,14 @@ class FunctionUse(Value):
     own_seconds: float
 
 
+class Replacement(Value):
+    """A name whose code was replaced while the program ran."""
+
+    name: str
+    line: int = 0
+    """The line that replaced it; 0 if that was not observed. The owner may have done it then."""
+
+
 class ExecutionOutcome(Value):
     """How a run ended, and its output. Exit, time and memory are measured by the kernel."""
 
@@ -184,6 +218,9 @@ class ExecutionOutcome(Value):
     artefacts: tuple[Artefact, ...] = ()
     functions: tuple[FunctionUse, ...] | None = None
     """None if this was not requested, or the run ended before the report."""
+    replaced: tuple[Replacement, ...] | None = None
+    """Names whose code was replaced; None if this was not requested, or the run ended before the
+    comparison."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_bytes: int = 0

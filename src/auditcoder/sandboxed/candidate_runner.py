@@ -24,8 +24,18 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from .code_checks import Report, run_tests
+from . import code_checks, exception_report, harness_integrity, value_encoder
+from .code_checks import LIBRARY, Report, run_tests
+from .code_integrity import CodeIntegrity
 from .exception_report import PROGRAM, TESTS, described, show
+from .harness_integrity import (
+    COMPARISON,
+    PYTHONS_OWN,
+    Snapshot,
+    Tampering,
+    function_snapshot,
+    take_snapshot,
+)
 from .value_encoder import encode
 
 STACK_SIGNAL = signal.SIGUSR1
@@ -41,7 +51,7 @@ def run(job: dict[str, Any], channel: int) -> NoReturn:
     # Prints the stack even of code that never returns to the interpreter.
     faulthandler.register(STACK_SIGNAL, file=channel, all_threads=False)
     try:
-        code = _run(job, report)
+        code = _run(job, report, channel)
     except MemoryError:  # there was no memory left to write another report
         os.write(channel, out_of_memory)
         code = 1
@@ -54,16 +64,27 @@ def run(job: dict[str, Any], channel: int) -> NoReturn:
 _NO_MEMORY = {"type": "MemoryError", "memory": True, "message": "", "frames": []}
 
 
-def _run(job: dict[str, Any], report: Report) -> int:
+def _run(job: dict[str, Any], report: Report, channel: int) -> int:
     main = job["kind"] in {"program", "files"}
     module = _module("__main__" if main else "program", job["source"], PROGRAM)
+    names = CodeIntegrity(job["owned"], module.__dict__)
     with _profiling(report, wanted=job["watch"]):
-        code = _guarded(report, lambda: _act(job, module, report))
+        code = _guarded(report, lambda: _act(job, module, names, report, channel))
         late = _guarded(report, _finish)
+    if job["owned"]:
+        code = _report_replaced(names, report, traced=job["trace"]) or code
     # Close the files that the program left open and run its finalizers.
     module.__dict__.clear()
     gc.collect()
     return code or late
+
+
+def _report_replaced(names: CodeIntegrity, report: Report, *, traced: bool) -> int:
+    """Report names whose code was replaced; a traced run reported them when it happened."""
+    sys.settrace(None)
+    suspicious = [] if traced else names.replaced()
+    report("owned", replaced=[{"name": name} for name in suspicious])
+    return int(names.violated)
 
 
 def _imitate_interpreter(job: dict[str, Any]) -> None:
@@ -77,16 +98,79 @@ def _imitate_interpreter(job: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _act(job: dict[str, Any], module: types.ModuleType, report: Report) -> None:
-    exec(_compiled(job["source"], PROGRAM), module.__dict__)  # noqa: S102 - the purpose of the sandbox
+def _act(
+    job: dict[str, Any],
+    module: types.ModuleType,
+    names: CodeIntegrity,
+    report: Report,
+    channel: int,
+) -> None:
+    """Run the job, and prove in the end that it is complete and that nobody replaced its judge.
+
+    While the program runs, the proof, the snapshot and the code that compares are only on the
+    evaluation stack, where Python code neither finds nor changes them.
+    """
+    if job["kind"] in {"program", "files"}:
+        _perform(job, module, names, report)
+        return
+    os.write(
+        channel,
+        (
+            _line(job["seal"], "done", {"proof": job.pop("proof")}),
+            exec(  # type: ignore[func-returns-value]  # noqa: S102 - our own code
+                COMPARISON,
+                {
+                    "snapshot": _watched(job, report),
+                    "gettrace": sys.gettrace,
+                    "Tampering": Tampering,
+                    "PYTHONS_OWN": PYTHONS_OWN,
+                    # Last, since the others are evaluated before.
+                    "done": _perform(job, module, names, report),
+                },
+            ),
+        )[0],
+    )
+
+
+def _watched(job: dict[str, Any], report: Report) -> Snapshot:
+    """Return what no program may replace.
+
+    For calls that is nothing, since results are compared outside; a traced run decides nothing.
+    """
+    if job["kind"] != "tests" or job["trace"]:
+        return Snapshot()
+    return LIBRARY + _OWN + function_snapshot(report)
+
+
+def _perform(
+    job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
+) -> bool:
+    """Load the program and do what the job asks for; return whether that came to its end."""
+    program = _compiled(job["source"], PROGRAM)
+    names.expect(program)
+    if job["trace"]:
+        _trace(job, names, report)
+    exec(program, module.__dict__)  # noqa: S102 - the purpose of the sandbox
+    names.remember()
     if job["kind"] == "calls":
         for number, call in enumerate(job["calls"]):
             _call(call, module, number, report)
-        report("done")
     elif job["kind"] == "tests":
         ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
         run_tests(job["tests"], module, _tests_module, report, ready)
-        report("done")
+    return True
+
+
+def _trace(job: dict[str, Any], names: CodeIntegrity, report: Report) -> None:
+    """Report replaced code as soon as it is replaced, with the line that did it."""
+    harness_integrity.gettrace = lambda: None  # the trace is ours
+
+    def found(name: str, line: int) -> None:
+        report("owned", replaced=[{"name": name, "line": line}])
+
+    with contextlib.suppress(SyntaxError, ValueError):  # the run itself will report it
+        tests = _compiled(job["tests"], TESTS) if job["kind"] == "tests" else None
+        names.trace(tests, found)
 
 
 def _call(expression: str, module: types.ModuleType, number: int, report: Report) -> None:
@@ -240,3 +324,12 @@ def open_streams() -> None:
 def _stream(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:
     raw = open(descriptor, f"{mode}b", closefd=False)  # noqa: SIM115 - a descriptor
     return io.TextIOWrapper(raw, "utf-8", errors, line_buffering=descriptor == 2)
+
+
+_OWN = take_snapshot(
+    [
+        sys.modules[__name__],
+        *(code_checks, exception_report, harness_integrity, value_encoder),
+    ]
+)
+"""The code of this package that decides about tests."""

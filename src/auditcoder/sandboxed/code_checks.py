@@ -1,30 +1,48 @@
 """Runs test code beside the candidate and detects tampering with unittest.
 
-Both share one interpreter, so unittest and the built-ins are compared with their original state
-before and after the tests. A program that targets this file can still cheat; see `RunTests`.
+Both share one interpreter, so unittest, the built-ins and this module are compared with their
+original state before, during and after the tests. A program that targets this file can still cheat;
+see `RunTests`.
 """
 
 import ast
 import builtins
+import collections
+import contextlib
 import inspect
+import json.encoder
 import sys
 import types
 import unittest
+import unittest.async_case
 import unittest.case
 import unittest.loader
 import unittest.result
 import unittest.suite
+import unittest.util
 from collections.abc import Callable
 from typing import Any
 
 from .exception_report import TESTS, described, text
+from .harness_integrity import (
+    Snapshot,
+    Tampering,
+    check_unchanged,
+    module_snapshot,
+    take_snapshot,
+)
 
+_NAMES = frozenset(
+    {
+        *("dumps", "JSONEncoder", "encode_basestring_ascii", "c_make_encoder"),
+        *("encode", "iterencode"),
+        *("isgeneratorfunction", "iscoroutinefunction", "iscoroutine", "isroutine", "isgenerator"),
+        *("signature", "exc_info", "gettrace"),
+    }
+)
+"""Functions of larger modules that this one and unittest use."""
 Report = Callable[..., None]
 Load = Callable[[str, str], types.ModuleType]
-
-
-class Tampering(Exception):
-    """The candidate changed the code that tests it."""
 
 
 def run_tests(
@@ -38,8 +56,7 @@ def run_tests(
 
     `ready` is the same code, compiled before, if it asserts or calls something at its top level.
     """
-    _check_unchanged(_UNITTEST + _BUILTINS)
-    _refuse_added(_ORIGINAL_NAMES)
+    check_unchanged(LIBRARY + _BUILTINS)
     tests = load("tests", code)
     imported = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
     tests.__dict__.update(imported)
@@ -48,7 +65,7 @@ def run_tests(
     own = {k: v for k, v in tests.__dict__.items() if imported.get(k) is not v}
     cases = _cases(own)
     if not cases:
-        _check_unchanged(_UNITTEST + _BUILTINS)
+        check_unchanged(LIBRARY + _BUILTINS)
         tests_anything = bool(ready) or has_assertion_or_call(ast.parse(code).body)
         report("planned", count=int(tests_anything))
         if tests_anything:
@@ -56,22 +73,21 @@ def run_tests(
         return
     report("planned", count=len(cases))
     # Changes that the tests made themselves while they were loaded are allowed.
-    parts = _UNITTEST + _watched([builtins]) + _methods(_classes(cases))
-    before = {case: frozenset(case.__dict__) for case in _classes(cases)} | _ORIGINAL_NAMES
+    parts = LIBRARY + take_snapshot([builtins]) + _methods(_classes(cases))
     result = _Result(report)
     unittest.TestSuite(cases).run(result)
-    _check_unchanged(parts)
-    _refuse_added(before)
+    check_unchanged(parts)
+    _check_objects(result, cases)
     if result.finished != len(cases) and not result.broken:
         raise Tampering(f"{len(cases)} tests were to run, and {result.finished} did")
 
 
-def _refuse_added(before: dict[type, frozenset[str]]) -> None:
-    """Raise if a class got a new special method, or an assertion that hides the original."""
-    for case, names in before.items():
-        for added in case.__dict__.keys() - names:
-            if added in _ASSERTIONS or added.startswith("__"):
-                raise Tampering(f"the program put {added} between a test and its judge")
+def _check_objects(result: unittest.TestResult, cases: list[unittest.TestCase]) -> None:
+    """Raise if an object hides a method that decides about a test."""
+    for thing in (result, *cases):
+        for name in thing.__dict__:
+            if name in _JUDGING or (thing is result and callable(getattr(_Result, name, None))):
+                raise Tampering(f"the program replaced {name} of one object")
 
 
 def _cases(own: dict[str, Any]) -> list[unittest.TestCase]:
@@ -205,6 +221,7 @@ class _Result(unittest.TestResult):
         super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:  # noqa: N802
+        check_unchanged(_CASES)
         self._report_test(test, "passed")
 
     def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
@@ -236,32 +253,11 @@ def _name(test: Any) -> str:
     return name.removeprefix("tests.") if isinstance(test, unittest.TestCase) else name
 
 
-_Part = tuple[Any, str, Any, Any, Any]
-"""Owner, name, original value, and for a function its code and defaults."""
-
-
-def _watched(holders: list[Any]) -> list[_Part]:
-    """Return every function and class of the holders, as they are now."""
-    return [
-        (holder, name, value, _code(value), _defaults(value))
-        for holder in holders
-        for name, value in list(vars(holder).items())
-        if callable(value) or isinstance(value, classmethod | staticmethod | property)
-    ]
-
-
-def _code(value: Any) -> Any:
-    return value.__code__ if type(value) is types.FunctionType else None
-
-
-def _defaults(value: Any) -> Any:
-    return value.__defaults__ if type(value) is types.FunctionType else None
-
-
-def _methods(holders: list[Any]) -> list[_Part]:
-    """Return the methods of the holders; other values may change."""
+def _methods(holders: list[type]) -> Snapshot:
+    """Return the methods of test classes; other values may change."""
+    taken = take_snapshot(holders, cells=False)
     kinds = (types.FunctionType, classmethod, staticmethod, property)
-    return [part for part in _watched(holders) if isinstance(part[2], kinds)]
+    return taken._replace(entries=tuple(e for e in taken.entries if isinstance(e[2], kinds)))
 
 
 _OWN_MODULES = {
@@ -271,31 +267,23 @@ _OWN_MODULES = {
     "unittest.result",
     "sandboxed.code_checks",
 }
-_BUILTINS = _watched([builtins])
-_UNITTEST = _watched(
-    [
-        *(unittest, unittest.case, unittest.suite, unittest.loader, unittest.result),
-        *(v for v in vars(unittest.case).values() if isinstance(v, type)),
-        *(unittest.TestResult, unittest.TestSuite, unittest.BaseTestSuite, unittest.TestLoader),
-        *(_Result, _Function),
-    ]
+_BUILTINS = take_snapshot([builtins])
+LIBRARY = (
+    take_snapshot(
+        [
+            *(unittest, unittest.case, unittest.async_case, unittest.loader, unittest.result),
+            *(unittest.suite, unittest.util, contextlib, collections.Counter),
+        ]
+    )
+    + take_snapshot([json.JSONEncoder, json.encoder, json, inspect, sys], names=_NAMES)
+    + module_snapshot(("builtins", "unittest", "unittest.case", "sys"))
 )
-_ORIGINAL_NAMES: dict[type, frozenset[str]] = {
-    unittest.TestCase: frozenset(vars(unittest.TestCase))
-}
-_ASSERTIONS = frozenset(name for name, v in vars(unittest.TestCase).items() if callable(v))
-_MODULES = {name: sys.modules[name] for name in ("builtins", "unittest", "unittest.case", "sys")}
-
-
-def _check_unchanged(parts: list[_Part]) -> None:
-    """Raise if anything changed. Uses no function that the candidate could have replaced."""
-    for holder, name, value, code, defaults in parts:
-        if holder.__dict__.get(name) is not value or (
-            code is not None and (value.__code__ is not code or value.__defaults__ is not defaults)
-        ):
-            raise Tampering(f"the program replaced {holder.__name__}.{name}")
-    for name, module in _MODULES.items():
-        if sys.modules.get(name) is not module:
-            raise Tampering(f"the program replaced the module {name}")
-    if sys.gettrace() is not None:
-        raise Tampering("the program traces what judges it")
+"""The parts of the standard library that decide about tests, as they were before any program."""
+_CASES = take_snapshot([unittest.case])
+"""The part of it that is compared after every test that passed."""
+_JUDGING = frozenset(
+    name
+    for name, value in vars(unittest.TestCase).items()
+    if callable(value) and name.startswith(("assert", "fail", "run", "_call", "debug"))
+)
+"""Methods of a test case that decide about its verdict."""

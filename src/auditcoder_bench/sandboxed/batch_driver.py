@@ -9,6 +9,7 @@ an exit handler behind, which could hang or crash after the output.
 This module is sent into the sandbox as text.
 """
 
+import _thread
 import atexit
 import base64
 import io
@@ -17,7 +18,6 @@ import os
 import random
 import signal
 import sys
-import threading
 import types
 from typing import Any
 
@@ -86,10 +86,12 @@ def main() -> None:
     os.unlink(JUDGED)  # noqa: PTH108
     report = os.open(OUTPUTS, os.O_WRONLY | os.O_CREAT)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    handlers = atexit._ncallbacks()  # noqa: SLF001
+    # Taken before the program could replace them.
+    count_threads, count_handlers = _thread._count, atexit._ncallbacks  # noqa: SLF001
+    handlers = count_handlers()
     for given in job["inputs"]:
         output = _output_for(code, base64.b64decode(given), job["seconds"], job["most"])
-        ended = threading.active_count() == 1 and atexit._ncallbacks() == handlers  # noqa: SLF001
+        ended = count_threads() == 0 and count_handlers() == handlers
         line = base64.b64encode(output).decode() if output is not None and ended else None
         os.write(report, json.dumps(line).encode() + b"\n")
         if not ended or len(os.listdir()) > 3:  # noqa: PTH208

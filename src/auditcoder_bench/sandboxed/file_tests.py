@@ -11,7 +11,7 @@ import inspect
 import itertools
 import json
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -51,27 +51,33 @@ def _load() -> ModuleType:
     return module
 
 
-def _verdicts(module: ModuleType) -> dict[str, bool]:
-    verdicts: dict[str, bool] = {}
+def all_by_name(verdicts: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+    """Return one verdict for each name: tests that share a name must all pass."""
+    joined: dict[str, bool] = {}
+    for name, passed in verdicts:
+        joined[name] = joined.get(name, True) and passed
+    return joined
+
+
+def _verdicts(module: ModuleType) -> Iterator[tuple[str, bool]]:
     for name, member in list(vars(module).items()):
         if inspect.isfunction(member) and name.startswith("test"):
             for label, named in _parametrisations(name, member):
-                verdicts[label] = _passes(member, **named)
+                yield label, _passes(member, **named)
         elif inspect.isclass(member) and issubclass(member, unittest.TestCase):
             for test in unittest.defaultTestLoader.loadTestsFromTestCase(member):
                 assert isinstance(test, unittest.TestCase)
                 result = test.run()
                 label = f"{name}.{test._testMethodName}"  # noqa: SLF001
-                verdicts[label] = result is not None and result.wasSuccessful()
+                yield label, result is not None and result.wasSuccessful()
         elif inspect.isclass(member) and name.startswith("Test"):
             for method, function in inspect.getmembers(member, inspect.isfunction):
                 if method.startswith("test"):
                     for label, named in _parametrisations(f"{name}.{method}", function):
-                        verdicts[label] = _passes(getattr(member(), method), **named)
-    return verdicts
+                        yield label, _passes(getattr(member(), method), **named)
 
 
 if __name__ == "__main__":
-    verdicts = _verdicts(_load())
+    verdicts = all_by_name(_verdicts(_load()))
     with open(VERDICTS, "w") as file:  # noqa: PTH123
         json.dump(verdicts, file)

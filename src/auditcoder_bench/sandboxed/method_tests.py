@@ -25,6 +25,7 @@ import unittest
 from typing import Any
 
 from auditcoder.sandboxed.code_owners import owners
+from auditcoder.sandboxed.harness_integrity import check_unchanged, take_snapshot
 from auditcoder.sandboxed.time_limit import OutOfTime, TimeLimit
 
 JOB, REPORT = "job.json", "report.jsonl"
@@ -135,6 +136,7 @@ class MethodTests:
         self._folder = os.getcwd()  # noqa: PTH109
         self._report = os.path.abspath(REPORT)  # noqa: PTH100
         self._limit = TestTimeLimit(job["seconds"])
+        self._judging = take_snapshot([unittest.case, unittest.suite, unittest.result])
 
     def run(self) -> None:
         """Load the class, run the tests, and write a line for each."""
@@ -189,6 +191,10 @@ class MethodTests:
             sys.settrace(None)
             self._limit.stop()
             faulthandler.cancel_dump_traceback_later()
+        try:
+            check_unchanged(self._judging)
+        except Exception as error:  # the class replaced what judges it
+            result.wrong = result.wrong or (type(error), error, None)
         seen = {
             "cov": counter.counts,
             "direct": list(counter.direct),

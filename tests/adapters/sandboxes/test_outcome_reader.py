@@ -8,24 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome
+from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome, seal_of
 from auditcoder.domain.execution import (
     Bounds,
     CallFunction,
     Ending,
     Execution,
     ExecutionOutcome,
+    Replacement,
     Returned,
     RunProgram,
     RunTests,
     TestVerdict,
 )
 
-SEAL = "seal-of-this-run"
+PROOF = "proof of this run"
+SEAL = seal_of(PROOF)
 PROGRAM = Execution(source="", action=RunProgram(), bounds=Bounds(seconds=2))
 CALLS = Execution(source="", action=CallFunction(calls=("f(1)", "f(2)")))
 TESTS = Execution(source="", action=RunTests(code="..."))
-DONE = {"what": "done"}
+DONE = {"what": "done", "proof": PROOF}
 
 
 def read(
@@ -160,3 +162,24 @@ def test_arbitrary_reports_do_not_make_reading_fail(lines: list[bytes], sealed: 
     }
     found = outcome(CALLS, RawResult(ended, b"", b"", report, [False] * 3), SEAL, "full")
     assert found.ending is Ending.WRONG_EXIT
+
+
+@pytest.mark.parametrize("done", [{"what": "done"}, DONE | {"proof": SEAL}, DONE | {"proof": ""}])
+def test_a_run_without_the_proof_of_its_end_is_not_complete(done: dict[str, Any]) -> None:
+    found = read(CALLS, call(0, "1"), call(1, "2"), done)
+    assert found.ending is Ending.WRONG_EXIT
+
+
+def test_a_second_plan_of_tests_is_not_complete() -> None:
+    plans = [{"what": "planned", "count": count} for count in (2, 0)]
+    assert read(TESTS, *plans, DONE).ending is Ending.WRONG_EXIT
+
+
+def test_names_whose_code_was_replaced_are_collected() -> None:
+    def owned(*replaced: dict[str, Any]) -> dict[str, Any]:
+        return {"what": "owned", "replaced": replaced}
+
+    assert read(PROGRAM).replaced is None
+    assert read(PROGRAM, owned()).replaced == ()
+    found = read(PROGRAM, owned({"name": "f", "line": 3}), owned({"name": "C.m"})).replaced
+    assert found == (Replacement(name="f", line=3), Replacement(name="C.m"))

@@ -137,6 +137,24 @@ class TestOutcomes:
         found = run_tests(sandbox, CODE, "pass", "self.fail()", "pass", to_first=True)
         assert (len(found.passing), len(found.failing), len(found.not_run)) == (1, 1, 1)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "unittest.TestCase.assertEqual = print",
+            "unittest.TestCase.assertEqual.__code__ = (lambda *a, **k: None).__code__",
+            "unittest.TestResult.addFailure = print",
+        ],
+    )
+    def test_a_class_that_replaces_unittest_does_not_pass(
+        self, sandbox: Sandbox, change: str
+    ) -> None:
+        code = f"import unittest\nclass A:\n    def f(self):\n        {change}\n        return 2\n"
+        (failing,) = run_tests(sandbox, code, "self.assertEqual(A().f(), 1)").failing
+        assert (failing.kind, failing.exc_type) in {
+            ("exception", "Tampering"),
+            ("wrong_answer", "AssertionError"),
+        }
+
 
 class TestIsolation:
     def test_files_of_one_test_are_removed_before_the_next(self, sandbox: Sandbox) -> None:

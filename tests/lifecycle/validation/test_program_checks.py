@@ -100,6 +100,19 @@ OTHER_VERDICTS = {
 }
 
 
+LATE_ENDINGS = {
+    "hangs": (
+        "import threading; threading.Thread(target=exec, args=('while True: pass',)).start()",
+        Verdict.TIMEOUT,
+    ),
+    "leaves": ("import atexit, os; atexit.register(os._exit, 3)", Verdict.CRASH),
+    "aborts": ("import atexit, os; atexit.register(os.abort)", Verdict.CRASH),
+    "floods": (
+        "import atexit, os; atexit.register(os.write, 1, b'x' * (5 << 20))",
+        Verdict.CRASH,
+    ),
+}
+"""What a program can do after it gave its result."""
 CASES = [(f, e) for f in FORMS for e in ENDINGS if (f, e) not in OTHER_VERDICTS]
 
 
@@ -131,6 +144,16 @@ class TestExampleRuns:
         seen = observe_form(sandbox, form, does)
         assert seen.verdict is verdict, seen
         assert (seen.message == "") is (verdict is Verdict.PASSED)
+
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("ending", LATE_ENDINGS)
+    def test_a_right_result_with_a_bad_ending_has_not_passed(
+        self, sandbox: Sandbox, form: str, ending: str
+    ) -> None:
+        does, verdict = LATE_ENDINGS[ending]
+        seen = observe_form(sandbox, form, does)
+        assert seen.verdict is verdict, seen
+        assert seen.message
 
     @pytest.mark.parametrize("form", FORMS)
     def test_a_wrong_answer_fails_the_example(self, sandbox: Sandbox, form: str) -> None:
@@ -167,6 +190,34 @@ class TestExampleRuns:
             sandbox, FORMS["function"][0], example, "def f(x):\n    return {x, x + 1}\n"
         )
         assert seen.verdict is Verdict.PASSED
+
+    @pytest.mark.parametrize(
+        "program",
+        [
+            "set = frozenset = list = lambda *_: 5\n\n\n",
+            "import builtins\n\nbuiltins.set = lambda *_: 5\n\n\n",
+        ],
+    )
+    def test_no_program_influences_the_value_of_an_expected_expression(
+        self, sandbox: Sandbox, program: str
+    ) -> None:
+        example = CallExample(arguments="2", result="set([2]) | {3}")
+        for result, verdict in (("5", Verdict.FAILED), ("{2, 3}", Verdict.PASSED)):
+            seen = observe_example(
+                sandbox,
+                FORMS["function"][0],
+                example,
+                f"{program}def f(x):\n    return {result}\n",
+            )
+            assert seen.verdict is verdict, seen
+
+    def test_an_expected_expression_that_does_not_end_well_has_no_value(
+        self, sandbox: Sandbox
+    ) -> None:
+        leaves = "__import__('atexit').register(__import__('os')._exit, 3) and 2"
+        example = CallExample(arguments="2", result=leaves)
+        seen = observe_example(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
+        assert seen.verdict is Verdict.FAILED
 
 
 class TestProgramChecks:

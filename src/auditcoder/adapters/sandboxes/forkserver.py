@@ -1,9 +1,7 @@
 """The default sandbox: a worker process on this machine that forks once for each run."""
 
-import base64
 import contextlib
 import json
-import marshal
 import os
 import secrets
 import selectors
@@ -16,28 +14,16 @@ import time
 import weakref
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 from auditcoder import sandboxed
 from auditcoder.adapters.sandboxes import visible_paths
-from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome
+from auditcoder.adapters.sandboxes.job_writer import encoded_job
+from auditcoder.adapters.sandboxes.outcome_reader import RawResult, outcome, seal_of
 from auditcoder.domain.errors import SandboxError
-from auditcoder.domain.execution import (
-    TESTS_FILE,
-    Action,
-    CallFunction,
-    Execution,
-    ExecutionOutcome,
-    RunFiles,
-    RunProgram,
-    RunTests,
-)
-from auditcoder.domain.python_names import PARSE_ERRORS, compiled, parsed
-from auditcoder.domain.values import whole
+from auditcoder.domain.execution import Execution, ExecutionOutcome
 from auditcoder.sandboxed import cleanup
-from auditcoder.sandboxed.code_checks import has_assertion_or_call
 
 LAYERS = ("namespaces", "landlock", "seccomp")
 """The isolation layers that a kernel may offer, besides resource limits."""
@@ -54,8 +40,6 @@ _ENVIRONMENT = {
 _START_SECONDS = 60.0
 _REPORT_BYTES = 16 << 20
 """Maximum bytes that a candidate may report: values that it returned, tests that ran."""
-_LONG_TESTS = 2_000
-"""Characters from which test code is compiled once and reused."""
 _GRACE_SECONDS = 10.0
 """Seconds after the time limit until a missing report counts as a fault of the worker."""
 
@@ -79,8 +63,8 @@ class LocalSandbox:
 
     def run(self, execution: Execution) -> ExecutionOutcome:
         """Run untrusted code and return how it ended; raise SandboxError if the sandbox failed."""
-        seal = secrets.token_hex(16)
-        job = _job(execution, seal)
+        proof = secrets.token_hex(16)
+        job = encoded_job(execution, proof)
         for last in (False, True):
             worker = self._ready()
             try:
@@ -95,7 +79,7 @@ class LocalSandbox:
                         "the machine may be out of memory; the run can be resumed",
                     ) from lost
             else:
-                return outcome(execution, raw, seal, worker.kind)
+                return outcome(execution, raw, seal_of(proof), worker.kind)
         raise AssertionError
 
     def _ready(self) -> "_Worker":
@@ -398,100 +382,3 @@ def _cancel(status: socket.socket) -> None:
     """Ask the supervisor to end the run."""
     with contextlib.suppress(OSError):
         status.shutdown(socket.SHUT_WR)
-
-
-def _job(execution: Execution, seal: str) -> bytes:
-    """Write one line for the supervisor and one that it forwards to the candidate unread."""
-    bounds = execution.bounds
-    both = {
-        "seconds": bounds.seconds,
-        "memory": bounds.memory_bytes,
-        "files": bounds.file_bytes,
-        "watch": execution.watch,
-    }
-    fields = {"stdin": "", "inputs": {}, "artefacts": (), **_action_fields(execution.action)}
-    outside = {name: fields.pop(name) for name in ("stdin", "inputs", "artefacts")}
-    inside = {"source": execution.source, "seal": seal, "arguments": (), **fields}
-    # JSON escapes lone surrogates, so they arrive unchanged.
-    return f"{json.dumps(both | outside)}\n{json.dumps(both | inside)}".encode()
-
-
-def _action_fields(action: Action) -> dict[str, Any]:
-    match action:
-        case RunProgram():
-            return {
-                "kind": "program",
-                "stdin": _stdin(action.stdin),
-                "arguments": [_argument(text) for text in action.arguments],
-            }
-        case CallFunction():
-            return {"kind": "calls", "calls": action.calls}
-        case RunTests():
-            return {"kind": "tests", "tests": action.code, "ready": _compiled_tests(action.code)}
-        case RunFiles():
-            return {
-                "kind": "files",
-                "stdin": _stdin(action.stdin),
-                "arguments": [_argument(text) for text in action.arguments],
-                "inputs": _inputs(action.inputs),
-                "artefacts": [_checked_name(name) for name in action.artefacts],
-            }
-
-
-@lru_cache(maxsize=64)
-def _compiled_tests(code: str) -> str:
-    """Compile long test code once for all programs that it is run on."""
-    if len(code) < _LONG_TESTS:
-        return ""
-    tree = parsed(code)
-    if tree is None or not has_assertion_or_call(tree.body):
-        return ""  # the run itself will report it
-    try:
-        return base64.b64encode(marshal.dumps(compiled(tree, TESTS_FILE))).decode()
-    except PARSE_ERRORS:
-        return ""
-
-
-def _stdin(text: str) -> str:
-    """Encode text; bytes that were decoded with surrogates are restored, lone ones replaced."""
-    try:
-        raw = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raw = text.encode("utf-8", "replace")
-    return base64.b64encode(raw).decode()
-
-
-def _argument(text: str) -> str:
-    return whole(text).replace("\0", "?")
-
-
-def _inputs(given: dict[str, bytes]) -> dict[str, str]:
-    folders_used = {
-        "/".join(parts[:depth])
-        for parts in (name.split("/") for name in given)
-        for depth in range(1, len(parts))
-    }
-    if both := sorted(folders_used & given.keys()):
-        raise SandboxError(
-            "sandbox.file-name",
-            f"{both[0]!r} cannot be a file and a folder",
-            "give every file of a task a name that is not also a folder",
-        )
-    return {
-        _checked_name(name): base64.b64encode(content).decode() for name, content in given.items()
-    }
-
-
-def _checked_name(name: str) -> str:
-    try:
-        raw = b"" if "\0" in name else name.encode()
-    except UnicodeEncodeError:  # lone surrogates
-        raw = b""
-    parts = raw.split(b"/")
-    if any(part in {b"", b".", b".."} or len(part) > 255 for part in parts) or len(raw) > 2000:
-        raise SandboxError(
-            "sandbox.file-name",
-            f"{name!r} is not a valid file name in the program's folder",
-            "give a relative path without `..`",
-        )
-    return name

@@ -5,6 +5,7 @@ limits, and a report that does not match is ignored.
 """
 
 import base64
+import hashlib
 import re
 import signal
 from typing import Annotated, Any, NamedTuple
@@ -22,6 +23,7 @@ from auditcoder.domain.execution import (
     ExecutionOutcome,
     FunctionUse,
     Raised,
+    Replacement,
     Returned,
     RunTests,
     TestReport,
@@ -44,6 +46,15 @@ class RawResult(NamedTuple):
     report: bytes
     cut: list[bool]
     """Whether standard output, standard error and the report were cut off."""
+
+
+def seal_of(proof: str) -> str:
+    """Return the mark of a run's reports.
+
+    It is derived from the proof that the run is complete. A program can find the mark, not the
+    proof.
+    """
+    return hashlib.sha256(proof.encode()).hexdigest()
 
 
 def outcome(execution: Execution, raw: RawResult, seal: str, kind: str) -> ExecutionOutcome:
@@ -69,6 +80,7 @@ def outcome(execution: Execution, raw: RawResult, seal: str, kind: str) -> Execu
         planned=reports.planned,
         artefacts=tuple(map(_artefact, ended.get("artefacts", ()))),
         functions=reports.functions,
+        replaced=reports.replaced,
         seconds=ended["seconds"],
         cpu_seconds=ended["cpu_seconds"],
         peak_bytes=ended["peak_bytes"],
@@ -149,12 +161,22 @@ class _FunctionsReport(msgspec.Struct, tag="functions", tag_field="what"):
     used: tuple[FunctionUse, ...]
 
 
+class _OwnedReport(msgspec.Struct, tag="owned", tag_field="what"):
+    replaced: Annotated[tuple[Replacement, ...], msgspec.Meta(max_length=_MOST_FUNCTIONS)]
+
+
 class _DoneReport(msgspec.Struct, tag="done", tag_field="what"):
-    pass
+    proof: _Text
 
 
 _decoder = msgspec.json.Decoder(
-    _RaisedReport | _CallReport | _PlannedReport | _TestReport | _FunctionsReport | _DoneReport
+    _RaisedReport
+    | _CallReport
+    | _PlannedReport
+    | _TestReport
+    | _FunctionsReport
+    | _OwnedReport
+    | _DoneReport
 )
 
 
@@ -169,8 +191,11 @@ class _Reports:
         self.calls: list[Returned | Raised] = []
         self.tests: list[TestReport] = []
         self.planned: int | None = None
+        self._plans = 0
         self.functions: tuple[FunctionUse, ...] | None = None
+        self.replaced: tuple[Replacement, ...] | None = None
         self.done = False
+        self._seal = seal
         mark = seal.encode() + b" "
         for line in report.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
             if line.startswith(mark):
@@ -183,7 +208,7 @@ class _Reports:
     @property
     def complete(self) -> bool:
         """Whether every call has a result: a lost result is not a success."""
-        return self.done and len(self.calls) == self._asked
+        return self.done and len(self.calls) == self._asked and self._plans <= 1
 
     def _apply(self, report: Any) -> None:
         match report:
@@ -197,6 +222,7 @@ class _Reports:
                     self.calls.append(_raised(report.raised))
             case _PlannedReport():
                 self.planned = report.count
+                self._plans += 1  # a second plan is forged
             case _TestReport() if len(self.tests) < _MOST_TESTS:
                 self.tests.append(
                     TestReport(
@@ -208,8 +234,10 @@ class _Reports:
                 )
             case _FunctionsReport():
                 self.functions = report.used[:_MOST_FUNCTIONS]
-            case _DoneReport():
-                self.done = True
+            case _OwnedReport() if len(self.replaced or ()) < _MOST_FUNCTIONS:
+                self.replaced = (*(self.replaced or ()), *report.replaced)
+            case _DoneReport(proof=proof):
+                self.done = self.done or seal_of(proof) == self._seal
 
 
 def _raised(report: _Exception) -> Raised:

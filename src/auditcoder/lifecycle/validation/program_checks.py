@@ -48,7 +48,8 @@ from auditcoder.lifecycle.validation.check_recorder import (
     record,
     who_ran,
 )
-from auditcoder.lifecycle.validation.function_calls import ended, run_calls
+from auditcoder.lifecycle.validation.function_calls import ended
+from auditcoder.lifecycle.validation.owned_run import run_owned
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
 
@@ -99,7 +100,10 @@ def _load(context: RunContext, program: str) -> CheckObservation:
     form = context.task.form
     entry = form.entry if isinstance(form, FunctionForm) else ""
     calls = (f"callable({entry})",) if entry else ()
-    outcome = run_calls(context, program, calls, bounds(context.task))
+    execution = Execution(
+        source=program, action=CallFunction(calls=calls), bounds=bounds(context.task)
+    )
+    outcome = run_owned(context, execution)
     verdict = VERDICTS[outcome.ending]
     if verdict is Verdict.PASSED and any(isinstance(c, Raised) for c in outcome.calls):
         verdict = Verdict.FAILED
@@ -144,7 +148,7 @@ def run_example(context: RunContext, program: str, example: Example) -> CheckObs
     task, sandbox = context.task, context.sandbox
     working = context.recorder.ledger.working
     execution = Execution(source=program, action=action_for(task, example), bounds=bounds(task))
-    outcome = sandbox.run(execution)
+    outcome = run_owned(context, execution)
     seen = judge(context, example, outcome)._replace(outcome=outcome)
     if not seen.frames:
         seen = seen._replace(frames=owned_frames(outcome.raised, working))
@@ -198,14 +202,17 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
 
 
 def _expected(context: RunContext, text: str) -> object:
-    """Return the expected value of an example; evaluate it in the sandbox if it is no literal."""
+    """Return the expected value of an example.
+
+    An expression that is no literal is evaluated in a run of its own, without the program.
+    """
     try:
         return literal_value(text)
     except LITERAL_ERRORS:
         pass
     outcome = context.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
     match outcome.calls:
-        case (Returned(value=value), *_):
+        case (Returned(value=value),) if outcome.ending is Ending.OK:
             with suppress(ValueError):  # it is too large
                 return read(value)
     return object()  # equals no value, so the check cannot pass

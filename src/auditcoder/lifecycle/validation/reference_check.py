@@ -14,7 +14,7 @@ from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
-from auditcoder.lifecycle.validation.function_calls import run_calls, value_of
+from auditcoder.lifecycle.validation.function_calls import ended, run_calls, value_of
 from auditcoder.lifecycle.validation.node_checks import surroundings
 from auditcoder.sandboxed import reference_cases
 from auditcoder.sandboxed.result_comparison import same_value, shown
@@ -101,7 +101,7 @@ def _compare(
             message = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
             return CheckObservation(Verdict.FAILED, message[:500], outcome=outcome)
     if len(outcome.calls) < len(cases):
-        return CheckObservation(Verdict.TIMEOUT, "it did not come to an end", outcome=outcome)
+        return CheckObservation(ended(outcome), "it did not come to an end", outcome=outcome)
     return CheckObservation(Verdict.PASSED, f"they agree on {len(cases)} inputs", outcome=outcome)
 
 

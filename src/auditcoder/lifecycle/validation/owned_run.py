@@ -1,0 +1,164 @@
+"""Runs of the assembled program in which no part may replace the code of another part.
+
+What a reader of the text cannot exclude, such as `setattr` and `exec`, is found while the program
+runs. The node that did it is named by the line at which it did.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from auditcoder.domain.assembly import Segment
+from auditcoder.domain.evidence import Frame
+from auditcoder.domain.execution import (
+    PROGRAM_FILE,
+    Ending,
+    Execution,
+    ExecutionOutcome,
+    OwnedUnit,
+    Ownership,
+    Raised,
+)
+from auditcoder.domain.python_names import parsed
+from auditcoder.lifecycle.run_context import RunContext
+
+REPLACED = "CodeReplaced"
+"""The name of the exception that a run with replaced code is reported with."""
+_MORE_TIME = 10
+"""The time limit of a traced run, as a multiple."""
+_MOST_SECONDS = 86_400.0
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def run_owned(context: RunContext, execution: Execution) -> ExecutionOutcome:
+    """Run the assembled program; replaced code counts as an exception at the line that did it.
+
+    If something looks replaced, or the process ended before that could be seen, the program runs
+    again, traced: what the owner of a name did itself is legal.
+    """
+    owned = _ownership(context, execution.source)
+    outcome = context.sandbox.run(replace(execution, owned=owned))
+    unknown = outcome.replaced is None and outcome.ending is Ending.OK
+    if owned is None or not (outcome.replaced or unknown):
+        return outcome
+    seconds = min(_MORE_TIME * execution.bounds.seconds, _MOST_SECONDS)
+    traced = context.sandbox.run(
+        replace(
+            execution, owned=owned, trace=True, bounds=replace(execution.bounds, seconds=seconds)
+        )
+    )
+    if traced.replaced:
+        first = traced.replaced[0]
+        return _blamed(traced, owned, first.name, first.line)
+    if outcome.replaced and traced.ending is not outcome.ending:
+        return _blamed(outcome, owned, outcome.replaced[0].name, 0)
+    return outcome
+
+
+def _blamed(outcome: ExecutionOutcome, owned: Ownership, name: str, line: int) -> ExecutionOutcome:
+    """Return the outcome as an exception at a line, or without a place if it is unknown."""
+    owner = next((unit.owner for unit in owned.units if unit.name == name), "")
+    by = next((o for first, last, o in owned.lines if first <= line <= last), "")
+    message = f"the code of `{name}` ({owner}) was replaced at run time"
+    if line:
+        message += f" by {by}, line {line}" if by else f", line {line}"
+    frames = (Frame(function="", line=line, file=PROGRAM_FILE),) if line else ()
+    raised = Raised(exception=REPLACED, message=message, frames=frames)
+    return replace(outcome, ending=Ending.EXCEPTION, raised=raised, calls=(), tests=())
+
+
+def _ownership(context: RunContext, program: str) -> Ownership | None:
+    """Return the owners in the assembled program; None if this is another program."""
+    assembly = context.recorder.ledger.working.assembly
+    if assembly is None or program != context.program:
+        return None
+    return ownership(program, assembly.segments)
+
+
+@lru_cache(maxsize=8)
+def ownership(program: str, segments: tuple[Segment, ...]) -> Ownership | None:
+    """Return the owners of a program's lines and names; None if it does not parse."""
+    tree = parsed(program)
+    if tree is None:
+        return None
+    lines, end = [], 0
+    for segment in segments:
+        if segment.node is not None:
+            lines.append((end + 1, end + segment.lines, str(segment.node)))
+        end += segment.lines
+    owners = {line: owner for first, last, owner in lines for line in range(first, last + 1)}
+    rebound = set(_rebound(tree, owners))
+    units: dict[str, OwnedUnit] = {}
+    decorators: dict[str, set[str]] = {}
+    for name, node, simple in _definitions(tree.body, ""):
+        outer = decorators.get(name.rpartition(".")[0], set())
+        decorators.setdefault(name, set()).update(outer, _decorating(node))
+        owner = owners.get(node.lineno)
+        if owner is not None:
+            plain = simple and name not in units and (owner, node.name) not in rebound
+            units[name] = OwnedUnit(
+                name=name,
+                owner=owner,
+                plain=plain,
+                defaults=_defaults(node) if plain else (),
+                wrappers=tuple(sorted({units[d].owner for d in decorators[name] if d in units})),
+            )
+    return Ownership(lines=tuple(lines), units=tuple(units.values()))
+
+
+def _decorating(node: _Function | ast.ClassDef) -> Iterator[str]:
+    """Yield the names in the decorators of a definition, and in the bases of a class."""
+    others = (*node.bases, *node.keywords) if isinstance(node, ast.ClassDef) else ()
+    for expression in (*node.decorator_list, *others):
+        yield from (each.id for each in ast.walk(expression) if isinstance(each, ast.Name))
+
+
+def _defaults(node: _Function | ast.ClassDef) -> tuple[str, ...]:
+    """Return the representation of each default of a function; empty if it is no constant."""
+    if isinstance(node, ast.ClassDef):
+        return ()
+    given = (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None))
+    return tuple(repr(d.value) if isinstance(d, ast.Constant) else "" for d in given)
+
+
+def _definitions(
+    body: list[ast.stmt], prefix: str, *, simple: bool = True
+) -> Iterator[tuple[str, _Function | ast.ClassDef, bool]]:
+    """Yield functions and classes by qualified name, and whether a definition is plain."""
+    for statement in body:
+        if isinstance(statement, _Function | ast.ClassDef):
+            name = f"{prefix}{statement.name}"
+            undecorated = simple and not statement.decorator_list
+            yield name, statement, undecorated
+            if isinstance(statement, ast.ClassDef):
+                usual = undecorated and not statement.keywords
+                for inner, node, plain in _definitions(statement.body, f"{name}.", simple=usual):
+                    special = node.name.startswith("__") and bool(statement.bases)
+                    yield inner, node, plain and not special
+        else:
+            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for inner in getattr(statement, field, []):
+                    nested = inner.body if isinstance(inner, _BLOCKS) else [inner]
+                    yield from _definitions(nested, prefix, simple=False)
+
+
+_BLOCKS = (ast.ExceptHandler, ast.match_case)
+
+
+def _rebound(tree: ast.Module, owners: dict[int, str]) -> Iterator[tuple[str, str]]:
+    """Yield owners and the names that they bind by other statements than definitions."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        match node:
+            case ast.Name(ctx=ast.Store() | ast.Del()):
+                names = [node.id]
+            case ast.Attribute(ctx=ast.Store() | ast.Del()):
+                names = [node.attr]
+            case ast.Global():
+                names = node.names
+            case ast.Import() | ast.ImportFrom():
+                names = [(a.asname or a.name).partition(".")[0] for a in node.names]
+        for name in names:
+            yield owners.get(getattr(node, "lineno", 0), ""), name

@@ -1,0 +1,282 @@
+"""A program that replaces the code that tests it, or forges its reports, does not pass."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.domain.execution import Bounds, Ending, Execution, RunTests
+from auditcoder.domain.task import ProgramForm, Task
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder_bench.judge import judge, resolved
+from auditcoder_bench.problem import CodeTests, Problem
+
+TESTS = """\
+import unittest
+
+class T(unittest.TestCase):
+    def setUp(self):
+        self.expected = 4
+
+    def test_value(self):
+        self.assertEqual(f(2), self.expected)
+
+    def test_error(self):
+        with self.assertRaises(ValueError):
+            f(-1)
+"""
+PLAIN = "assert f(2) == 4\n"
+WRONG = "def f(x):\n    return 5\n"
+BOUNDS = Bounds(seconds=60.0)
+ENDLESS = Bounds(seconds=2.0)
+
+# At the top level of the program.
+AT_IMPORT = {
+    "an assertion": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None",
+    "the context of an assertion": (
+        "import unittest.case\n"
+        "unittest.case._AssertRaisesContext.__exit__ = lambda *a: True\n"
+        "unittest.TestCase.assertEqual = lambda *a: None"
+    ),
+    "running a test": "import unittest\nunittest.TestCase.run = lambda *a: None",
+    "a method that runs the test": "import unittest\nunittest.TestCase._callTestMethod = print",
+    "a result": "import unittest\nunittest.TestResult.wasSuccessful = lambda *a: True",
+    "starting a test": "import unittest\nunittest.TestResult.startTest = lambda *a: None",
+    "the suite": "import unittest\nunittest.TestSuite.run = lambda *a: None",
+    "the loader": (
+        "import unittest\n"
+        "unittest.TestLoader.loadTestsFromTestCase = lambda *a: unittest.TestSuite()"
+    ),
+    "the code of an assertion": (
+        "import unittest\nunittest.TestCase.assertEqual.__code__ = (lambda *a, **b: None).__code__"
+    ),
+    "the code of an inner function": (
+        "import unittest.case\n"
+        "def testPartExecutor(self, case, *a, **b):\n"
+        "    try: yield\n"
+        "    except BaseException: pass\n"
+        "inner = unittest.case._Outcome.testPartExecutor.__wrapped__\n"
+        "inner.__code__ = testPartExecutor.__code__"
+    ),
+    "a context manager of the library": (
+        "import contextlib\ncontextlib._GeneratorContextManager.__exit__ = lambda *a: True"
+    ),
+    "attribute access of test cases": (
+        "import unittest\nunittest.TestCase.__getattribute__ = object.__getattribute__"
+    ),
+    "an exception": "import builtins\nbuiltins.AssertionError = type('E', (Exception,), {})",
+    "isinstance": "import builtins\nbuiltins.isinstance = lambda *a: True",
+    "len": "import builtins\nbuiltins.len = lambda *a: 1",
+    "print": "import builtins\nbuiltins.print = lambda *a: None",
+    "the encoder of reports": (
+        "import json\noriginal = json.dumps\n"
+        "def dumps(value, **k):\n"
+        "    return original(value, **k).replace('failed', 'passed').replace('error', 'passed')\n"
+        "json.dumps = dumps"
+    ),
+    "a method of the encoder of reports": (
+        "import json\noriginal = json.JSONEncoder.encode\n"
+        "def encode(self, value):\n"
+        "    done = original(self, value)\n"
+        "    return done.replace('failed', 'passed').replace('error', 'passed')\n"
+        "json.JSONEncoder.encode = encode"
+    ),
+    "a module": "import sys, types\nsys.modules['unittest'] = types.ModuleType('unittest')",
+    "a trace function": "import sys\nsys.settrace(lambda *a: None)",
+}
+HARNESS = "sys._getframe().f_back.f_globals"
+# In the function that is called by a test.
+IN_A_CALL = {
+    "an assertion": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None",
+    "a result's method, found as a subclass": (
+        "import unittest\n"
+        "for kind in unittest.TestResult.__subclasses__():\n"
+        "    kind.addFailure = kind.addError = lambda self, test, e: self.addSuccess(test)"
+    ),
+    "a result's method, found by the collector": (
+        "import gc, unittest\n"
+        "for thing in gc.get_objects():\n"
+        "    if isinstance(thing, unittest.TestResult):\n"
+        "        thing.addFailure = thing.addError = lambda test, e: type(thing).addSuccess("
+        "thing, test)"
+    ),
+    "an assertion of one case": (
+        "import gc, unittest\n"
+        "for thing in gc.get_objects():\n"
+        "    if isinstance(thing, unittest.TestCase):\n"
+        "        thing.assertEqual = lambda *a: None\n"
+        "        thing.assertRaises = __import__('contextlib').nullcontext"
+    ),
+    "a result's method, found in a frame": (
+        "import sys\nframe = sys._getframe()\n"
+        "while frame:\n"
+        "    kind = frame.f_globals.get('_Result')\n"
+        "    if kind:\n"
+        "        kind.addFailure = kind.addError = lambda self, test, e: self.addSuccess(test)\n"
+        "    frame = frame.f_back"
+    ),
+    "the code of the harness": (
+        "import gc, types\n"
+        "def nothing(*a, **k): pass\n"
+        "def success(self, test, *a): self.addSuccess(test)\n"
+        "for thing in gc.get_objects():\n"
+        "    if isinstance(thing, types.FunctionType) and 'sandboxed' in thing.__module__:\n"
+        "        if thing.__name__ in {'addFailure', 'addError'}:\n"
+        "            thing.__code__ = success.__code__\n"
+        "        elif 'nchanged' in thing.__name__ or 'refuse' in thing.__name__:\n"
+        "            thing.__code__ = nothing.__code__"
+    ),
+    "the names of the harness": (
+        "import sys\nframe = sys._getframe()\n"
+        "while frame:\n"
+        "    for name in ('_check_unchanged', '_refuse_added', 'check_unchanged'):\n"
+        "        if name in frame.f_globals: frame.f_globals[name] = lambda *a: None\n"
+        "    kind = frame.f_globals.get('_Result')\n"
+        "    if kind:\n"
+        "        kind.addFailure = kind.addError = lambda self, test, e: self.addSuccess(test)\n"
+        "    frame = frame.f_back"
+    ),
+    "the closure of the reporter": (
+        "import gc, types\n"
+        "for thing in gc.get_objects():\n"
+        "    if isinstance(thing, types.FunctionType) and thing.__name__ == 'report':\n"
+        "        for name, cell in zip(thing.__code__.co_freevars, thing.__closure__):\n"
+        "            if name == 'write':\n"
+        "                original = cell.cell_contents\n"
+        "                def write(channel, line):\n"
+        "                    changed = line.replace(b'failed', b'passed')\n"
+        "                    original(channel, changed.replace(b'error', b'passed'))\n"
+        "                    return len(line)\n"
+        "                cell.cell_contents = write"
+    ),
+    "leaving": "import sys\nsys.exit(0)",
+    "leaving at once": "import os\nos._exit(0)",
+}
+FORGE = """\
+import json, os, sys
+
+def every_text():
+    import gc
+    seen, texts, left = set(), set(), [*gc.get_objects()]
+    frame = sys._getframe()
+    while frame:
+        left += [frame.f_globals, frame.f_locals, frame]
+        frame = frame.f_back
+    while left:
+        thing = left.pop()
+        if id(thing) not in seen:
+            seen.add(id(thing))
+            if type(thing) is str and len(thing) in (32, 64):
+                texts.add(thing)
+            left += gc.get_referents(thing)
+    return {t for t in texts if not set(t) - set('0123456789abcdef')}
+
+def forge():
+    for seal in every_text():
+        reports = [dict(what='planned', count=2)]
+        reports += [dict(what='test', name=n, verdict='passed', message='', frames=[])
+                    for n in ('T.test_value', 'T.test_error')]
+        reports += [dict(what='done', proof=proof) for proof in [*every_text()]]
+        for report in [*reports, dict(what='done')]:
+            os.write(3, f'{seal} {json.dumps(report)}\\n'.encode())
+"""
+FORGED = {
+    "at once": f"{FORGE}\nforge()\nos._exit(0)\n",
+    "in a call": f"{FORGE}\ndef f(x):\n    forge()\n    os._exit(0)\n",
+    "by an exit handler": (
+        f"{FORGE}\nimport atexit\natexit.register(os._exit, 0)\natexit.register(forge)\n{WRONG}"
+    ),
+    "by a thread": (
+        f"{FORGE}\nimport threading\n"
+        f"threading.Thread(target=lambda: (forge(), os._exit(0))).start()\n{WRONG}"
+    ),
+}
+BAD_ENDINGS = {
+    "a thread that never ends": (
+        "import threading\nthreading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()\n"
+        "def f(x):\n    if x < 0: raise ValueError\n    return 2 * x\n"
+    ),
+    "an exit handler that ends the process": (
+        "import atexit, os\natexit.register(os._exit, 3)\n"
+        "def f(x):\n    if x < 0: raise ValueError\n    return 2 * x\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    with LocalSandbox(layers=()) as opened:
+        yield opened
+
+
+def passes(sandbox: Sandbox, program: str, tests: str, bounds: Bounds = BOUNDS) -> bool:
+    """Whether a program passes tests, according to the report of the run and to the judge."""
+    outcome = sandbox.run(Execution(source=program, action=RunTests(code=tests), bounds=bounds))
+    reported = outcome.ending is Ending.OK and all(
+        t.verdict.value == "passed" for t in outcome.tests
+    )
+    task = Task(title="T", statement="T", form=ProgramForm())
+    problem = Problem("1", task, CodeTests(code=tests), bounds=bounds)
+    judged = resolved(judge(sandbox, problem, program))
+    assert judged <= reported
+    return reported
+
+
+def indented(code: str) -> str:
+    return "\n".join(f"    {line}" for line in code.splitlines())
+
+
+def test_a_right_program_passes(sandbox: Sandbox) -> None:
+    right = "def f(x):\n    if x < 0: raise ValueError\n    return 2 * x\n"
+    assert passes(sandbox, right, TESTS)
+    assert passes(sandbox, right, PLAIN)
+    assert not passes(sandbox, WRONG, TESTS)
+    assert not passes(sandbox, WRONG, PLAIN)
+
+
+@pytest.mark.parametrize("attack", AT_IMPORT)
+def test_a_replacement_while_the_program_is_loaded_does_not_pass(
+    sandbox: Sandbox, attack: str
+) -> None:
+    assert not passes(sandbox, f"{AT_IMPORT[attack]}\n{WRONG}", TESTS)
+
+
+@pytest.mark.parametrize("attack", AT_IMPORT)
+def test_even_a_right_program_that_replaces_test_code_is_reported(
+    sandbox: Sandbox, attack: str
+) -> None:
+    right = "def f(x):\n    if x < 0: raise ValueError\n    return 2 * x\n"
+    tests = RunTests(code=TESTS)
+    outcome = sandbox.run(Execution(source=f"{AT_IMPORT[attack]}\n{right}", action=tests))
+    assert outcome.ending is not Ending.OK
+    assert outcome.raised is None or outcome.raised.exception in {"Tampering", "TypeError"}
+
+
+@pytest.mark.parametrize("attack", IN_A_CALL)
+def test_a_replacement_in_a_call_does_not_pass(sandbox: Sandbox, attack: str) -> None:
+    program = f"def f(x):\n{indented(IN_A_CALL[attack])}\n    return 5\n"
+    assert not passes(sandbox, program, TESTS)
+
+
+@pytest.mark.parametrize("attack", IN_A_CALL)
+def test_a_replacement_by_another_thread_does_not_pass(sandbox: Sandbox, attack: str) -> None:
+    program = (
+        f"import threading\ndef attack():\n{indented(IN_A_CALL[attack])}\n"
+        "def f(x):\n    thread = threading.Thread(target=attack)\n"
+        "    thread.start()\n    thread.join()\n    return 5\n"
+    )
+    assert not passes(sandbox, program, TESTS)
+
+
+@pytest.mark.parametrize("attack", FORGED)
+@pytest.mark.parametrize("tests", [TESTS, PLAIN])
+def test_a_forged_report_does_not_pass(sandbox: Sandbox, attack: str, tests: str) -> None:
+    assert not passes(sandbox, FORGED[attack], tests)
+
+
+@pytest.mark.parametrize("ending", BAD_ENDINGS)
+@pytest.mark.parametrize("tests", [TESTS, PLAIN])
+def test_a_right_program_with_a_bad_ending_does_not_pass(
+    sandbox: Sandbox, ending: str, tests: str
+) -> None:
+    assert not passes(sandbox, BAD_ENDINGS[ending], tests, ENDLESS)

@@ -1,0 +1,358 @@
+"""No part of a program replaces the code of another part unnoticed, and the culprit is named."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.evidence import Evidence, Verdict
+from auditcoder.domain.execution import PROGRAM_FILE, Execution, ExecutionOutcome
+from auditcoder.domain.task import (
+    CallExample,
+    FilesExample,
+    FilesForm,
+    FunctionForm,
+    ProgramForm,
+    StdioExample,
+    Task,
+)
+from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.validation.owned_run import ownership
+from auditcoder.lifecycle.validation.program_checks import validate_program
+from tests.support.checked_programs import SOLVE, WrittenFunction, written_program
+from tests.support.scripted_runs import sandboxed
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def function(name: str, *params: str) -> Contract:
+    return Contract(name=name, params=tuple(Param(name=p, type="int") for p in params))
+
+
+TWICE = Contract(name="twice", params=(Param(name="x", type="int"),), returns="int")
+STDIO = Task(
+    title="T",
+    statement="S",
+    form=ProgramForm(),
+    examples=(StdioExample(input="2\n", output="4\n"),),
+)
+CALL = Task(
+    title="T",
+    statement="S",
+    form=FunctionForm(entry="solve", signature="def solve(data)"),
+    examples=(CallExample(arguments="'2'", result="'4'"),),
+)
+FILES = Task(
+    title="T",
+    statement="S",
+    form=FilesForm(inputs=("a",), artefacts=("b",)),
+    examples=(FilesExample(inputs={"a": "2"}, artefacts={"b": "4"}),),
+)
+ROOT_CODE = "def solve(data: str) -> str:\n    help_out()\n    return str(twice(int(data)))\n"
+ROOTS = {
+    "stdio": (STDIO, f"{ROOT_CODE}\n\nif __name__ == '__main__':\n    print(solve(input()))\n"),
+    "call": (CALL, ROOT_CODE),
+    "files": (
+        FILES,
+        (
+            f"{ROOT_CODE}\n\nif __name__ == '__main__':\n"
+            "    open('b', 'w').write(solve(open('a').read()))\n"
+        ),
+    ),
+}
+WRONG = "def twice(x):\n    return x + 1\n"
+DEFAULT = "def twice(x, factor=1):\n    return x * factor\n"
+IN_A_CLASS = (
+    "class Twice:\n    def of(self, x):\n        return x + 1\n\n\n"
+    "def twice(x):\n    return Twice().of(x)\n"
+)
+NEW = "lambda *_: 4"
+ATTACKS = {
+    "globals": (WRONG, f"globals()['twice'] = {NEW}"),
+    "globals, a builtin": (WRONG, "globals()['twice'] = {2: 4}.get"),
+    "globals, a class": (WRONG, "globals()['twice'] = type('twice', (int,), {})"),
+    "globals, a partial": (
+        WRONG,
+        "import functools\nglobals()['twice'] = functools.partial(pow, 2)",
+    ),
+    "globals, a wrapper": (
+        WRONG,
+        f"import functools\nglobals()['twice'] = functools.wraps(globals()['twice'])({NEW})",
+    ),
+    "setattr of the module": (
+        WRONG,
+        f"import sys\nsetattr(sys.modules[__name__], 'twi' + 'ce', {NEW})",
+    ),
+    "exec": (WRONG, "exec('def twice(x): return 4', globals())"),
+    "exec that claims the file": (
+        WRONG,
+        "exec(compile('def twice(x): return 4', 'program.py', 'exec'), globals())",
+    ),
+    "exec that claims a line of the owner": (
+        WRONG,
+        (
+            "text = chr(10) * 6 + 'def twice(x): return 4'\n"
+            "exec(compile(text, 'program.py', 'exec'), globals())"
+        ),
+    ),
+    "exec that claims to be a test": (
+        WRONG,
+        "exec(compile('def twice(x): return 4', 'tests.py', 'exec'), globals())",
+    ),
+    "the same code with other globals": (
+        "FACTOR = 1\n\n\ndef twice(x):\n    return FACTOR * x\n",
+        (
+            "code = globals()['twice'].__code__\n"
+            "globals()['twice'] = type(help_out)(code, {'FACTOR': 2})"
+        ),
+    ),
+    "exec of a global": (WRONG, "exec('global twice\\ndef twice(x): return 4', globals(), {})"),
+    "code": (WRONG, f"setattr(globals()['twice'], '__code' + '__', ({NEW}).__code__)"),
+    "defaults": (DEFAULT, "setattr(globals()['twice'], '__def' + 'aults__', (2,))"),
+    "a method": (IN_A_CLASS, f"setattr(globals()['Twice'], 'o' + 'f', {NEW})"),
+    "a method by type": (IN_A_CLASS, f"type.__setattr__(globals()['Twice'], 'of', {NEW})"),
+    "a static method": (
+        IN_A_CLASS,
+        f"setattr(globals()['Twice'], 'of', staticmethod({NEW}))",
+    ),
+    "a special method": (
+        IN_A_CLASS,
+        "setattr(globals()['Twice'], '__getattribute__', lambda *_: lambda *_: 4)",
+    ),
+    "a class": (
+        IN_A_CLASS,
+        "globals()['Twice'] = type('Twice', (), {'of': lambda *_: 4})",
+    ),
+    "deleting": (
+        "def twice(x):\n    return x + 1\n",
+        "import builtins\nsetattr(builtins, 'twice', lambda *_: 4)\nglobals().pop('twice')",
+    ),
+    "a thread": (
+        WRONG,
+        (
+            "import threading\n"
+            f"thread = threading.Thread(target=globals().update, kwargs={{'twice': {NEW}}})\n"
+            "thread.start()\nthread.join()"
+        ),
+    ),
+    "reached by the collector": (
+        WRONG,
+        (
+            "import gc\n"
+            "for thing in gc.get_objects():\n"
+            "    if getattr(thing, '__name__', '') == 'twice' and hasattr(thing, '__code__'):\n"
+            f"        setattr(thing, '__co' + 'de__', ({NEW}).__code__)"
+        ),
+    ),
+}
+
+
+def indented(code: str) -> str:
+    return "".join(f"    {line}\n" for line in code.splitlines())
+
+
+def evidence(
+    sandbox: Sandbox, form: str, helper: str, attacked: str, root: str = ""
+) -> tuple[list[Evidence], str]:
+    """Load a program with the nodes S1 and S2, and run its example; return both and its text."""
+    task, usual = ROOTS[form]
+    nodes = [WrittenFunction(function("help_out"), helper), WrittenFunction(TWICE, attacked)]
+    with written_program(sandbox, nodes, root or usual, task, root_contract=SOLVE) as context:
+        return validate_program(context)[:2], context.program
+
+
+@pytest.mark.parametrize("form", ROOTS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_replacement_in_a_call_does_not_pass_and_is_blamed(
+    sandbox: Sandbox, form: str, attack: str
+) -> None:
+    attacked, does = ATTACKS[attack]
+    helper = f"def help_out():\n{indented(does)}    return None\n"
+    (loads, example), program = evidence(sandbox, form, helper, attacked)
+    assert example.verdict is Verdict.CRASH, example
+    assert "was replaced at run time by S1" in example.message
+    assert [(f.node, f.file) for f in example.frames] == [("S1", PROGRAM_FILE)]
+    line = example.frames[0].line
+    assert program.splitlines()[line - 1].strip() in {each.strip() for each in does.splitlines()}
+    if form == "call":
+        assert loads.verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("form", ROOTS)
+def test_without_the_replacement_the_example_fails_as_usual(sandbox: Sandbox, form: str) -> None:
+    for attacked in (WRONG, DEFAULT, IN_A_CLASS):
+        helper = "def help_out():\n    return None\n"
+        (_, example), _ = evidence(sandbox, form, helper, attacked)
+        assert (example.verdict, example.frames) == (Verdict.FAILED, ())
+
+
+def test_a_replacement_while_the_program_is_loaded_is_blamed(sandbox: Sandbox) -> None:
+    """The root runs last, so its top level can reach the code of every other node."""
+    root = f"{ROOT_CODE}\n\nglobals().update(twice={NEW})\n"
+    helper = "def help_out():\n    return None\n"
+    (loads, example), _ = evidence(sandbox, "call", helper, WRONG, root)
+    assert (loads.verdict, example.verdict) == (Verdict.CRASH, Verdict.CRASH)
+    assert "replaced at run time by S0" in example.message
+    assert [f.node for f in example.frames] == ["S0"]
+
+
+def test_leaving_at_once_does_not_hide_a_replacement(sandbox: Sandbox) -> None:
+    helper = f"def help_out():\n    globals()['twice'] = {NEW}\n"
+    root = ROOTS["stdio"][1] + "    import os, sys\n    sys.stdout.flush()\n    os._exit(0)\n"
+    (_, example), _ = evidence(sandbox, "stdio", helper, WRONG, root)
+    assert example.verdict is Verdict.CRASH
+    assert [f.node for f in example.frames] == ["S1"]
+
+
+RIGHT = "def twice(x):\n    return 2 * x\n"
+LEGAL = {
+    "plain": RIGHT,
+    "recursion": ("def twice(x):\n    return 0 if x == 0 else 2 + twice(x - 1)\n"),
+    "a library decorator": (
+        "import functools\n\n\n@functools.lru_cache(maxsize=None)\n"
+        "def twice(x):\n    return 2 * x\n"
+    ),
+    "a cache over a plain function": (
+        "import functools\n\n\ndef twice(x):\n    return 2 * x\n\n\n"
+        "twice = functools.cache(twice)\n"
+    ),
+    "a decorator of its own": (
+        "def logged(f):\n    def inner(*a):\n        return f(*a)\n\n    return inner\n\n\n"
+        "@logged\ndef twice(x):\n    return 2 * x\n"
+    ),
+    "a decorator of another node": "@help_with\ndef twice(x):\n    return 2 * x\n",
+    "a class decorator of another node": (
+        "@help_with_class\nclass Two:\n    def of(self, x):\n        return 2 * x\n\n\n"
+        "def twice(x):\n    return Two().of(x)\n"
+    ),
+    "an alias": "def double(x):\n    return 2 * x\n\n\ntwice = double\n",
+    "a lambda": "twice = lambda x: 2 * x\n",
+    "a conditional definition": (
+        "import sys\n\n\nif sys.maxsize > 5:\n\n    def twice(x):\n        return 2 * x\n\n"
+        "else:\n\n    def twice(x):\n        return x\n"
+    ),
+    "an optional import": (
+        "try:\n    from nowhere_to_be_found import twice\nexcept ImportError:\n\n"
+        "    def twice(x):\n        return 2 * x\n"
+    ),
+    "overloads": (
+        "import typing\n\n\n@typing.overload\ndef twice(x: int) -> int: ...\n\n\n"
+        "@typing.overload\ndef twice(x: str) -> str: ...\n\n\ndef twice(x):\n    return 2 * x\n"
+    ),
+    "single dispatch": (
+        "import functools\n\n\n@functools.singledispatch\ndef twice(x):\n    return x\n\n\n"
+        "@twice.register\ndef _(x: int):\n    return 2 * x\n"
+    ),
+    "defaults": "def twice(x, factor=2, memo={}, *, extra=(), sign=-1):\n    return factor * x\n",
+    "a nested function": (
+        "def twice(x):\n    def inner():\n        return 2 * x\n\n    return inner()\n"
+    ),
+    "a generator": (
+        "def twice(x):\n    return sum(each(x))\n\n\ndef each(x):\n    yield x\n    yield x\n"
+    ),
+    "its own code, replaced at run time": (
+        "def twice(x):\n    global twice\n    twice = {}.get\n    return 2 * x\n"
+    ),
+    "its own code, replaced by a computed name": (
+        "def twice(x):\n    globals()['twi' + 'ce'] = None\n    return 2 * x\n"
+    ),
+    "a dataclass": (
+        "import dataclasses\n\n\n@dataclasses.dataclass(slots=True, order=True)\n"
+        "class Two:\n    x: int\n\n    def of(self):\n        return 2 * self.x\n\n\n"
+        "def twice(x):\n    return Two(x).of()\n"
+    ),
+    "a named tuple": (
+        "import typing\n\n\nclass Two(typing.NamedTuple):\n    x: int\n\n    def of(self):\n"
+        "        return 2 * self.x\n\n    def __str__(self):\n        return 'two'\n\n\n"
+        "def twice(x):\n    return Two(x).of()\n"
+    ),
+    "an enumeration": (
+        "import enum\n\n\nclass Two(enum.Enum):\n    A = 2\n\n    def __new__(cls, value):\n"
+        "        it = object.__new__(cls)\n        it._value_ = value\n        return it\n\n"
+        "    def of(self, x):\n        return self.value * x\n\n\n"
+        "def twice(x):\n    return Two.A.of(x)\n"
+    ),
+    "properties and special methods": (
+        "import functools\n\n\nclass Two:\n    def __new__(cls, *_):\n"
+        "        return super().__new__(cls)\n\n    def __init__(self, x):\n        self._x = x\n\n"
+        "    def __init_subclass__(cls):\n        pass\n\n    def __class_getitem__(cls, _):\n"
+        "        return cls\n\n    @property\n    def x(self):\n        return self._x\n\n"
+        "    @x.setter\n    def x(self, x):\n        self._x = x\n\n"
+        "    @functools.cached_property\n    def of(self):\n"
+        "        return self.__two() * self.x\n\n"
+        "    @staticmethod\n    def __two():\n        return 2\n\n"
+        "    @classmethod\n    def made(cls, x):\n        return cls[int](x)\n\n"
+        "    half = functools.partialmethod(__init__)\n\n\n"
+        "def twice(x):\n    return Two.made(x).of\n"
+    ),
+    "abstract classes and protocols": (
+        "import abc\nimport typing\n\n\nclass Base(abc.ABC):\n    @abc.abstractmethod\n"
+        "    def of(self, x): ...\n\n\nclass Of(typing.Protocol):\n    def __init__(self): ...\n\n"
+        "    def of(self, x): ...\n\n\nclass Two(Base):\n    def of(self, x):\n"
+        "        return 2 * x\n\n\ndef twice(x):\n    return Two().of(x)\n"
+    ),
+    "a metaclass": (
+        "class Meta(type):\n    def __call__(cls, *a):\n        return super().__call__(*a)\n\n\n"
+        "class Two(metaclass=Meta):\n    def of(self, x):\n        return 2 * x\n\n\n"
+        "def twice(x):\n    return Two().of(x)\n"
+    ),
+    "an own method, replaced": (
+        "class Two:\n    def of(self, x):\n        return 2 * x\n\n\n"
+        "Two.of = (lambda of: lambda self, x: of(self, x))(Two.of)\n\n\n"
+        "def twice(x):\n    return Two().of(x)\n"
+    ),
+    "a context manager": (
+        "import contextlib\n\n\n@contextlib.contextmanager\ndef two():\n    yield 2\n\n\n"
+        "def twice(x):\n    with two() as factor:\n        return factor * x\n"
+    ),
+    "a counter of its own": (
+        "COUNT = 0\n\n\ndef twice(x):\n    global COUNT\n    COUNT += 1\n    return 2 * x\n"
+    ),
+}
+HELPER = (
+    "def help_out():\n    return None\n\n\n"
+    "def help_with(f):\n    def inner(*a):\n        return f(*a)\n\n    return inner\n\n\n"
+    "def help_with_class(kind):\n    for name in ['of']:\n"
+    "        setattr(kind, name, help_with(getattr(kind, name)))\n    return kind\n"
+)
+
+
+SUSPICIOUS = {
+    "its own code, replaced at run time",
+    "its own code, replaced by a computed name",
+}
+"""Legal programs that may need a second, traced run."""
+
+
+class TraceCounter:
+    """A sandbox that counts its traced runs."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.kind = sandbox.kind
+        self.traced = 0
+
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        self.traced += execution.trace
+        return self._sandbox.run(execution)
+
+    def close(self) -> None:
+        """Do nothing: the fixture closes the sandbox."""
+
+
+@pytest.mark.parametrize("form", ROOTS)
+@pytest.mark.parametrize("code", LEGAL)
+def test_what_an_owner_does_with_its_own_names_is_legal(
+    sandbox: Sandbox, form: str, code: str
+) -> None:
+    counter = TraceCounter(sandbox)
+    seen, _ = evidence(counter, form, HELPER, LEGAL[code])
+    assert [e.verdict for e in seen] == [Verdict.PASSED] * 2, [e.message for e in seen]
+    assert counter.traced == 0 or code in SUSPICIOUS
+
+
+def test_a_program_that_does_not_parse_has_no_owners() -> None:
+    assert ownership("def f(", ()) is None
