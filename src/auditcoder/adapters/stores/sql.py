@@ -19,6 +19,7 @@ from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict, StoreForeign
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.values import Digest, RunId
+from auditcoder.domain.verification import checked_blob
 
 _PAGE = 512
 _JUDGEMENTS = """
@@ -101,11 +102,11 @@ class SqlStore(ABC):
                 yield _is(bytes, body)
 
     def blob(self, name: Digest) -> bytes:
-        """Return a blob's content."""
+        """Return a blob's content, which matches its digest."""
         rows = self.fetch("SELECT body FROM blobs WHERE digest = ?", (_key(name),))
         if not rows:
             raise NotFound("blob.missing", f"there is no blob {name} here")
-        return _is(bytes, rows[0][0])
+        return checked_blob(name, _is(bytes, rows[0][0]))
 
     def append(
         self,
