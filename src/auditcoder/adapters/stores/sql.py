@@ -22,7 +22,7 @@ from auditcoder.domain.values import Digest, RunId
 from auditcoder.domain.verification import checked_blob
 
 _PAGE = 512
-_JUDGEMENTS = """
+JUDGEMENTS = """
 CREATE TABLE IF NOT EXISTS judgements (
     run  TEXT NOT NULL,
     suite TEXT NOT NULL,
@@ -154,7 +154,7 @@ class SqlStore(ABC):
         with self._lock:
             self.write(
                 (
-                    (_JUDGEMENTS, (), False),
+                    (JUDGEMENTS, (), False),
                     (
                         self.sql(
                             "INSERT INTO judgements (run, suite, head, body) VALUES (?, ?, ?, ?)"
@@ -169,7 +169,7 @@ class SqlStore(ABC):
     def judgements(self, run: RunId) -> list[Judgement]:
         """Return the judgements of a run."""
         with self._lock:
-            self.write(((_JUDGEMENTS, (), False),))
+            self.write(((JUDGEMENTS, (), False),))
         rows = self.fetch("SELECT body FROM judgements WHERE run = ? ORDER BY suite, head", (run,))
         return [msgspec.json.decode(_is(str, body), type=Judgement) for (body,) in rows]
 
@@ -198,6 +198,15 @@ def _damaged() -> StoreForeign:
         "store.damaged",
         "the store is damaged: it holds a value of a wrong type or order",
         "restore it from a copy, or import its runs from bundles",
+    )
+
+
+def altered(where: str) -> StoreForeign:
+    """Return the error for a store whose tables or triggers are not those that were created."""
+    return StoreForeign(
+        "store.altered",
+        f"the tables or triggers of {where} are not those that auditcoder created",
+        "restore it from a copy, or import its runs from bundles; it was not changed",
     )
 
 
