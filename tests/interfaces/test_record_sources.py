@@ -13,7 +13,7 @@ from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.judgement import Judgement
-from auditcoder.domain.values import RunId
+from auditcoder.domain.values import RunId, digest
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand, run_process
 from tests.support.record_builders import RUN, TASK, failing, started, ticking
@@ -108,6 +108,24 @@ def test_every_command_refuses_a_record_that_does_not_verify(
         assert "[record.unverified]" in result.err
         assert result.out == ""
     assert run("verify", RUN, "--store", tmp_path / "s.db").code == Exit.DOES_NOT_HOLD
+
+
+def test_a_judgement_of_another_program_is_reported(
+    run: RunCommand, tmp_path: Path, store: SqliteStore
+) -> None:
+    failing(store)
+    raw = take(store, RUN)
+    other = Judgement(
+        run=RUN, head=raw.head.digest, suite="toys", results={digest(b"another program"): {}}
+    )
+    kept = SqliteStore(tmp_path / "s.db")
+    kept.append(RUN, EMPTY, raw.bodies, raw.head, raw.blobs)
+    kept.keep_judgement(other)
+    kept.close()
+    for command in (["audit"], ["bench", "report"]):
+        result = run(*command, "--store", tmp_path / "s.db")
+        assert result.code == Exit.UNREADABLE, command
+        assert "[judgement.mismatch]" in result.err
 
 
 @pytest.mark.parametrize(

@@ -170,8 +170,10 @@ class SqlStore(ABC):
         """Return the judgements of a run."""
         with self._lock:
             self.write(((JUDGEMENTS, (), False),))
-        rows = self.fetch("SELECT body FROM judgements WHERE run = ? ORDER BY suite, head", (run,))
-        return [msgspec.json.decode(_is(str, body), type=Judgement) for (body,) in rows]
+        rows = self.fetch(
+            "SELECT suite, head, body FROM judgements WHERE run = ? ORDER BY suite, head", (run,)
+        )
+        return [_judgement(run, *row) for row in rows]
 
     def _number_of(self, run: RunId) -> int | None:
         """Return the primary key of a run, which never changes; None for an unknown run."""
@@ -193,10 +195,21 @@ def _is(kind: type[_Column], value: object) -> _Column:
     return value
 
 
+def _judgement(run: RunId, suite: object, head: object, body: object) -> Judgement:
+    """Decode a judgement, which must be about the run, suite and head that it is stored under."""
+    try:
+        judgement = msgspec.json.decode(_is(str, body), type=Judgement)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _damaged() from error
+    if (judgement.run, judgement.suite, judgement.head) != (run, suite, head):
+        raise _damaged()
+    return judgement
+
+
 def _damaged() -> StoreForeign:
     return StoreForeign(
         "store.damaged",
-        "the store is damaged: it holds a value of a wrong type or order",
+        "the store is damaged: it holds a value of a wrong type, order or key",
         "restore it from a copy, or import its runs from bundles",
     )
 
