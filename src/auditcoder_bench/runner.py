@@ -114,11 +114,12 @@ def require_same_settings(
 
 
 def _result(job: Job, finished: Solution, judgement: Judgement, before: bool) -> JobResult:
+    judgement.require_about(finished.trace)
     final = finished.trace.working.assembly
     return JobResult(
         job,
         finished.outcome.value,
-        final is not None and resolved(judgement.results[final.program]),
+        final is not None and resolved(judgement.of(final.program)),
         token_use(finished.trace).total.tokens,
         before,
     )

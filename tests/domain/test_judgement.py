@@ -3,8 +3,12 @@
 import msgspec
 import pytest
 
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.judgement import Judgement
-from auditcoder.domain.values import RunId, digest, encode
+from auditcoder.domain.trace import fold
+from auditcoder.domain.values import Digest, RunId, digest, encode
+from tests.support.record_builders import RUN, failing
 
 JUDGEMENT = Judgement(
     run=RunId("a-run"),
@@ -30,3 +34,24 @@ def test_a_result_is_a_plain_pass_or_failure() -> None:
     plain = msgspec.to_builtins(JUDGEMENT) | {"results": {digest(b"first"): {"1": 1}}}
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(plain, Judgement)
+
+
+def test_a_judgement_of_other_programs_or_another_record_is_refused(store: SqliteStore) -> None:
+    failing(store)
+    trace = fold(store.read(RUN), store.blob)
+    own = trace.programs[0].program
+
+    def judgement(program: Digest = own, run: RunId = RUN, head: str = "") -> Judgement:
+        return Judgement(
+            run=run, head=Digest(head or trace.head.digest), suite="s", results={program: {}}
+        )
+
+    judgement().require_about(trace)
+    assert judgement().of(own) == {}
+    other = digest(b"another program")
+    for wrong in (judgement(other), judgement(run=RunId("another")), judgement(head="0" * 64)):
+        with pytest.raises(RecordUnreadable) as refused:
+            wrong.require_about(trace)
+        assert refused.value.code == "judgement.mismatch"
+    with pytest.raises(RecordUnreadable, match="no results of the program"):
+        judgement().of(other)

@@ -11,10 +11,13 @@ import pytest
 
 from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.values import RunId
+from auditcoder.domain.chain import EMPTY, Head
+from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.values import RunId, digest
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand, run_process
 from tests.support.record_builders import RUN, TASK, failing, started, ticking
+from tests.support.records import Raw, forge, take
 
 
 def test_an_unknown_run_is_reported(run: RunCommand, example: Path) -> None:
@@ -56,6 +59,73 @@ def test_a_file_that_is_named_like_a_run_does_not_hide_it(
 
     assert entries(RUN, "s.db") == entries("a-r", "s.db") > 2
     assert entries(f"./{RUN}", "s.db") == entries(RUN, "other.db") == 2
+
+
+READERS: tuple[tuple[str, ...], ...] = (
+    ("show", RUN),
+    ("show", RUN, "S2"),
+    ("blame", RUN),
+    ("blame", RUN, "1"),
+    ("export", RUN),
+    ("export", RUN, "--as", "head"),
+    ("export", RUN, "--as", "record"),
+    ("export", RUN, "--as", "repairs"),
+    ("replay", RUN, "--trust-evidence"),
+    ("resume", RUN, "--model", "manual:requests"),
+    ("audit",),
+    ("audit", RUN, "--as", "html"),
+    ("bench", "report"),
+)
+"""Every command that reads a whole record, but `verify` and `import`."""
+
+
+def _stored(path: Path, raw: Raw, head: Head | None = None) -> None:
+    store = SqliteStore(path)
+    store.append(RUN, EMPTY, raw.bodies, head or raw.head, raw.blobs)
+    store.keep_judgement(Judgement(run=RUN, head=raw.head.digest, suite="toys", results={}))
+    store.close()
+
+
+@pytest.mark.parametrize("forgery", ["blob", "law", "truncated"])
+def test_every_command_refuses_a_record_that_does_not_verify(
+    run: RunCommand, tmp_path: Path, store: SqliteStore, forgery: str
+) -> None:
+    failing(store)
+    honest = take(store, RUN)
+    events = honest.events()
+    if forgery == "blob":
+        name = next(name for event in events for name in event.blobs())
+        _stored(tmp_path / "s.db", honest._replace(blobs=honest.blobs | {name: b"forged"}))
+    elif forgery == "law":
+        events[1], events[2] = events[2], events[1]
+        _stored(tmp_path / "s.db", forge(honest, events))
+    else:
+        _stored(tmp_path / "s.db", honest._replace(bodies=honest.bodies[:-1]), honest.head)
+    for command in READERS:
+        result = run(*command, "--store", tmp_path / "s.db")
+        assert result.code == Exit.UNREADABLE, command
+        assert f"run {RUN} does not verify" in result.err
+        assert "[record.unverified]" in result.err
+        assert result.out == ""
+    assert run("verify", RUN, "--store", tmp_path / "s.db").code == Exit.DOES_NOT_HOLD
+
+
+def test_a_judgement_of_another_program_is_reported(
+    run: RunCommand, tmp_path: Path, store: SqliteStore
+) -> None:
+    failing(store)
+    raw = take(store, RUN)
+    other = Judgement(
+        run=RUN, head=raw.head.digest, suite="toys", results={digest(b"another program"): {}}
+    )
+    kept = SqliteStore(tmp_path / "s.db")
+    kept.append(RUN, EMPTY, raw.bodies, raw.head, raw.blobs)
+    kept.keep_judgement(other)
+    kept.close()
+    for command in (["audit"], ["bench", "report"]):
+        result = run(*command, "--store", tmp_path / "s.db")
+        assert result.code == Exit.UNREADABLE, command
+        assert "[judgement.mismatch]" in result.err
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,13 @@ import pytest
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import NotFound, RecordUnreadable
 from auditcoder.domain.values import RunId, digest
-from auditcoder.lifecycle.export_import import ImportResult, copy_run, verified_head, verify_run
+from auditcoder.lifecycle.export_import import (
+    ImportResult,
+    copy_run,
+    verified_head,
+    verified_trace,
+    verify_run,
+)
 from tests.support.record_builders import RUN, S2, code, failing, started
 from tests.support.records import forge, take
 
@@ -59,6 +65,42 @@ def test_a_forged_run_is_not_copied(forged: SqliteStore, target: SqliteStore) ->
         copy_run(forged, RUN, target)
     assert refused.value.code == "record.unverified"
     assert target.runs() == []
+
+
+def test_a_forged_run_is_not_read(forged: SqliteStore) -> None:
+    with pytest.raises(RecordUnreadable) as refused:
+        verified_trace(forged, RUN)
+    assert refused.value.code == "record.unverified"
+
+
+def test_a_run_that_is_altered_after_its_verification_is_not_read(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(store)
+    assert verified_trace(store, RUN).head == store.head(RUN)
+    honest = list(store.read(RUN))
+    readings = iter([honest, [], honest[:-1]])  # the second one looks for surplus entries
+    monkeypatch.setattr(store, "read", lambda *_: iter(next(readings)))
+    with pytest.raises(RecordUnreadable) as refused:
+        verified_trace(store, RUN)
+    assert refused.value.code == "record.unverified"
+
+
+def test_a_trace_ends_where_the_verification_ended(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = started(store)
+    before = store.head(RUN)
+    honest = store.read
+
+    def read(run: RunId, start: int = 0) -> Iterator[bytes]:
+        monkeypatch.setattr(store, "read", honest)
+        recorder.write_code(S2, code("S2"))
+        return honest(run, start)
+
+    monkeypatch.setattr(store, "read", read)
+    assert verified_trace(store, RUN).head == before
+    assert store.head(RUN) != before
 
 
 def test_a_copy_is_the_same_record(store: SqliteStore, target: SqliteStore) -> None:

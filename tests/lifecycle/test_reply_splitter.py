@@ -1,6 +1,7 @@
 """Reply splitter: the code of a reply is divided by owner, and no line is invented."""
 
 import ast
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -245,3 +246,44 @@ def test_any_text_is_split_or_a_format_mismatch(text: str) -> None:
     except FormatMismatch:
         return
     assert set(draft.pieces) | set(draft.missing) == {S1, S2}
+
+
+REPEATED = (
+    "{",
+    "(",
+    "[",
+    '"""',
+    "#",
+    "\n",
+    "x = 1\n",
+    "x=1;",
+    "f(",
+    "lambda:",
+    "-",
+    "a.",
+    "a[",
+    "\\\n",
+)
+LONG_REPLIES = {
+    **{text: text * (99_000 // len(text)) for text in REPEATED},
+    "helpers in a chain": "\n".join(f"h{n} = h{n + 1}" for n in range(4_900)),
+    "functions in a chain": "".join(f"def h{n}(): return h{n + 1}\n" for n in range(3_000)),
+    "deep blocks": "".join(f"{' ' * n}if x:\n" for n in range(430)),
+}
+
+
+@pytest.mark.parametrize("text", LONG_REPLIES.values(), ids=map(repr, LONG_REPLIES))
+def test_no_reply_stalls_the_parser(text: str) -> None:
+    """Where the work grows with the square of the length, one of these takes minutes."""
+    for code in (text, f"def f(x):\n    return h0\n{text}"):
+        reply = Reply(
+            text=f"```python\n{code}\n```", finish=FinishReason.STOP, usage=Usage(), model="m"
+        )
+        with suppress(FormatMismatch):
+            SplitReplyFormat({S1: F}, {}).read(reply)
+
+
+def test_the_members_that_members_use_are_kept() -> None:
+    text = "class C:\n def f(self, x): return self.a\n a = b\n b = c\n c = 1\n d = 2\n"
+    source = source_of_s1(text, "C")
+    assert [line.split(" =")[0] for line in source.split("\n") if " = " in line] == ["a", "b", "c"]

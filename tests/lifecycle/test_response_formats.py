@@ -116,6 +116,27 @@ def test_python_rejects_a_reply_without_code(text: str) -> None:
         PythonBlock().read(reply(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"```python\nx = '{'a' * 100_000}'\n```", "its code has more than 100,000 characters"),
+        ("```python\n" + "x\n" * 5_001 + "```", "its code has more than 5,000 lines"),
+        ("```python\n" + "x;" * 5_001 + "```", "its code has more than 5,000 lines"),
+        ("def f(): pass\n" * 8_000, "there is no ```python block"),
+    ],
+)
+def test_code_that_takes_long_to_parse_is_rejected(text: str, why: str) -> None:
+    with pytest.raises(FormatMismatch, match=why):
+        PythonBlock().read(reply(text))
+
+
+def test_long_json_is_rejected() -> None:
+    text = json.dumps(["a" * 1_000] * 100)
+    for written in (text, f"```json\n{text}\n```"):
+        with pytest.raises(FormatMismatch, match="its JSON has more than 100,000 characters"):
+            JsonValue(list[str]).read(reply(written))
+
+
 def test_parsed_python_returns_what_its_reader_reads() -> None:
     shape = ParsedPython(lambda text: len(ast.parse(text).body))
     assert shape.read(reply("```python\nx = 1\ny = 2\n```")) == 2

@@ -11,6 +11,7 @@ from msgspec.structs import fields, replace
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.diagnosis import Level, Localised
+from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import GraphCommitted, Manifest, RunFinished, RunOutcome
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import TaskGraph
@@ -406,8 +407,9 @@ class TestJudgedRuns:
     ) -> None:
         accept_repair(repairing(store))
         judgement = replace(judged(traced(store), after={"a": True}), **other)
-        with pytest.raises(ValueError, match="judge the record as it is now"):
+        with pytest.raises(RecordUnreadable) as refused:
             counted(store, judgement)
+        assert refused.value.code == "judgement.mismatch"
 
 
 def test_verification_and_replay_results_are_counted(store: SqliteStore) -> None:

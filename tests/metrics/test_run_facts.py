@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Manifest
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.repair import Decision, TransactionKind
@@ -113,7 +114,7 @@ def test_a_judgement_of_another_record_is_refused(store: SqliteStore, wrong: str
         suite="hidden",
         results={},
     )
-    with pytest.raises(ValueError, match="the judgement is about"):
+    with pytest.raises(RecordUnreadable, match="the judgement is about"):
         facts(store, judgement)
 
 

@@ -107,24 +107,15 @@ def _contains(text: str, lines: _Numbered) -> bool:
     if f"\n{whole}\n" in text:
         return True
     first = lines[0][1]
-    found = text.find(f" {first}\n")
-    while found >= 0:
-        start = text.rfind("\n", 0, found) + 1
-        margin = text[start : found + 1]
-        if not margin.strip(" ") and _continues(text, start, margin, lines):
-            return True
-        found = text.find(f" {first}\n", found + 1)
-    return False
+    margins = {line.removesuffix(first) for line in text.split("\n") if line.endswith(f" {first}")}
+    return any(
+        f"\n{_indented(lines, margin)}\n" in text for margin in margins if not margin.strip(" ")
+    )
 
 
-def _continues(text: str, start: int, margin: str, lines: _Numbered) -> bool:
-    """Whether `lines` stand at `start`, indented by `margin` except inside strings."""
-    for inside_string, line in lines:
-        moved = line if inside_string or not line else margin + line
-        if not text.startswith(f"{moved}\n", start):
-            return False
-        start += len(moved) + 1
-    return True
+def _indented(lines: _Numbered, margin: str) -> str:
+    """Return lines indented by `margin`, except inside strings."""
+    return "\n".join(line if inside or not line else margin + line for inside, line in lines)
 
 
 def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:

@@ -60,6 +60,17 @@ _CACHED_BLOBS = 1024
 _MAX_CACHED_BYTES = 16_384
 
 
+def checked_blob(name: Digest, content: bytes) -> bytes:
+    """Return the content of a blob, or raise RecordUnreadable if it does not match its digest."""
+    if digest(content) != name:
+        raise RecordUnreadable(
+            "blob.mismatch",
+            f"blob {name} does not match its digest",
+            "`auditcoder verify` lists all findings",
+        )
+    return content
+
+
 class _CheckedBlobs:
     """Reads blobs and checks their digests, with a cache of bounded size."""
 
@@ -72,9 +83,7 @@ class _CheckedBlobs:
         if (kept := self._recent.get(name)) is not None:
             self._recent.move_to_end(name)
             return kept
-        content = self._read(name)
-        if digest(content) != name:
-            raise RecordUnreadable("blob.mismatch", f"blob {name} does not match its digest")
+        content = checked_blob(name, self._read(name))
         if len(content) <= _MAX_CACHED_BYTES:
             self._recent[name] = content
             if len(self._recent) > _CACHED_BLOBS:

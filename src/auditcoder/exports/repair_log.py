@@ -34,6 +34,8 @@ _SYMPTOMS = {
 
 def repair_log(trace: Trace, read: ReadBlob, judgement: Judgement | None = None) -> dict[str, Any]:
     """Return the repair log of one run as plain data."""
+    if judgement is not None:
+        judgement.require_about(trace)
     transactions = {t.number: t for t in trace.history}
     cases = [
         _case(answer, transactions.get(answer.transaction or 0), read, judgement)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.table import Table
-from auditcoder.domain.trace import Trace, fold
+from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import RunId
 from auditcoder.exports import table_formats as written
 from auditcoder.exports.audit_tables import audit_tables, cost_tables, with_runs
-from auditcoder.lifecycle.export_import import verify_run
+from auditcoder.lifecycle.export_import import verified_trace
 from auditcoder.lifecycle.ports import JudgedStore
 from auditcoder.metrics.audit_metrics import Audit, Tally, summarise
 from auditcoder.metrics.cost_metrics import CostSummary, CostTally, add_up, bill
@@ -35,15 +35,15 @@ def summarise_runs(
 ) -> AuditReport:
     """Verify each run, count its metrics and add up its cost, in one pass.
 
+    A run that does not verify is refused: nothing can be counted in it.
     `on_judged` is called with every run that has a judgement.
     """
     tally, spent = Tally(), CostTally()
     per_run: list[tuple[RunId, list[Table]]] = []
     for run in runs:
-        trace = fold(store.read(run), store.blob)
+        trace = verified_trace(store, run)
         judgement = judgement_at(store, run, trace.head.digest)
-        intact = verify_run(store, run).holds
-        facts = collect_facts(trace, store.blob, intact=intact, judgement=judgement)
+        facts = collect_facts(trace, store.blob, intact=True, judgement=judgement)
         billed = bill(trace)
         tally.add(facts)
         spent.add(billed)

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 from auditcoder.adapters.user_folders import config_folder
 from auditcoder.domain.errors import AuditCoderError
 from auditcoder.domain.request import Price
+from auditcoder.domain.toml_reader import read_toml
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.options import Options, option_specs
 from auditcoder.lifecycle.retry_policy import RetryPolicy
@@ -123,7 +123,7 @@ class _SettingsFile(NamedTuple):
     def read(self) -> dict[str, Any] | None:
         """Return its content; None if there is no such file."""
         try:
-            return tomllib.loads(self._text())
+            return read_toml(self._text())
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

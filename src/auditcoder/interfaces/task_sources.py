@@ -4,7 +4,6 @@ import os
 import re
 import stat
 import sys
-import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
+from auditcoder.domain.toml_reader import read_toml
 from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions, make_task
 from auditcoder.lifecycle.intake.example_checks import examples_of
 from auditcoder.lifecycle.intake.front_matter import LONGEST, is_file_name, split_front_matter
@@ -98,7 +98,7 @@ _READERS: dict[str, Callable[[str], Iterable[object]]] = {
     ".py": lambda text: [{"code": text}],
     ".json": lambda text: _tables(msgspec.json.decode(text)),
     ".jsonl": _json_lines,
-    ".toml": lambda text: _tables(tomllib.loads(text)),
+    ".toml": lambda text: _tables(read_toml(text)),
 }
 
 

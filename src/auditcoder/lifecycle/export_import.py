@@ -1,4 +1,4 @@
-"""Verifies stored runs and copies them between stores, unchanged or not at all."""
+"""Verifies stored runs, and reads or copies only those that verify."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -6,6 +6,7 @@ from itertools import islice
 
 from auditcoder.domain.chain import EMPTY, EntryReader, Head
 from auditcoder.domain.errors import NotFound, RecordUnreadable, StoreConflict
+from auditcoder.domain.trace import Trace, fold
 from auditcoder.domain.values import Digest, RunId, digest
 from auditcoder.domain.verification import Report, verify
 from auditcoder.lifecycle.ports import TraceReader, TraceStore
@@ -50,6 +51,18 @@ def verified_head(source: TraceReader, run: RunId) -> Head:
             "`auditcoder verify` lists all findings",
         )
     return Head(entries=report.entries, digest=report.head)
+
+
+def verified_trace(source: TraceReader, run: RunId) -> Trace:
+    """Verify a run and fold its record; raise RecordUnreadable if it does not verify."""
+    head = verified_head(source, run)
+    # The run may grow meanwhile, and what is not append-only may change.
+    trace = fold(islice(source.read(run), head.entries), source.blob)
+    if trace.head != head:
+        raise RecordUnreadable(
+            "record.unverified", f"run {run} was altered while it was read", "read it again"
+        )
+    return trace
 
 
 def copy_run(source: TraceReader, run: RunId, target: TraceStore) -> ImportResult:

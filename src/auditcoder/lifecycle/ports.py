@@ -26,7 +26,11 @@ class TraceReader(Protocol):
         ...
 
     def blob(self, name: Digest) -> bytes:
-        """Return a blob's content, or raise NotFound (`blob.missing`)."""
+        """Return a blob's content.
+
+        Raises NotFound (`blob.missing`), or RecordUnreadable (`blob.mismatch`) if the stored
+        content does not match the digest.
+        """
         ...
 
 

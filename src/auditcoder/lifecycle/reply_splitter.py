@@ -5,6 +5,7 @@ that belong to other nodes, and statements without an owner: calls, prints, a ma
 """
 
 import ast
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -255,13 +256,15 @@ class _Statements:
         body = "\n\n".join(own)
         members: list[str] = []
         if self._scope:
-            while new := [
-                n
-                for n in self._members
-                if n not in self._assigned_members and _mentions(body + "".join(members), n)
-            ]:
+            words = _words(body)
+            free = dict.fromkeys(n for n in self._members if n not in self._assigned_members)
+            while mentioned := free.keys() & words:
+                new = [n for n in free if n in mentioned]
+                free = dict.fromkeys(n for n in free if n not in mentioned)
                 self._assigned_members.update(new)
-                members += dict.fromkeys(self._members[n] for n in new)
+                sources = list(dict.fromkeys(self._members[n] for n in new))
+                members += sources
+                words = _words("".join(sources))
         helpers = [] if self._scope else self._needed(body)
         used = body + "".join(members) + "".join(helpers)
         words = _words(used)
@@ -279,10 +282,10 @@ class _Statements:
     def _needed(self, body: str) -> list[str]:
         """Return the helpers that `body` uses, directly or indirectly, in source order."""
         used: set[str] = set()
-        text = body
-        while new := {n for n in self._helpers if n not in used and n in _words(text)}:
+        words = _words(body)
+        while new := (self._helpers.keys() & words) - used:
             used |= new
-            text = "\n".join(self._helpers[n] for n in new)
+            words = _words("\n".join(self._helpers[n] for n in new))
         # Two names bound by one statement have the same source, which is taken once.
         return list(dict.fromkeys(s for n, s in self._helpers.items() if n in used))
 
@@ -304,8 +307,4 @@ def _rationale(text: str) -> str:
 
 
 def _words(source: str) -> frozenset[str]:
-    return read_bundle(source).words
-
-
-def _mentions(source: str, name: str) -> bool:
-    return name in _words(source)
+    return frozenset(re.findall(r"\w+", source))

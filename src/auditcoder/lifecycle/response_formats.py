@@ -21,6 +21,12 @@ _FENCE = re.compile(
 """Matches a fenced block. Possessive quantifiers limit backtracking on hostile text."""
 
 
+_LONGEST = 100_000
+"""Maximum number of characters of the code or the JSON in a reply."""
+_MOST_LINES = 5_000
+"""Maximum number of lines of the code in a reply; statements after a semicolon count as well."""
+
+
 class FormatMismatch(Exception):
     """A reply does not have the requested format. The message is also quoted to the model."""
 
@@ -85,11 +91,12 @@ class PythonBlock:
         """Return the longest block of Python, or of no language."""
         _refuse_unfinished(reply)
         candidates = _blocks_in(reply.text, _PYTHON)
-        if not candidates and _is_python(reply.text):
-            return reply.text
-        if not candidates:
+        if not candidates and (len(reply.text) > _LONGEST or not _is_python(reply.text)):
             raise FormatMismatch("there is no ```python block in it")
-        return max(candidates, key=len)
+        code = _within_limit(max(candidates, key=len) if candidates else reply.text, "code")
+        if code.count("\n") + code.count(";") > _MOST_LINES:
+            raise FormatMismatch(f"its code has more than {_MOST_LINES:,} lines; answer briefly")
+        return code
 
 
 class ParsedPython(Generic[T]):
@@ -149,6 +156,7 @@ class JsonValue(Generic[T]):
         _refuse_unfinished(reply)
         candidates = _blocks_in(reply.text, {"json"})
         text = max(candidates, key=len) if candidates else reply.text.lstrip("\ufeff")
+        _within_limit(text, "JSON")
         try:
             return msgspec.json.decode(text, type=self._kind)
         except msgspec.ValidationError as error:
@@ -168,6 +176,12 @@ def closed_schema(kind: Any) -> str:
             definition["required"] = list(definition["properties"])
             definition["additionalProperties"] = False
     return msgspec.json.encode(schema).decode()
+
+
+def _within_limit(text: str, what: str) -> str:
+    if len(text) > _LONGEST:
+        raise FormatMismatch(f"its {what} has more than {_LONGEST:,} characters; answer briefly")
+    return text
 
 
 def _refuse_unfinished(reply: Reply) -> None:

@@ -24,9 +24,10 @@ from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import ExecutionOutcome as Seen
 from auditcoder.domain.request import Price, Reply, Request, Traits
 from auditcoder.domain.task import Task
-from auditcoder.domain.trace import Trace, fold
+from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Digest, RunId, Value
 from auditcoder.lifecycle.budget import BudgetLedger
+from auditcoder.lifecycle.export_import import verified_head, verified_trace
 from auditcoder.lifecycle.locating.evidence_model import weights_digest
 from auditcoder.lifecycle.loop import Strategy, auditcoder_strategy, run_strategy
 from auditcoder.lifecycle.model_client import ModelClient
@@ -231,6 +232,7 @@ def resume(
     methods: Mapping[str, Method] = BUILT_IN,
 ) -> Solution:
     """Continue an interrupted run; recorded requests and checks are not repeated."""
+    verified_head(tools.store, run)
     begun = started(tools.store, run)
     if finished(tools.store, run):
         return solution(tools.store, run)
@@ -271,6 +273,7 @@ def replay(
 
     With a sandbox, every check runs again too; without one, the recorded evidence is used.
     """
+    verified_head(reader, run)
     begun = started(reader, run)
     options = options_of(begun.manifest)
     # The cast is safe: without a manifest to resume with, the replayer never appends.
@@ -313,14 +316,14 @@ def finished(reader: TraceReader, run: RunId) -> bool:
     """Whether the last event of a run is RunFinished."""
     entries = EntryReader()
     head = reader.head(run)
-    entries.read(next(iter(reader.read(run))))
-    last = next(iter(reader.read(run, head.entries - 1)))
+    entries.read(next(iter(reader.read(run)), b""))
+    last = next(iter(reader.read(run, head.entries - 1)), b"")
     return head.entries > 1 and isinstance(entries.read(last).event, RunFinished)
 
 
 def solution(reader: TraceReader, run: RunId) -> Solution:
     """Return the result of a finished run."""
-    trace = fold(reader.read(run), reader.blob)
+    trace = verified_trace(reader, run)
     assembly = trace.working.assembly
     program = reader.blob(assembly.program).decode() if assembly else None
     assert trace.finish is not None

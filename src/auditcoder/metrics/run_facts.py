@@ -115,14 +115,11 @@ def collect_facts(
 ) -> RunFacts:
     """Collect the facts about one run.
 
-    The caller verifies and replays the record and passes the results. Raise ValueError if the
-    judgement is about another record or another head.
+    The caller verifies and replays the record and passes the results. Raise RecordUnreadable if
+    the judgement is about another record, head or program.
     """
-    if judgement and (judgement.run, judgement.head) != (trace.run, trace.head.digest):
-        raise ValueError(
-            f"the judgement is about {judgement.run} at {judgement.head[:16]},"
-            f" not about {trace.run} at {trace.head.digest[:16]}: judge the record as it is now"
-        )
+    if judgement is not None:
+        judgement.require_about(trace)
     graph = trace.working.graph
     suite, slash, _ = trace.task.source.partition("/")
     return RunFacts(

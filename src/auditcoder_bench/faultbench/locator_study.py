@@ -15,11 +15,11 @@ from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import NotFound, RecordUnreadable
 from auditcoder.domain.table import Row, Table
-from auditcoder.domain.trace import fold
 from auditcoder.domain.values import digest
 from auditcoder.interfaces.factories import Say, open_sandbox
 from auditcoder.interfaces.record_sources import open_store
 from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.export_import import verified_trace
 from auditcoder.lifecycle.locating.evidence_model import weights_digest
 from auditcoder.lifecycle.locating.scoring import FittedModels
 from auditcoder.lifecycle.ports import Sandbox
@@ -86,7 +86,7 @@ def own_runs(store: str | None) -> dict[str, SolvedProgram]:
     if store is None:
         return {}
     with closing(open_store(store)) as kept:
-        traces = (fold(kept.read(run), kept.blob) for run in kept.runs())
+        traces = (verified_trace(kept, run) for run in kept.runs())
         usable = (from_run(trace, kept.blob) for trace in traces)
         return {solved.name: solved for solved in usable if solved}
 

@@ -11,10 +11,10 @@ from auditcoder.domain.chain import EMPTY
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.trace import fold
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.factories import Say, open_sandbox
 from auditcoder.interfaces.settings import read_settings
+from auditcoder.lifecycle.export_import import verified_trace
 from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.planning import sketch_planner
 from auditcoder.lifecycle.planning.plan import PlanRefused
@@ -86,7 +86,7 @@ def _run(
 
 
 def _recorded_replies(tools: RunResources, run: RunId) -> tuple[str, ...]:
-    replies = fold(tools.store.read(run), tools.store.blob).replies
+    replies = verified_trace(tools.store, run).replies
     return tuple(tools.store.blob(billed.reply.reply).decode() for billed in replies)
 
 

@@ -46,8 +46,8 @@ def result_of(trace: Trace, judgement: Judgement) -> Result:
         method=trace.manifest.method,
         problem=trace.task.source or trace.task.title,
         outcome=trace.finish.outcome.value if trace.finish else "unfinished",
-        first=resolved(judgement.results[first]) if first else None,
-        final=final is not None and resolved(judgement.results[final.program]),
+        first=resolved(judgement.of(first)) if first else None,
+        final=final is not None and resolved(judgement.of(final.program)),
         usage=token_use(trace).total,
     )
 

@@ -1,17 +1,22 @@
 """A misbehaving server causes a recorded retry or a typed error, and never loses a run."""
 
 import base64
+import gzip
+import json
 import logging
 import pickle
 import time
 import traceback
+import tracemalloc
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from auditcoder.adapters.models import provider
 from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import (
@@ -38,6 +43,7 @@ from tests.support.fault_server import FaultServer, serving
 from tests.support.record_builders import RUN, started
 from tests.support.records import take
 
+GZIP = {"Content-Encoding": "gzip"}
 KEY = "sk-9f8e7d6c5b4a3210"
 
 Open = Callable[..., ProviderModel]
@@ -273,6 +279,38 @@ def test_a_reply_far_longer_than_requested_is_malformed(open_model: Open) -> Non
         with pytest.raises(ModelUnavailable) as refused:
             model.complete(HELLO)
     assert refused.value.code == "model.malformed"
+
+
+def test_a_compressed_response_is_read(open_model: Open) -> None:
+    body = json.dumps(fault.completion("fine"))
+    with serving(lambda h: h.say(gzip.compress(body.encode()), headers=GZIP)) as server:
+        assert open_model(server).complete(HELLO).text == "fine"
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_response_is_read_up_to_a_limit(
+    open_model: Open, compressed: bool, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """256 MB of compressed text are sent as 256 kB, and are never held in memory."""
+    if compressed:
+        packer = zlib.compressobj(wbits=31)
+        packed = [packer.compress(b" " * (1 << 20)) for _ in range(256)]
+        piece = b"".join([*packed, packer.flush()])
+    else:
+        monkeypatch.setattr(provider, "_MOST_BYTES", 1 << 20)
+        piece = b" " * (2 << 20)
+    headers = GZIP if compressed else {}
+    with serving(lambda h: h.say(piece, status, headers)) as server:
+        model = open_model(server)
+        tracemalloc.start()
+        with pytest.raises(ModelUnavailable) as refused:
+            model.complete(HELLO)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert refused.value.code == "model.too-large"
+    assert refused.value.billed
+    assert peak < 64 << 20
 
 
 def test_closing_the_model_ends_every_pending_request() -> None:

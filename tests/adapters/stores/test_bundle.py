@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 import zipfile
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from auditcoder.adapters.stores import bundle as module
 from auditcoder.adapters.stores.bundle import BundleFile, write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable, StoreError
+from auditcoder.domain.values import Digest, digest
 from auditcoder.domain.verification import Report
 from auditcoder.lifecycle.export_import import copy_run, verify_run
 from tests.support.record_builders import RUN, S2, code, failing, started
@@ -236,16 +238,17 @@ class TestUnsafe:
     def test_a_member_with_a_false_size_inflates_no_further_than_declared(self, path: Path) -> None:
         raw = io.BytesIO()
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as zipped:
-            for name, content in parts(path).items():
-                zipped.writestr(name, content)
-            zipped.writestr("blobs/" + "0" * 64, bytes(1 << 20))
+            content = parts(path)
+            blob = next(name for name in content if name.startswith("blobs/"))
+            for name, whole in (content | {blob: bytes(1 << 20)}).items():
+                zipped.writestr(name, whole)
         # The central directory says 4096 bytes where the stream holds a megabyte.
         forged = raw.getvalue().replace(
             (1 << 20).to_bytes(4, "little"), (4096).to_bytes(4, "little")
         )
         path.write_bytes(forged)
         with closing(BundleFile(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
-            bundle.blob("0" * 64)  # type: ignore[arg-type]
+            bundle.blob(Digest(blob.removeprefix("blobs/")))
         assert refused.value.code == "bundle.damaged"
 
     def test_an_encrypted_member_is_refused(self, path: Path) -> None:
@@ -256,6 +259,37 @@ class TestUnsafe:
             whole[at + 8] |= 1
         path.write_bytes(whole)
         assert refusal_code(path) == "bundle.damaged"
+
+    def test_a_blob_that_no_event_names_is_refused(self, path: Path) -> None:
+        payload = b"travels with the run"
+        pack(path, parts(path) | {f"blobs/{digest(payload)}": payload})
+        assert refusal_code(path) == "bundle.foreign-entry"
+
+    def test_a_blob_under_another_name_is_not_read(self, path: Path) -> None:
+        name = next(name for name in parts(path) if name.startswith("blobs/"))
+        pack(path, parts(path) | {name: b"altered"})
+        with closing(BundleFile(path)) as bundle, pytest.raises(RecordUnreadable) as refused:
+            bundle.blob(Digest(name.removeprefix("blobs/")))
+        assert refused.value.code == "blob.mismatch"
+
+    def test_data_between_the_parts_is_refused(self, path: Path) -> None:
+        """The part is in the file, but no longer in its table of contents."""
+        content = parts(path)
+        pack(path, {"blobs/" + "0" * 64: b"hidden"} | content)
+        with zipfile.ZipFile(path) as zipped:
+            start = zipped.start_dir
+            first = zipped.infolist()[0]
+        whole = path.read_bytes()
+        entry = 46 + len(first.filename)
+        table = whole[start + entry :]
+        size = len(table) - 22
+        end = bytearray(table[-22:])
+        end[8:12] = struct.pack("<HH", len(content), len(content))
+        end[12:20] = struct.pack("<II", size, start)
+        path.write_bytes(whole[:start] + table[:-22] + end)
+        with zipfile.ZipFile(path) as zipped:
+            assert zipped.namelist() == list(content), "other readers accept the file"
+        assert refusal_code(path) == "bundle.surrounded"
 
 
 class TestFalseClaims:
@@ -285,7 +319,7 @@ class TestFalseClaims:
 
     def test_a_newer_record_format_is_refused_with_its_number(self, path: Path) -> None:
         content = parts(path)
-        newer = content["events.jsonl"].replace(b'"format":1', b'"format":99', 1)
+        newer = content["events.jsonl"].replace(b'"format":2', b'"format":99', 1)
         pack(path, content | {"events.jsonl": newer})
         with pytest.raises(RecordUnreadable, match="format 99") as refused:
             verification_report(path)

@@ -69,6 +69,52 @@ def test_a_store_of_another_version_is_not_touched(
     assert foreign.value.code == "store.version"
 
 
+ALTERATIONS = {
+    "view": "ALTER TABLE events RENAME TO kept; CREATE VIEW events AS SELECT * FROM kept",
+    "version as a view": "ALTER TABLE meta RENAME TO kept; CREATE VIEW meta AS SELECT 1 AS version",
+    "no version": "DELETE FROM meta",
+    "renamed table": "ALTER TABLE blobs RENAME TO blobs2",
+    "trigger missing": "DROP TRIGGER events_stand ON events",
+    "trigger disabled": "ALTER TABLE events DISABLE TRIGGER events_stand",
+    "all triggers disabled": "ALTER TABLE events DISABLE TRIGGER ALL",
+    "trigger with a condition": "CREATE OR REPLACE TRIGGER events_stand BEFORE UPDATE OR DELETE"
+    " ON events FOR EACH ROW WHEN (false) EXECUTE FUNCTION append_only()",
+    "trigger added": "CREATE TRIGGER extra BEFORE INSERT ON runs EXECUTE FUNCTION append_only()",
+    "function replaced": "CREATE OR REPLACE FUNCTION append_only() RETURNS trigger"
+    " LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$",
+    "function added": "CREATE FUNCTION extra() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "rule": "CREATE RULE extra AS ON UPDATE TO events DO INSTEAD NOTHING",
+    "row security": "ALTER TABLE events ENABLE ROW LEVEL SECURITY",
+    "inheritance": "CREATE TABLE public.child () INHERITS (auditcoder.events)",
+    "column added": "ALTER TABLE events ADD COLUMN note text",
+    "default": "ALTER TABLE events ALTER COLUMN body SET DEFAULT ''",
+    "constraint dropped": "ALTER TABLE runs DROP CONSTRAINT runs_run_key",
+    "check": "ALTER TABLE events ADD CHECK (seq < 3) NOT VALID",
+    "index added": "CREATE INDEX extra ON events (length(body))",
+    "unlogged": "ALTER TABLE events SET UNLOGGED",
+    "judgements as a view": "CREATE VIEW judgements AS SELECT 1",
+}
+
+
+@pytest.mark.parametrize("statements", ALTERATIONS.values(), ids=ALTERATIONS)
+def test_a_store_with_another_schema_is_refused(
+    postgres_store: PostgresStore, postgres_url: str, statements: str
+) -> None:
+    postgres_store._db.execute("DROP TABLE IF EXISTS public.child")
+    postgres_store._db.execute(statements.encode())
+    with pytest.raises(StoreForeign) as refused:
+        PostgresStore(postgres_url)
+    assert refused.value.code == "store.altered"
+
+
+def test_a_store_may_have_judgements(postgres_store: PostgresStore, postgres_url: str) -> None:
+    failing(postgres_store)
+    assert postgres_store.judgements(RUN) == []
+    again = PostgresStore(postgres_url)
+    assert verify_run(again, RUN).holds
+    again.close()
+
+
 def test_an_unreachable_server_is_reported_without_the_password() -> None:
     with pytest.raises(StoreUnavailable) as unavailable:
         PostgresStore("postgresql://me:hunter2@127.0.0.1:1/db")
@@ -140,6 +186,8 @@ def test_a_full_disk_loses_no_acknowledged_event(
     assert recorder.head.entries > 5
     assert postgres_store.head(RUN) == recorder.head
     assert verify_run(postgres_store, RUN).holds
+    with psycopg.connect(postgres_url, autocommit=True) as db:
+        db.execute("DROP FUNCTION auditcoder.fail_when_full CASCADE")
     again = PostgresStore(postgres_url)
     assert Recorder.resume(again, RUN, ticking()).head == recorder.head
     again.close()

@@ -8,7 +8,7 @@ import pytest
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import NotFound, StoreForeign
 from auditcoder.domain.judgement import Judgement
-from auditcoder.domain.values import Digest, digest
+from auditcoder.domain.values import Digest, RunId, digest
 from tests.support.record_builders import RUN, failing
 from tests.support.records import take
 
@@ -70,6 +70,18 @@ class TestJudgements:
         for head in (b"head", b"head", b"another"):
             stored.keep_judgement(self.judgement(head))
         assert len(stored.judgements(RUN)) == 2
+
+    @pytest.mark.parametrize(
+        "change", ["suite = 'x'", "head = 'x'", "body = 'x'", "body = '{}'", "run = 'x'"]
+    )
+    def test_a_judgement_under_a_wrong_key_means_a_damaged_store(
+        self, stored: SqliteStore, change: str
+    ) -> None:
+        stored.keep_judgement(self.judgement())
+        stored._db.execute(f"UPDATE judgements SET {change}")
+        with pytest.raises(StoreForeign) as damaged:
+            stored.judgements(RUN if "run" not in change else RunId("x"))
+        assert damaged.value.code == "store.damaged"
 
     def test_a_judgement_is_not_part_of_the_record(self, stored: SqliteStore) -> None:
         before = take(stored, RUN)

@@ -120,6 +120,51 @@ def test_a_store_of_another_version_is_not_touched(path: Path) -> None:
     assert "99" in str(foreign.value)
 
 
+NO_TRIGGER = "DROP TRIGGER events_stand"
+ALTERATIONS = {
+    "view": "ALTER TABLE events RENAME TO kept; CREATE VIEW events AS SELECT * FROM kept",
+    "renamed table": "ALTER TABLE blobs RENAME TO blobs2",
+    "trigger missing": NO_TRIGGER,
+    "trigger replaced": f"{NO_TRIGGER}; CREATE TRIGGER events_stand BEFORE UPDATE ON events"
+    " WHEN 0 BEGIN SELECT 1; END",
+    "trigger added": "CREATE TRIGGER extra AFTER INSERT ON runs BEGIN SELECT 1; END",
+    "column added": "ALTER TABLE events ADD COLUMN note TEXT",
+    "generated column": "ALTER TABLE blobs ADD COLUMN size INTEGER AS (length(body)) VIRTUAL",
+    "column renamed": "ALTER TABLE runs RENAME COLUMN head TO tip",
+    "index added": "CREATE INDEX extra ON events (length(body))",
+    "table added": "CREATE TABLE extra (x)",
+    "view added": "CREATE VIEW extra AS SELECT 1",
+    "judgements as a view": "CREATE VIEW judgements AS SELECT 1",
+    "other judgements": "CREATE TABLE judgements (run, suite, head, body)",
+    "not strict": "PRAGMA writable_schema = ON;"
+    " UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'runs'",
+}
+
+
+@pytest.mark.parametrize("statements", ALTERATIONS.values(), ids=ALTERATIONS)
+def test_a_store_with_another_schema_is_refused(path: Path, statements: str) -> None:
+    db = sqlite3.connect(path)
+    db.executescript(statements)
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreForeign) as refused:
+        SqliteStore(path)
+    assert refused.value.code == "store.altered"
+    assert path.read_bytes() == before
+
+
+def test_a_store_may_have_judgements_and_statistics_of_its_indices(path: Path) -> None:
+    store = SqliteStore(path)
+    assert store.judgements(RUN) == []
+    store.close()
+    db = sqlite3.connect(path)
+    db.executescript("ANALYZE; VACUUM")
+    db.close()
+    store = SqliteStore(path)
+    assert verify_run(store, RUN).holds
+    store.close()
+
+
 def test_a_folder_is_not_accepted_as_a_store(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         SqliteStore(tmp_path)

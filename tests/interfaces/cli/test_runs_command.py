@@ -3,8 +3,12 @@
 from pathlib import Path
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.chain import EMPTY
+from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand
+from tests.support.record_builders import RUN, failing
+from tests.support.records import take
 
 
 def test_runs_are_listed_with_their_outcome(run: RunCommand, example: Path) -> None:
@@ -15,6 +19,19 @@ def test_runs_are_listed_with_their_outcome(run: RunCommand, example: Path) -> N
     (line,) = run("runs", "--store", example, "--json").json["runs"]
     assert line["outcome"] == "passed"
     assert len(line["head"]["digest"]) == 64
+
+
+def test_a_run_whose_last_entry_is_not_its_head_is_not_described(
+    run: RunCommand, tmp_path: Path, store: SqliteStore
+) -> None:
+    failing(store)
+    raw = take(store, RUN)
+    forged = SqliteStore(tmp_path / "s.db")
+    forged.append(RUN, EMPTY, [*raw.bodies[:-1], raw.bodies[-2]], raw.head)
+    forged.append(RunId("renamed"), EMPTY, raw.bodies, raw.head)
+    forged.close()
+    lines = run("runs", "--store", tmp_path / "s.db", "--json").json["runs"]
+    assert [line["outcome"] for line in lines] == ["unreadable", "unreadable"]
 
 
 def test_an_empty_store_is_reported(run: RunCommand, tmp_path: Path) -> None:

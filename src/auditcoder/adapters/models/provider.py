@@ -7,11 +7,12 @@ imported when a model is opened, not before.
 import asyncio
 import base64
 import contextlib
+import inspect
 import json
 import re
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -26,6 +27,8 @@ _SCRUBBED_LENGTH = 20_000
 """Characters of an error message that are searched for keys before it is shortened."""
 _MOST_CHARACTERS = 64
 """Characters per allowed token from which a reply counts as malformed."""
+_MOST_BYTES = 16 << 20
+"""Maximum size of a response after it is decompressed."""
 _MOST_TOKENS = 1 << 40
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
 _SECRET_NAME = re.compile("key|token|secret|password|auth|sig", re.IGNORECASE)
@@ -127,7 +130,10 @@ class ProviderModel:
                 "copy it again, without line ends or quotation marks",
             )
         self._library = _load_library()
-        self._model = self._translated(lambda: self._library.open(endpoint, self._key))
+        self._client = self._library.client(endpoint)
+        self._model = self._translated(
+            lambda: self._library.open(endpoint, self._key, self._client)
+        )
         self.traits = Traits(
             parallel=endpoint.parallel, price=endpoint.price or self._library.price(endpoint)
         )
@@ -269,6 +275,8 @@ class ProviderModel:
         await asyncio.gather(*pending, return_exceptions=True)
         with contextlib.suppress(Exception):
             await self._model.__aexit__(None, None, None)
+        with contextlib.suppress(Exception):
+            await self._client.aclose()
 
 
 class _Meaning(Value):
@@ -287,6 +295,12 @@ _MALFORMED = _Meaning(
     retryable=True,
     billed=True,
 )
+_TOO_LARGE = _Meaning(
+    code="model.too-large",
+    advice=f"it has more than {_MOST_BYTES >> 20} MB after decompression; check the base URL",
+    retryable=True,
+    billed=True,
+)
 _TOO_LONG = _Meaning(
     code="model.too-long",
     advice="the request does not fit the model; use one with a longer context",
@@ -295,6 +309,38 @@ _MOVED = _Meaning(
     code="model.rejected", advice="the server redirects to another address; correct the base URL"
 )
 _OVERFLOW = re.compile("exceed_context_size|context_length_exceeded|maximum context length")
+
+
+class _ResponseTooLarge(Exception):
+    """A response exceeds the limit of its size."""
+
+
+async def _bound(response: Any) -> None:
+    """Make a response stop at a limit of its decompressed size, when it is read."""
+    compressed = type(response)(
+        response.status_code, headers=response.headers, stream=response.stream
+    )
+    if "content-encoding" in response.headers:
+        del response.headers["content-encoding"]
+    response.stream = _bounded_stream(compressed)
+
+
+def _bounded_stream(compressed: Any) -> Any:
+    from httpx2 import AsyncByteStream
+
+    class Bounded(AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for piece in compressed.aiter_bytes():
+                size += len(piece)
+                if size > _MOST_BYTES:
+                    raise _ResponseTooLarge
+                yield piece
+
+        async def aclose(self) -> None:
+            await compressed.aclose()
+
+    return Bounded()
 
 
 class _Library:
@@ -310,23 +356,31 @@ class _Library:
         self._providers = providers
         self._meanings = _meanings(exceptions)
 
-    def open(self, endpoint: Endpoint, key: Secret) -> Any:
+    def client(self, endpoint: Endpoint) -> Any:
+        """Return an HTTP client that reads responses up to a limit."""
+        client = self._models.create_async_httpx2_client(timeout=endpoint.seconds)
+        client.event_hooks["response"].append(_bound)
+        return client
+
+    def open(self, endpoint: Endpoint, key: Secret, client: Any) -> Any:
         """Return the library's own model for an endpoint."""
         known = {"api_key": key.reveal()} if key.reveal() else {}
         if endpoint.base_url:
             from pydantic_ai.models.openai import OpenAIChatModel
             from pydantic_ai.providers.openai import OpenAIProvider
 
-            provider = OpenAIProvider(base_url=endpoint.base_url, api_key=key.reveal() or "none")
+            provider = OpenAIProvider(
+                base_url=endpoint.base_url, api_key=key.reveal() or "none", http_client=client
+            )
             return OpenAIChatModel(endpoint.name, provider=provider)
         return self._models.infer_model(
             f"{endpoint.provider}:{endpoint.name}",
-            provider_factory=lambda name: self._provider(name)(**known),
+            provider_factory=lambda name: self._provider(name, known, client),
         )
 
-    def _provider(self, name: str) -> Any:
+    def _provider(self, name: str, known: dict[str, str], client: Any) -> Any:
         try:
-            return self._providers.infer_provider_class(name)
+            provider: Any = self._providers.infer_provider_class(name)
         except ValueError as unknown:
             raise ModelMisconfigured(
                 "model.unknown",
@@ -334,6 +388,11 @@ class _Library:
                 "use one such as openai, anthropic or google, or define your own in the"
                 " configuration; see docs/guides/models.md",
             ) from unknown
+        accepted = inspect.signature(provider.__init__).parameters.get("http_client")
+        # The packages of some providers still need a client of another library.
+        if accepted and re.search("httpx2|HTTPClient", str(accepted.annotation)):
+            return provider(**known, http_client=client)
+        return provider(**known)
 
     def price(self, endpoint: Endpoint) -> Price | None:
         """Return the published price; None if there is none."""
@@ -406,6 +465,11 @@ class _Library:
 
     def meaning(self, error: Exception) -> _Meaning:
         """Return what an exception means; an unknown one means a malformed reply."""
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, _ResponseTooLarge):
+                return _TOO_LARGE
+            cause = cause.__cause__
         if _OVERFLOW.search(str(getattr(error, "body", ""))):
             return _TOO_LONG
         status = getattr(error.__cause__, "status_code", None)

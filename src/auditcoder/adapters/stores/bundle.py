@@ -16,7 +16,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -25,8 +25,9 @@ import msgspec
 
 from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.chain import EMPTY, EntryReader, Head
-from auditcoder.domain.errors import BundleUnreadable, NotFound
+from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable
 from auditcoder.domain.values import Digest, RunId, Value, is_run_id
+from auditcoder.domain.verification import checked_blob
 from auditcoder.lifecycle.ports import TraceReader
 
 VERSION = 1
@@ -44,6 +45,9 @@ _CHUNK = 1 << 16
 _END = struct.Struct("<4s16xH")
 """The record that ends a zip file: its signature, and the length of a comment after it."""
 _END_SIGNATURE = b"PK\x05\x06"
+_LOCAL = struct.Struct("<4s22xHH")
+"""The header of a part: its signature, and the lengths of the name and the extra field after it."""
+_LOCAL_SIGNATURE = b"PK\x03\x04"
 
 _BLOB = re.compile(r"blobs/([0-9a-f]{64})", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -130,6 +134,7 @@ class BundleFile:
             self._refuse_surroundings()
             self._refuse_unsafe()
             self.manifest = self._manifest()
+            self._refuse_unnamed()
         except BaseException:
             self._file.close()
             raise
@@ -145,12 +150,29 @@ class BundleFile:
             ) from error
 
     def _refuse_surroundings(self) -> None:
-        """Refuse bytes before or after the archive: another reader could take them for a file."""
-        first = min((part.header_offset for part in self._zip.infolist()), default=0)
+        """Refuse bytes around or between the parts: another reader could take them for a file."""
         self._file.seek(-_END.size, os.SEEK_END)
         signature, comment = _END.unpack(self._file.read(_END.size))
-        if first or signature != _END_SIGNATURE or comment:
-            raise self._unsafe("bundle.surrounded", "there is data before or after the archive")
+        if signature != _END_SIGNATURE or comment or not self._is_contiguous():
+            raise self._unsafe(
+                "bundle.surrounded", "there is data before, between or after its parts"
+            )
+
+    def _is_contiguous(self) -> bool:
+        """Whether every part begins where the one before it ends, and the first at the start."""
+        at = 0
+        for part in sorted(self._zip.infolist(), key=lambda part: part.header_offset):
+            if part.header_offset != at:
+                return False
+            self._file.seek(at)
+            header = self._file.read(_LOCAL.size)
+            if len(header) < _LOCAL.size:
+                return False
+            signature, name, extra = _LOCAL.unpack(header)
+            if signature != _LOCAL_SIGNATURE:
+                return False
+            at += _LOCAL.size + name + extra + part.compress_size
+        return at == self._zip.start_dir
 
     def _refuse_unsafe(self) -> None:
         seen: set[str] = set()
@@ -177,6 +199,19 @@ class BundleFile:
                     f"{self._path} is a zip file, but not a bundle",
                     "name a file that `auditcoder export` made",
                 )
+
+    def _refuse_unnamed(self) -> None:
+        """Refuse blobs that no entry names: they would travel with the run, but unverified."""
+        unnamed = {part.filename for part in self._zip.infolist()} - {
+            "manifest.json",
+            "events.jsonl",
+        }
+        reader = EntryReader()
+        with suppress(RecordUnreadable):  # verification reports that entry
+            for body in self._lines():
+                unnamed -= {f"blobs/{name}" for name in reader.read(body).event.blobs()}
+            if unnamed:
+                raise self._unsafe("bundle.foreign-entry", f"no event names {min(unnamed)!r}")
 
     def _unsafe(self, code: str, why: str) -> BundleUnreadable:
         return BundleUnreadable(code, f"{self._path} is refused: {why}", "nothing was unpacked")
@@ -244,12 +279,12 @@ class BundleFile:
             )
 
     def blob(self, name: Digest) -> bytes:
-        """Return a blob's content."""
+        """Return a blob's content, which matches its digest."""
         try:
             part = self._zip.getinfo(f"blobs/{name}")
         except KeyError as error:
             raise NotFound("blob.missing", f"there is no blob {name} here") from error
-        return self._content(part)
+        return checked_blob(name, self._content(part))
 
     def _content(self, part: zipfile.ZipInfo) -> bytes:
         """Decompress a part in chunks: its stated size may be wrong."""

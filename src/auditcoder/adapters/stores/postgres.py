@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
-from auditcoder.adapters.stores.sql import SqlStore, Statement
+from auditcoder.adapters.stores.sql import SqlStore, Statement, altered
 from auditcoder.domain.errors import (
     StoreConflict,
     StoreError,
@@ -55,6 +55,96 @@ CREATE TRIGGER events_not_emptied BEFORE TRUNCATE ON events EXECUTE FUNCTION app
 CREATE TRIGGER blobs_not_emptied BEFORE TRUNCATE ON blobs EXECUTE FUNCTION append_only();
 """  # noqa: S608  no user input in it
 
+_CONTENT = rf"""
+WITH own AS (SELECT oid FROM pg_namespace WHERE nspname = '{SCHEMA}'),
+    relation AS (SELECT c.* FROM pg_class c, own WHERE c.relnamespace = own.oid)
+SELECT 'relation', relname::text, concat_ws(' ', relkind, relpersistence, relrowsecurity)
+    FROM relation
+UNION ALL SELECT 'column', relname || '.' || attname, concat_ws(' ',
+        format_type(atttypid, atttypmod), attnotnull, attidentity, attgenerated, atthasdef)
+    FROM pg_attribute JOIN relation ON attrelid = relation.oid
+    WHERE attnum > 0 AND NOT attisdropped AND relkind NOT IN ('i', 'S')
+UNION ALL SELECT 'constraint', relname || '.' || conname, pg_get_constraintdef(k.oid)
+    FROM pg_constraint k JOIN relation ON conrelid = relation.oid WHERE contype <> 'n'
+UNION ALL SELECT 'trigger', tgenabled::text, pg_get_triggerdef(t.oid)
+    FROM pg_trigger t JOIN relation ON tgrelid = relation.oid
+    WHERE NOT tgisinternal OR tgenabled <> 'O'
+UNION ALL SELECT 'rule', relname || '.' || rulename, ''
+    FROM pg_rewrite JOIN relation ON ev_class = relation.oid
+UNION ALL SELECT 'inheritance', relname::text, ''
+    FROM pg_inherits JOIN relation ON relation.oid IN (inhrelid, inhparent)
+UNION ALL SELECT 'function', proname::text,
+        concat_ws(' ', lanname, prosecdef, provolatile, proconfig, pronargs,
+            regexp_replace(trim(prosrc), '\s+', ' ', 'g'))
+    FROM pg_proc JOIN own ON pronamespace = own.oid JOIN pg_language l ON prolang = l.oid
+UNION ALL SELECT 'operator', oprname::text, ''
+    FROM pg_operator JOIN own ON oprnamespace = own.oid
+"""  # noqa: S608  no user input in it
+"""Everything in the schema that decides what reading and writing the tables does.
+
+The constraints that a column is not null are left out: PostgreSQL lists them since version 18.
+"""
+
+
+def _lines(text: str) -> frozenset[str]:
+    return frozenset(text.strip().split("\n"))
+
+
+_REFUSE = f"EXECUTE FUNCTION {SCHEMA}.append_only()"
+
+# Changing the schema needs another SCHEMA_VERSION.
+_META = _lines("relation meta r p f\ncolumn meta.version integer t f")
+_OWN = _META | _lines(f"""
+relation runs_number_seq S p f
+relation runs r p f
+relation runs_pkey i p f
+relation runs_run_key i p f
+column runs.number bigint t a f
+column runs.run text t f
+column runs.entries bigint t f
+column runs.head bytea t f
+constraint runs.runs_pkey PRIMARY KEY (number)
+constraint runs.runs_run_key UNIQUE (run)
+relation events r p f
+relation events_pkey i p f
+column events.run bigint t f
+column events.seq bigint t f
+column events.body bytea t f
+constraint events.events_pkey PRIMARY KEY (run, seq)
+constraint events.events_run_fkey FOREIGN KEY (run) REFERENCES {SCHEMA}.runs(number)
+relation blobs r p f
+relation blobs_pkey i p f
+column blobs.digest bytea t f
+column blobs.body bytea t f
+constraint blobs.blobs_pkey PRIMARY KEY (digest)
+trigger O CREATE TRIGGER runs_not_emptied BEFORE TRUNCATE ON {SCHEMA}.runs FOR EACH STATEMENT \
+{_REFUSE}
+trigger O CREATE TRIGGER runs_stay BEFORE DELETE ON {SCHEMA}.runs FOR EACH ROW \
+{_REFUSE}
+trigger O CREATE TRIGGER runs_only_grow BEFORE UPDATE ON {SCHEMA}.runs FOR EACH ROW \
+WHEN (((new.number <> old.number) OR (new.run <> old.run) OR (new.entries <= old.entries))) \
+{_REFUSE}
+trigger O CREATE TRIGGER events_not_emptied BEFORE TRUNCATE ON {SCHEMA}.events FOR EACH STATEMENT \
+{_REFUSE}
+trigger O CREATE TRIGGER events_stand BEFORE DELETE OR UPDATE ON {SCHEMA}.events FOR EACH ROW \
+{_REFUSE}
+trigger O CREATE TRIGGER blobs_not_emptied BEFORE TRUNCATE ON {SCHEMA}.blobs FOR EACH STATEMENT \
+{_REFUSE}
+trigger O CREATE TRIGGER blobs_stand BEFORE DELETE OR UPDATE ON {SCHEMA}.blobs FOR EACH ROW \
+{_REFUSE}
+function append_only plpgsql f v 0 BEGIN RAISE EXCEPTION 'append-only: % on %', \
+TG_OP, TG_TABLE_NAME USING ERRCODE = 'integrity_constraint_violation'; END
+""")
+_JUDGED = _lines("""
+relation judgements r p f
+relation judgements_pkey i p f
+column judgements.run text t f
+column judgements.suite text t f
+column judgements.head text t f
+column judgements.body text t f
+constraint judgements.judgements_pkey PRIMARY KEY (run, suite, head)
+""")
+
 _SCHEMA_LOCK = 0x41434452
 """Key of the advisory lock that is held while the schema is created."""
 
@@ -92,23 +182,25 @@ class PostgresStore(SqlStore):
             schemas = db.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (SCHEMA,))
             if schemas.fetchone() is None:
                 db.execute(_CREATE.encode())
-        try:
-            version = db.execute("SELECT version FROM auditcoder.meta").fetchone()
-        except pg.UndefinedTable:
-            version = None
-        if version is None:
+        content = _content(db)
+        if not any(line.startswith("relation meta ") for line in content):
             raise StoreForeign(
                 "store.foreign",
                 f"{self._where} has a schema {SCHEMA} of another program",
                 "name another database with --store; this one was not changed",
             )
-        if version[0] != SCHEMA_VERSION:
+        if not content >= _META:  # reading a view could run another program's code
+            raise altered(self._where)
+        (version,) = db.execute("SELECT max(version) FROM auditcoder.meta").fetchone() or (None,)
+        if version not in {None, SCHEMA_VERSION}:
             raise StoreForeign(
                 "store.version",
-                f"{self._where} has store version {version[0]}; this program supports"
+                f"{self._where} has store version {version}; this program supports"
                 f" {SCHEMA_VERSION}",
                 "use the version of auditcoder that wrote it, or export its runs from there",
             )
+        if version is None or content not in (_OWN, _OWN | _JUDGED):
+            raise altered(self._where)
 
     def sql(self, statement: str) -> str:
         """Write a statement with the driver's own parameter marks."""
@@ -148,6 +240,12 @@ class PostgresStore(SqlStore):
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
+
+
+def _content(db: psycopg.Connection) -> frozenset[str]:
+    """Return one line for everything in the store's schema."""
+    db.execute("SET LOCAL search_path = pg_catalog")  # every other name is then written in full
+    return frozenset(" ".join(" ".join(row).split()) for row in db.execute(_CONTENT.encode()))
 
 
 def _without_password(url: str) -> str:

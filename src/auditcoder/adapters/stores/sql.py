@@ -19,9 +19,10 @@ from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict, StoreForeign
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.values import Digest, RunId
+from auditcoder.domain.verification import checked_blob
 
 _PAGE = 512
-_JUDGEMENTS = """
+JUDGEMENTS = """
 CREATE TABLE IF NOT EXISTS judgements (
     run  TEXT NOT NULL,
     suite TEXT NOT NULL,
@@ -101,11 +102,11 @@ class SqlStore(ABC):
                 yield _is(bytes, body)
 
     def blob(self, name: Digest) -> bytes:
-        """Return a blob's content."""
+        """Return a blob's content, which matches its digest."""
         rows = self.fetch("SELECT body FROM blobs WHERE digest = ?", (_key(name),))
         if not rows:
             raise NotFound("blob.missing", f"there is no blob {name} here")
-        return _is(bytes, rows[0][0])
+        return checked_blob(name, _is(bytes, rows[0][0]))
 
     def append(
         self,
@@ -153,7 +154,7 @@ class SqlStore(ABC):
         with self._lock:
             self.write(
                 (
-                    (_JUDGEMENTS, (), False),
+                    (JUDGEMENTS, (), False),
                     (
                         self.sql(
                             "INSERT INTO judgements (run, suite, head, body) VALUES (?, ?, ?, ?)"
@@ -168,9 +169,11 @@ class SqlStore(ABC):
     def judgements(self, run: RunId) -> list[Judgement]:
         """Return the judgements of a run."""
         with self._lock:
-            self.write(((_JUDGEMENTS, (), False),))
-        rows = self.fetch("SELECT body FROM judgements WHERE run = ? ORDER BY suite, head", (run,))
-        return [msgspec.json.decode(_is(str, body), type=Judgement) for (body,) in rows]
+            self.write(((JUDGEMENTS, (), False),))
+        rows = self.fetch(
+            "SELECT suite, head, body FROM judgements WHERE run = ? ORDER BY suite, head", (run,)
+        )
+        return [_judgement(run, *row) for row in rows]
 
     def _number_of(self, run: RunId) -> int | None:
         """Return the primary key of a run, which never changes; None for an unknown run."""
@@ -192,11 +195,31 @@ def _is(kind: type[_Column], value: object) -> _Column:
     return value
 
 
+def _judgement(run: RunId, suite: object, head: object, body: object) -> Judgement:
+    """Decode a judgement, which must be about the run, suite and head that it is stored under."""
+    try:
+        judgement = msgspec.json.decode(_is(str, body), type=Judgement)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _damaged() from error
+    if (judgement.run, judgement.suite, judgement.head) != (run, suite, head):
+        raise _damaged()
+    return judgement
+
+
 def _damaged() -> StoreForeign:
     return StoreForeign(
         "store.damaged",
-        "the store is damaged: it holds a value of a wrong type or order",
+        "the store is damaged: it holds a value of a wrong type, order or key",
         "restore it from a copy, or import its runs from bundles",
+    )
+
+
+def altered(where: str) -> StoreForeign:
+    """Return the error for a store whose tables or triggers are not those that were created."""
+    return StoreForeign(
+        "store.altered",
+        f"the tables or triggers of {where} are not those that auditcoder created",
+        "restore it from a copy, or import its runs from bundles; it was not changed",
     )
 
 

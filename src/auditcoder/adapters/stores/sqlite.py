@@ -3,11 +3,12 @@
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from auditcoder.adapters.stores.sql import SqlStore, Statement
+from auditcoder.adapters.stores.sql import JUDGEMENTS, SqlStore, Statement, altered
 from auditcoder.domain.errors import (
     StoreConflict,
     StoreError,
@@ -22,6 +23,7 @@ APPLICATION_ID = 0x41434452
 
 SCHEMA_VERSION = 1
 
+# A stored database is compared with this text, so changing it needs another SCHEMA_VERSION.
 _SCHEMA = """
 CREATE TABLE runs (
     number  INTEGER PRIMARY KEY,
@@ -90,6 +92,7 @@ class SqliteStore(SqlStore):
                 raise
 
     def _prepare(self) -> None:
+        self._db.execute("PRAGMA trusted_schema = OFF")
         self._refuse_foreign()
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
@@ -124,6 +127,8 @@ class SqliteStore(SqlStore):
                 f"{self._path} has store version {version}; this program supports {SCHEMA_VERSION}",
                 "use the version of auditcoder that wrote it, or export its runs from there",
             )
+        if owner == APPLICATION_ID and _schema(self._db) not in _schemas():
+            raise altered(self._path)
 
     def _number(self, pragma: str) -> int:
         return int(self._db.execute(f"PRAGMA {pragma}").fetchone()[0])
@@ -172,6 +177,25 @@ class SqliteStore(SqlStore):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _schema(db: sqlite3.Connection) -> tuple[tuple[str | None, ...], ...]:
+    """Return the definitions of all tables, indices, triggers and views, but ANALYZE's tables."""
+    query = (
+        "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+        " WHERE NOT (type = 'table' AND name GLOB 'sqlite_stat[14]') ORDER BY type, name"
+    )
+    return tuple(db.execute(query))
+
+
+@cache
+def _schemas() -> frozenset[tuple[tuple[str | None, ...], ...]]:
+    """Return the schema of a store without and with the table of judgements."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(_SCHEMA)
+        without = _schema(db)
+        db.execute(JUDGEMENTS)
+        return frozenset((without, _schema(db)))
 
 
 def _statements(script: str) -> Iterator[str]:

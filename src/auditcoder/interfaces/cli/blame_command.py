@@ -8,13 +8,14 @@ import msgspec
 from auditcoder.domain.assembly import Segment, owner_of_line
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.trace import Trace, fold
+from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_evidence
 from auditcoder.interfaces.cli.terminal import clock, count, emit_json, one_line, paint, rank, say
 from auditcoder.interfaces.record_sources import opened_run
+from auditcoder.lifecycle.export_import import verified_trace
 
 
 class BlameArguments(Value):
@@ -38,7 +39,7 @@ def declare(parser: ArgumentParser) -> None:
 def run(options: BlameArguments) -> int:
     """Show the owner of one line, or of all lines."""
     with opened_run(options.run, options.store) as (source, name):
-        trace = fold(source.read(name), source.blob)
+        trace = verified_trace(source, name)
         assembly = trace.working.assembly
         if assembly is None:
             raise NotFound("program.none", f"run {name} has no program yet")

@@ -6,7 +6,6 @@ from typing import Any
 
 from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.adapters.stores.bundle import SUFFIX, write_bundle
-from auditcoder.domain.trace import fold
 from auditcoder.domain.values import Value
 from auditcoder.exports.repair_log import repair_log
 from auditcoder.exports.responsibility_record import responsibility_records
@@ -14,7 +13,7 @@ from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.terminal import emit, emit_json, encode_json, say
 from auditcoder.interfaces.record_sources import opened_run
-from auditcoder.lifecycle.export_import import verified_head
+from auditcoder.lifecycle.export_import import verified_head, verified_trace
 
 
 class ExportArguments(Value):
@@ -49,10 +48,10 @@ def declare(parser: ArgumentParser) -> None:
 def run(options: ExportArguments) -> int:
     """Export a run, provided that it verifies."""
     with opened_run(options.run, options.store) as (source, name):
-        head = verified_head(source, name)
         match options.form:
             case "bundle":
                 path = Path(options.out or f"{name}{SUFFIX}")
+                verified_head(source, name)
                 head = write_bundle(source, name, path)  # an active run may have grown since
                 if options.json:
                     emit_json({"bundle": str(path), "run": name, "head": head})
@@ -60,13 +59,14 @@ def run(options: ExportArguments) -> int:
                     say(f"wrote {path}: {head.entries} entries, head {head.digest}")
                 return Exit.OK
             case "head":
+                head = verified_head(source, name)
                 document: Any = {"run": name, "entries": head.entries, "head": head.digest}
                 text = encode_json(document) if options.json else f"{head.digest}\n"
             case "record":
-                trace = fold(source.read(name), source.blob)
+                trace = verified_trace(source, name)
                 text = encode_json(responsibility_records(trace, source.blob))
             case _:
-                trace = fold(source.read(name), source.blob)
+                trace = verified_trace(source, name)
                 text = encode_json(repair_log(trace, source.blob))
     if options.out is None:
         emit(text)

@@ -10,6 +10,7 @@ from auditcoder.interfaces.cli.run_output import execute_and_show
 from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.installed_methods import methods_for
 from auditcoder.interfaces.record_sources import open_store, resolve
+from auditcoder.lifecycle.export_import import verified_head
 from auditcoder.lifecycle.runs import finished, options_of, resume, solution, started
 
 
@@ -39,6 +40,7 @@ def run(options: ResumeArguments) -> int:
     """Resume a run; if it has ended, show its result."""
     with closing(open_store(options.store)) as store:
         name = resolve(options.run, store)
+        verified_head(store, name)  # before a model that the record names is opened
         if finished(store, name):
             notice(f"run {name} has already ended; this is its result")
             return execute_and_show(

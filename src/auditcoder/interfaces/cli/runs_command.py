@@ -7,7 +7,7 @@ from datetime import datetime
 from auditcoder.domain.chain import EntryReader, Head, starts
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import RunFinished
-from auditcoder.domain.values import RunId, Value
+from auditcoder.domain.values import RunId, Value, digest
 from auditcoder.interfaces.cli.command import Command, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.terminal import (
@@ -30,7 +30,9 @@ class RunLine(Value):
     task: str
     started: datetime | None
     outcome: str
-    """How it ended; `open` if it has not, `unreadable` if its record cannot be read."""
+    """How it ended; `open` if it has not, `unreadable` if its record cannot be read.
+
+    Only the first and the last entry are read; `verify` checks the others."""
     head: Head
 
 
@@ -74,10 +76,13 @@ def _line(store: TraceReader, name: RunId) -> RunLine:
     try:
         reader = EntryReader()
         first = reader.read(next(store.read(name)))
-        last = reader.read(next(store.read(name, head.entries - 1)))
-        task = starts(first).task
+        last_body = next(store.read(name, head.entries - 1))
+        last, start = reader.read(last_body), starts(first)
     except (RecordUnreadable, StopIteration):
         return RunLine(run=name, task="", started=None, outcome="unreadable", head=head)
+    if start.run != name or digest(last_body) != head.digest:
+        return RunLine(run=name, task="", started=None, outcome="unreadable", head=head)
+    task = start.task
     ended = last.event.outcome.value if isinstance(last.event, RunFinished) else "open"
     return RunLine(
         run=name, task=task.title or task.source, started=first.at, outcome=ended, head=head

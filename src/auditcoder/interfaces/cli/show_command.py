@@ -11,7 +11,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import Transaction
 from auditcoder.domain.targets import AtProgram
-from auditcoder.domain.trace import RecordedEvidence, Trace, fold
+from auditcoder.domain.trace import RecordedEvidence, Trace
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import Value
 from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
@@ -30,6 +30,7 @@ from auditcoder.interfaces.cli.terminal import (
     verdict,
 )
 from auditcoder.interfaces.record_sources import opened_run
+from auditcoder.lifecycle.export_import import verified_trace
 from auditcoder.metrics.trace_metrics import DiagnosisCost, diagnosis_cost
 
 
@@ -57,7 +58,7 @@ def declare(parser: ArgumentParser) -> None:
 def run(options: ShowArguments) -> int:
     """Show a run or a node."""
     with opened_run(options.run, options.store) as (source, name):
-        trace = fold(source.read(name), source.blob)
+        trace = verified_trace(source, name)
         if options.node is None:
             if options.json:
                 emit_json(responsibility_records(trace, source.blob))

@@ -1,13 +1,13 @@
 """Parses the front matter of a task: TOML settings before the statement."""
 
 import re
-import tomllib
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
 import msgspec
 
 from auditcoder.domain.errors import TaskInvalid
+from auditcoder.domain.toml_reader import read_toml
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.options import Option
 
@@ -100,7 +100,7 @@ def _looks_like_yaml(lines: list[str]) -> bool:
 
 def _front_matter(source: str) -> FrontMatter:
     try:
-        return msgspec.convert(tomllib.loads(source), FrontMatter)
+        return msgspec.convert(read_toml(source), FrontMatter)
     except (ValueError, RecursionError) as error:
         raise bad_front_matter(str(error)) from error
 
