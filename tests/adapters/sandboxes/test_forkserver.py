@@ -146,7 +146,7 @@ class TestWithoutNamespaces(_SharedRoot, IsolatedSandboxConformance):
     def test_the_library_can_still_be_listed_and_imported(self, sandbox: Sandbox) -> None:
         source = (
             "import pkgutil, sys\nnames = {m.name for m in pkgutil.iter_modules()}\n"
-            "print(len(names & sys.stdlib_module_names) > 200, names & {'pip', 'pytest', 'msgspec'})\n"
+            "print(len(names & sys.stdlib_module_names) > 200, names & {'pip', 'msgspec'})\n"
             "import xml.dom.minidom, tomllib, difflib, wsgiref.util\n"
         )
         assert self.run(sandbox, source).stdout == b"True set()\n"
