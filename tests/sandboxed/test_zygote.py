@@ -1,6 +1,7 @@
 """The worker imports packages in advance and reports those that it could not import."""
 
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,12 @@ def test_rules_are_prepared_once_in_a_restricted_root() -> None:
     host = HostEnvironment(("mount", "seccomp"), 1, "/private", [], [])
     assert zygote.with_rules(host).call_rules
     assert not zygote.with_rules(host._replace(layers=("mount",))).call_rules
+
+
+def test_the_folder_of_the_installation_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"prefix": "/opt/mine", "LIBDEST": "/opt/mine/lib/python3", "SIZEOF_LONG": 8}
+    monkeypatch.setattr(sysconfig, "get_config_vars", lambda: variables)
+    monkeypatch.setitem(sys.modules, "_sysconfigdata_of_a_machine", sys)
+    zygote._rename_installation("/python")
+    assert variables == {"prefix": "/python", "LIBDEST": "/python/lib/python3", "SIZEOF_LONG": 8}
+    assert "_sysconfigdata_of_a_machine" not in sys.modules

@@ -13,6 +13,7 @@ import signal
 import site
 import socket
 import sys
+import sysconfig
 import time
 from typing import Any, NoReturn
 
@@ -42,6 +43,7 @@ def _ready(wire: socket.socket, file: int) -> HostEnvironment:
     missing: dict[str, str] = settings["missing"]
     sys.path.append(settings["package_folder"])
     _import_packages(settings["packages"], missing)
+    _rename_installation(settings["home"])
     time.tzset()
     os.environ.clear()
     host = _restricted(settings)
@@ -153,3 +155,14 @@ def _import_packages(packages: list[str], missing: dict[str, str]) -> None:
             for part in set(sys.modules) - before:
                 del sys.modules[part]
     del os.environ["HOME"]
+
+
+def _rename_installation(home: str) -> None:
+    """Replace the folder that the interpreter was built for in what `sysconfig` tells."""
+    variables = sysconfig.get_config_vars()
+    built_for = variables.get("prefix") or home
+    for name, value in variables.items():
+        if isinstance(value, str):
+            variables[name] = value.replace(built_for, home)
+    for name in [name for name in sys.modules if name.startswith("_sysconfigdata")]:
+        del sys.modules[name]
