@@ -1,4 +1,4 @@
-"""Runs the hostile programs in the full sandbox and as in a container, and counts what they achieve.
+"""Runs the hostile programs in the full sandbox and as in a container; counts what they achieve.
 
     python benchmarks/hostile.py [--out benchmarks/results/hostile.json]
 

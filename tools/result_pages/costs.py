@@ -1,8 +1,8 @@
-"""Pages about time and memory: overhead, trace, sandbox, judge, audit, model, at_once."""
+"""Pages about time, memory and isolation."""
 
 import statistics
 
-from result_pages.layout import Page, Result, number, provenance_of_benchmark, table
+from result_pages.layout import Page, Result, number, provenance_of_benchmark, table, text_table
 
 
 def overhead(result: Result) -> Page:

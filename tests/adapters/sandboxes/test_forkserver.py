@@ -17,7 +17,7 @@ import pytest
 
 import auditcoder
 from auditcoder.adapters.sandboxes import visible_paths
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.adapters.sandboxes.forkserver import LAYERS, LocalSandbox
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
     Bounds,
@@ -238,6 +238,68 @@ class TestWithLimitsOnly(_SharedRoot):
         with LocalSandbox(layers=()) as sandbox:
             assert sandbox.kind == "rlimits"
             yield sandbox
+
+
+class TestReproducibility:
+    """The lists in the guide of what is the same in every run, and what is not."""
+
+    def outputs(self, source: str, packages: tuple[str, ...] = ()) -> list[bytes]:
+        """Return what a program prints in two runs of each of three sandboxes."""
+        found = []
+        for layers in (LAYERS, ("landlock", "seccomp"), LAYERS):
+            with LocalSandbox(packages, layers) as sandbox:
+                outcomes = [run(sandbox, source) for _ in range(2)]
+            assert {outcome.ending for outcome in outcomes} == {Ending.OK}, outcomes
+            found += [outcome.stdout for outcome in outcomes]
+        return found
+
+    def test_what_the_guide_lists_is_the_same_in_every_run_worker_and_sandbox(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = (
+            "import locale, os, random, sys, time\n"
+            "values = ['a', b'b', 3, 2.5, ('x', 1), frozenset({'p', 'q'})]\n"
+            "print(list(map(hash, values)), {*'auditcoder'}, {n: {str(n)} for n in range(9)})\n"
+            "print(locale.setlocale(locale.LC_ALL), sys.getfilesystemencoding(), sys.flags)\n"
+            "print(sys.stdin.encoding, sys.stdout.encoding, time.tzname, time.timezone)\n"
+            "print(dict(os.environ), oct(os.umask(0)))\n"
+            "print(random.random(), random.sample(range(99), 5), random.gauss(0, 1))\n"
+        )
+        monkeypatch.setenv("TZ", "Asia/Tokyo")
+        monkeypatch.setenv("PYTHONHASHSEED", "7")
+        before = os.umask(0o077)
+        try:
+            outputs = self.outputs(source)
+        finally:
+            os.umask(before)
+        assert len(set(outputs)) == 1, set(outputs)
+        assert b"('UTC', 'UTC') 0" in outputs[0]
+        assert b"{} 0o22" in outputs[0]
+
+    def test_random_numbers_of_numpy_are_the_same_if_its_module_makes_them(self) -> None:
+        outputs = self.outputs("import numpy; print(numpy.random.rand(3))", ("numpy",))
+        assert len(set(outputs)) == 1
+
+    @pytest.mark.parametrize(
+        "expression",
+        [
+            "os.urandom(8)",
+            "secrets.token_hex(8)",
+            "uuid.uuid4()",
+            "random.Random().random()",
+            "random.SystemRandom().random()",
+            "tempfile.mktemp()",
+            "time.time_ns()",
+        ],
+    )
+    def test_what_the_guide_lists_as_different_differs(self, expression: str) -> None:
+        source = f"import os, random, secrets, tempfile, time, uuid; print({expression})"
+        outputs = self.outputs(source)
+        assert len(set(outputs)) == len(outputs)
+
+    def test_addresses_differ_between_workers(self) -> None:
+        outputs = self.outputs("print(id(object), hash(object))")
+        assert len(set(outputs)) > 1
 
 
 class TestPackagesWithoutNamespaces:

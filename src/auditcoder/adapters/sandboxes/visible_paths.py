@@ -37,14 +37,15 @@ def interpreter_files() -> list[str]:
 
 
 def shared_libraries() -> list[str]:
-    """Return the shared libraries of the system, and the time zones."""
+    """Return the shared libraries of the system, the locale of programs, and the time zones."""
     machine = sysconfig.get_config_var("MULTIARCH") or "none"
     shared = [f"/lib/{machine}", f"/usr/lib/{machine}"]
     if not any(Path(path).is_dir() for path in shared):
         shared = ["/lib", "/usr/lib"]
     loaders = map(str, Path("/lib").glob("ld-*.so*"))
-    zones = ["/etc/ld.so.cache", "/usr/share/zoneinfo"]
-    paths = [*shared, *loaders, "/lib64", "/usr/lib64", *zones]
+    locales = map(str, Path("/usr/lib/locale").glob("C.[uU]*"))
+    others = ["/lib64", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo"]
+    paths = [*shared, *loaders, *locales, *others]
     return [path for path in dict.fromkeys(paths) if Path(path).exists()]
 
 
