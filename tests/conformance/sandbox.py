@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -590,3 +591,38 @@ class IsolatedSandboxConformance(SandboxConformance):
             "print(dict(os.environ))\n"
         )
         assert b"sk-secret" not in self.run(sandbox, source).stdout
+
+    def test_paths_of_the_machine_are_not_shown(self, sandbox: Sandbox) -> None:
+        source = """
+import ctypes, email.parser, gc, json, os, sys, traceback
+shown = [sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix, *sys.path, *sys.orig_argv]
+shown += [sys._base_executable, str(sys._stdlib_dir), os.getcwd(), *sys.argv]
+for module in list(sys.modules.values()):
+    found = vars(module)
+    shown += [str(found.get(name)) for name in ("__file__", "__cached__", "__path__", "__spec__")]
+frame = sys._getframe()
+while frame:
+    shown += [frame.f_code.co_filename, repr(frame.f_locals)]
+    frame = frame.f_back
+shown += [f.__code__.co_filename for f in gc.get_objects() if hasattr(f, "__code__")]
+try: json.loads("{")
+except ValueError: shown += [traceback.format_exc()]
+for path in ("maps", "cmdline", "environ", "mountinfo", "mounts", "status", "exe", "cwd", "root"):
+    try: shown += [open(f"/proc/self/{path}").read()]
+    except OSError: pass
+    try: shown += [os.readlink(f"/proc/self/{path}")]
+    except OSError: pass
+# The file that the process was started from, and before it its arguments and environment.
+libc = ctypes.CDLL(None)
+libc.getauxval.restype = ctypes.c_void_p
+started = libc.getauxval(31)
+shown += [ctypes.string_at(started - 400, 400).decode("latin-1"), str(ctypes.string_at(started))]
+print(len(shown), *shown, sep="\\n")
+json.loads("{")
+"""
+        outcome = self.run(sandbox, source)
+        assert outcome.ending is Ending.EXCEPTION, outcome
+        assert int(outcome.stdout.split(b"\n")[0]) > 500
+        project = str(Path(__file__).parents[2])
+        for path in (sys.base_prefix, sys.prefix, project, str(Path.home())):
+            assert path.encode() not in outcome.stdout + outcome.stderr, path

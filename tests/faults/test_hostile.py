@@ -1,31 +1,32 @@
 """Hostile programs end as expected, leave no process and no change on the host, leave the next
-run clean, and produce output that is safe to read."""
+run clean, and produce output that is safe to read.
+
+They run in the full sandbox and as in a container, where only Landlock and seccomp remain.
+"""
 
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import pytest
 from _pytest.mark import ParameterSet
 
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+from auditcoder.adapters.sandboxes.forkserver import LAYERS, LocalSandbox
 from auditcoder.adapters.sandboxes.isolation import Strength, strength_of
-from auditcoder.domain.execution import Ending, Execution, ExecutionOutcome, Returned, RunProgram
+from auditcoder.domain.execution import Ending, Execution, RunProgram
 from auditcoder.domain.values import digest
-from tests.faults import corpus
-from tests.faults.hostile import CORPUS, Hostile
+from tests.faults import corpus, machine_corpus
+from tests.faults.hostile import CORPUS, HUNG, Hostile, Result, attacked
 from tests.support.campaigns import HOSTILE_PROGRAMS, spread
 
-assert corpus  # importing it fills CORPUS
-HUNG = 120.0
-"""Seconds after which a process counts as hung."""
+assert corpus, machine_corpus  # importing them fills CORPUS
+CONTAINER = ("landlock", "seccomp")
+"""The layers that most containers leave."""
 SECRET = b"the host's own secret"
 
 
@@ -48,16 +49,29 @@ class Host(NamedTuple):
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with _host(tmp_path_factory, LAYERS) as host:
+        # Some programs would kill every process that a weaker sandbox does not hide.
+        assert strength_of(host.sandbox.kind) is Strength.FULL
+        yield host
+
+
+@pytest.fixture(scope="module")
+def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    with _host(tmp_path_factory, CONTAINER) as host:
+        assert host.sandbox.kind == "landlock+seccomp+rlimits"
+        yield host
+
+
+@contextmanager
+def _host(tmp_path_factory: pytest.TempPathFactory, layers: tuple[str, ...]) -> Iterator[Host]:
     folder = tmp_path_factory.mktemp("host")
     folder.chmod(0o755)
     (folder / "secret").write_bytes(SECRET)
     others = frozenset(_descendants(os.getpid()))
     with (
-        LocalSandbox() as sandbox,
+        LocalSandbox(layers=layers) as sandbox,
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(900)"]) as victim,
     ):
-        # Some programs would kill every process that a weaker sandbox does not hide.
-        assert strength_of(sandbox.kind) is Strength.FULL
         yield Host(sandbox, folder, victim, others)
         victim.kill()
 
@@ -74,35 +88,6 @@ def _processes(host: Host) -> int:
     return len(set(_descendants(os.getpid())) - host.others)
 
 
-def _check_readable(outcome: ExecutionOutcome) -> None:
-    """Check that the outcome can be encoded, and its values decoded within limits."""
-    assert msgspec.json.decode(msgspec.json.encode(outcome), type=ExecutionOutcome) == outcome
-    values = [call.value for call in outcome.calls if isinstance(call, Returned)]
-    if not values:
-        return
-    reader = (
-        "import sys, json\nfrom auditcoder.domain.value_decoder import read\n"
-        "for text in json.load(sys.stdin):\n"
-        "    try: read(text) == 42\n"
-        "    except ValueError: pass\n"
-    )
-    subprocess.run(
-        [sys.executable, "-c", reader],
-        input=msgspec.json.encode(values),
-        check=True,
-        timeout=HUNG,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
-    )
-
-
-def _escaped(outcome: ExecutionOutcome) -> bool:
-    """Whether the program printed ESCAPED; a traceback that quotes the line does not count."""
-    errors = b"\n".join(
-        line for line in outcome.stderr.splitlines() if b"print(" not in line.lower()
-    )
-    return b"ESCAPED" in outcome.stdout or b"ESCAPED" in errors
-
-
 def _programs() -> list[ParameterSet]:
     """Return the corpus, with all but a few spread-out programs marked as a campaign."""
     few = spread(len(CORPUS), HOSTILE_PROGRAMS.small)
@@ -114,20 +99,36 @@ def _programs() -> list[ParameterSet]:
 
 @pytest.mark.parametrize("program", _programs())
 def test_a_hostile_program_does_not_escape_the_sandbox(program: Hostile, host: Host) -> None:
+    _check(program, host, Result.CONTAINED)
+
+
+@pytest.mark.parametrize("program", _programs())
+def test_in_a_container_a_hostile_program_achieves_no_more_than_is_documented(
+    program: Hostile, container: Host
+) -> None:
+    _check(program, container, Result.LEAKED if program.without_namespaces else Result.CONTAINED)
+
+
+def _check(program: Hostile, host: Host, expected: Result) -> None:
     before = host.state()
-    outcome = host.sandbox.run(
-        Execution(source=program.source, action=program.action, bounds=program.bounds)
-    )
-    assert not _escaped(outcome), outcome
-    assert outcome.ending in program.endings, outcome
+    result, outcome = attacked(host.sandbox, program)
+    assert result is expected, outcome
+    assert outcome is not None
+    assert result is Result.LEAKED or outcome.ending in program.endings, outcome
     assert host.state() == before
     assert host.victim.poll() is None
     assert SECRET not in outcome.stdout + outcome.stderr
-    _check_readable(outcome)
     after = host.sandbox.run(
         Execution(source="import os; print(os.listdir(), 6 * 7)", action=RunProgram())
     )
     assert (after.ending, after.stdout) == (Ending.OK, b"[] 42\n")
+
+
+def test_every_leak_of_a_container_is_documented() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "sandbox.md"
+    text = " ".join(guide.read_text(encoding="utf-8").split())
+    reasons = {program.without_namespaces for program in CORPUS if program.without_namespaces}
+    assert {reason for reason in reasons if reason not in text} == set()
 
 
 def test_the_corpus_has_at_least_80_distinct_programs() -> None:

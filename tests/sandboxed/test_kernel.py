@@ -1,5 +1,6 @@
 """Restrictions take effect in the process that asks for them, and stay."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,14 @@ def test_descriptors_from_a_number_on_are_closed() -> None:
     assert run(code) == "closed"
 
 
+def test_descriptors_between_two_numbers_are_closed() -> None:
+    code = (
+        "low, high = os.dup2(1, 10), os.dup2(1, 20)\nkernel.close_from(10, 19)\nos.fstat(20)\n"
+        "try: os.fstat(10)\nexcept OSError: print('closed')"
+    )
+    assert run(code) == "closed"
+
+
 def test_privileges_cannot_be_gained_after_giving_that_up() -> None:
     code = (
         "kernel.set_no_new_privileges()\n"
@@ -61,21 +70,21 @@ def test_no_capability_is_left_after_dropping_privileges() -> None:
 
 @pytest.mark.skipif(not kernel.landlock_version(), reason="the kernel offers no Landlock")
 def test_only_files_that_the_rules_name_can_be_opened(tmp_path: Path) -> None:
-    for name in ("seen", "hidden", "own"):
+    for name in ("seen", "opened", "hidden", "own"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)
     code = (
         f"os.chdir({str(tmp_path)!r})\n"
-        "rules = kernel.file_rules(['seen'], 'own', [])\n"
+        "rules = kernel.file_rules(['seen', os.open('opened', os.O_PATH)], 'own', [])\n"
         "kernel.set_no_new_privileges()\nkernel.restrict_files(rules)\n"
         "def attempt(path, mode):\n"
         "    try: open(path, mode).close()\n"
         "    except PermissionError: return 'refused'\n"
         "    return 'open'\n"
         "print(attempt('seen/file', 'r'), attempt('seen/file', 'a'), attempt('own/file', 'a'),"
-        " attempt('hidden/file', 'r'))"
+        " attempt('opened/file', 'r'), attempt('hidden/file', 'r'))"
     )
-    assert run(code) == "open refused open refused"
+    assert run(code) == "open refused open open refused"
 
 
 def test_a_failed_system_call_is_named() -> None:
@@ -84,4 +93,7 @@ def test_a_failed_system_call_is_named() -> None:
 
 
 def test_the_address_space_of_the_process_is_measured() -> None:
-    assert kernel.address_space() > 1 << 20
+    size = os.open("/proc/self/statm", os.O_RDONLY)
+    assert kernel.address_space(size) > 1 << 20
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(size)

@@ -9,6 +9,7 @@ import pytest
 from auditcoder.sandboxed import seccomp
 
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+NO_EFFECT = REFUSE
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 OWN = 77
 
@@ -49,17 +50,32 @@ def test_every_system_call_is_decided_as_the_table_says(machine: str, isolated: 
     plain = {
         numbers[column]
         for name, numbers in seccomp._ALLOWED.items()
-        if isolated or name not in seccomp._UNWATCHED
+        if isolated or name not in seccomp._ONLY_ISOLATED
     }
+    without_effect = {numbers[column] for numbers in seccomp._WITHOUT_EFFECT.values()}
+    not_supported = {numbers[column] for numbers in seccomp._NOT_SUPPORTED.values()}
     special = {
         getattr(seccomp, name)[column]
         for name in (
             *("_CLONE", "_CLONE3", "_KILL", "_TGKILL", "_IOCTL", "_FCNTL", "_PRCTL"),
-            *("_PRLIMIT", "_SOCKETPAIR", "_CLOSE_RANGE"),
+            *("_PRLIMIT", "_SOCKETPAIR", "_CLOSE_RANGE", "_MADVISE", "_PREADV2", "_PWRITEV2"),
         )
     }
+    if not isolated:
+        special |= {
+            seccomp._ALLOWED[name][column]
+            for name in (
+                *("getppid", "sched_getaffinity", "getpriority"),
+                *seccomp._BY_PROCESS,
+                *seccomp._BY_CLOCK,
+            )
+        }
     for number in set(range(600)) - special:
         expected = ALLOW if number in plain else REFUSE | errno.EPERM
+        if number in without_effect:
+            expected = NO_EFFECT
+        if number in not_supported:
+            expected = REFUSE | errno.EOPNOTSUPP
         assert decide(program, number, arch) == expected, number
 
 
@@ -87,16 +103,53 @@ def test_some_system_calls_are_decided_by_their_arguments(machine: str) -> None:
     assert call("_CLONE3", 0) == REFUSE | errno.ENOSYS
     assert call("_SOCKETPAIR", 1, 1 | 0x80000) == ALLOW
     assert call("_SOCKETPAIR", 1, 2) == refused  # datagrams
+    for family in (2, 10, 16, 30, 40):  # the internet, netlink, TIPC, virtual machines
+        assert call("_SOCKETPAIR", family, 1) == REFUSE | errno.EAFNOSUPPORT
     assert call("_IOCTL", 0, 0x5401) == ALLOW
     assert call("_IOCTL", 0, 0x5412) == REFUSE | errno.ENOTTY  # injecting terminal input
     assert call("_FCNTL", 0, 3) == ALLOW
-    assert call("_FCNTL", 0, 8) == call("_FCNTL", 0, 1031) == refused
+    # Signals on events, leases, notices, the size of a pipe, hints on a file.
+    for command in (8, 10, 15, 1024, 1025, 1026, 1031, 1035, 1036):
+        assert call("_FCNTL", 0, command) == refused
+    for lock in (6, 7, 37, 38):
+        assert call("_FCNTL", 0, lock) == NO_EFFECT
+    assert call("_FCNTL", 0, 5) == ALLOW  # reading a lock
+    assert call("_MADVISE", 0, 4096, 4) == ALLOW
+    for advice in (12, 20, 21, 100, 101):  # merging, cold, page out, broken memory
+        assert call("_MADVISE", 0, 4096, advice) == REFUSE | errno.EINVAL
+    for vectored in ("_PREADV2", "_PWRITEV2"):
+        assert call(vectored, 3, 0, 1, 0, 0, 0) == ALLOW
+        for flag in (1, 8, 0x80):  # polling, only what is cached, without caching
+            assert call(vectored, 3, 0, 1, 0, 0, flag) == REFUSE | errno.EOPNOTSUPP
     assert call("_PRCTL", 15) == ALLOW
     assert call("_PRCTL", 38) == refused
     assert call("_CLOSE_RANGE", 3, 9, 0) == ALLOW
     assert call("_CLOSE_RANGE", 3, 9, 2) == refused
     assert call("_PRLIMIT", 0) == ALLOW
     assert call("_PRLIMIT", 1) == refused
+
+
+def test_without_namespaces_a_process_can_ask_only_about_itself(machine: str) -> None:
+    column, arch = MACHINES[machine]
+    program = seccomp.program(OWN, isolated=False)
+
+    def call(name: str, *arguments: int) -> int:
+        number = seccomp._ALLOWED[name][column]
+        return decide(program, number, arch, *arguments)
+
+    refused = REFUSE | errno.EPERM
+    assert call("getppid") == NO_EFFECT  # 0, as in a process namespace
+    for name in ("getpgid", "getsid", "sched_getparam", "sched_getscheduler", "get_robust_list"):
+        assert call(name, 0) == call(name, OWN) == ALLOW
+        assert call(name, 1) == call(name, OWN + 1) == refused
+    assert call("sched_getaffinity", 0) == ALLOW
+    assert call("sched_getaffinity", 1) == REFUSE | errno.ENOSYS
+    assert call("getpriority", 0, 0) == ALLOW
+    assert call("getpriority", 0, 1) == call("getpriority", 1, 0) == refused
+    of_process_1 = 0xFFFFFFFF & (~1 << 3 | 2)
+    for name in ("clock_gettime", "clock_getres", "clock_nanosleep", "timer_create"):
+        assert call(name, 1) == call(name, 3) == ALLOW
+        assert call(name, of_process_1) == REFUSE | errno.EINVAL
 
 
 def test_dangerous_system_calls_are_not_allowed() -> None:
@@ -108,7 +161,9 @@ def test_dangerous_system_calls_are_not_allowed() -> None:
         "userfaultfd": 323, "io_uring_setup": 425, "pidfd_open": 434, "pidfd_getfd": 438,
         "keyctl": 250, "perf_event_open": 298, "chroot": 161, "pivot_root": 155, "mknod": 133,
         "setsockopt": 54, "shmget": 29, "semget": 64, "msgget": 68, "mq_open": 240,
-        "open_by_handle_at": 304, "init_module": 175, "kexec_load": 246, "reboot": 169,
+        "open_by_handle_at": 304, "mincore": 27, "cachestat": 451, "process_madvise": 440,
+        "process_mrelease": 448, "kcmp": 312, "sched_getattr": 315, "ioprio_get": 252,
+        "init_module": 175, "kexec_load": 246, "reboot": 169,
     }  # fmt: skip
     allowed = {numbers[0] for numbers in seccomp._ALLOWED.values()}
     assert not {name for name, number in dangerous.items() if number in allowed}

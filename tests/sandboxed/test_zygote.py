@@ -1,6 +1,7 @@
 """The worker imports packages in advance and reports those that it could not import."""
 
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -24,31 +25,16 @@ def test_a_package_that_cannot_be_imported_is_named_and_leaves_nothing(
     assert not [name for name in sys.modules if name.startswith("half_package")]
 
 
-def test_a_file_is_shown_in_the_new_root_only_if_it_exists(tmp_path: Path) -> None:
-    zygote._show(str(tmp_path), "/no/such/file")
-    assert list(tmp_path.iterdir()) == []
+def test_rules_are_prepared_once_in_a_restricted_root() -> None:
+    host = HostEnvironment(("mount", "seccomp"), 1, "/private", [], [])
+    assert zygote.with_rules(host).call_rules
+    assert not zygote.with_rules(host._replace(layers=("mount",))).call_rules
 
 
-def test_layers_that_were_not_asked_for_are_named_as_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    config = {
-        "layers": [],
-        "private": str(tmp_path),
-        "package_folder": str(tmp_path),
-        "package_files": [],
-        "library": ["/lib"],
-    }
-    missing: dict[str, str] = {}
-    world = zygote._build(config, missing)
-    assert world.layers == ("rlimits",)
-    assert missing.keys() == {"namespaces", "landlock", "seccomp"}
-    assert sys.path[-1] == str(tmp_path)
-
-
-def test_rules_are_prepared_once_only_in_a_restricted_root() -> None:
-    world = HostEnvironment(("seccomp",), 1, "/private", [], [])
-    assert zygote._with_rules(world) is world
-    inside = zygote._with_rules(world._replace(layers=("mount", "seccomp")))
-    assert inside.call_rules
+def test_the_folder_of_the_installation_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"prefix": "/opt/mine", "LIBDEST": "/opt/mine/lib/python3", "SIZEOF_LONG": 8}
+    monkeypatch.setattr(sysconfig, "get_config_vars", lambda: variables)
+    monkeypatch.setitem(sys.modules, "_sysconfigdata_of_a_machine", sys)
+    zygote._rename_installation("/python")
+    assert variables == {"prefix": "/python", "LIBDEST": "/python/lib/python3", "SIZEOF_LONG": 8}
+    assert "_sysconfigdata_of_a_machine" not in sys.modules

@@ -1,8 +1,8 @@
-"""Pages about time and memory: overhead, trace, sandbox, judge, audit, model, at_once."""
+"""Pages about time, memory and isolation."""
 
 import statistics
 
-from result_pages.layout import Page, Result, number, provenance_of_benchmark, table
+from result_pages.layout import Page, Result, number, provenance_of_benchmark, table, text_table
 
 
 def overhead(result: Result) -> Page:
@@ -165,6 +165,54 @@ Resources of the sandbox before and after {number(last["runs"])} runs:
 
 One machine, one small program. A bare interpreter gives no isolation; its time is the lower bound
 of starting a new interpreter. The file has medians and percentiles only, so there are no intervals.
+""",
+    )
+
+
+def hostile(result: Result) -> Page:
+    """Describe what hostile programs achieve in each sandbox."""
+    names = {"full": "full", "container": "as in a container"}
+    outcomes = ("contained", "leaked", "stalled the host")
+    rows = [
+        (name, row["programs"], *(row[outcome] for outcome in outcomes), row["unexpected"])
+        for name, row in ((names[key], row) for key, row in result["sandboxes"].items())
+    ]
+    kinds = [(names[key], f"`{row['sandbox']}`") for key, row in result["sandboxes"].items()]
+    achieved = [
+        (names[key], attack["program"], attack["result"], attack["reason"] or "unexpected")
+        for key, row in result["sandboxes"].items()
+        for attack in row["achieved"]
+    ]
+    return Page(
+        "Hostile programs",
+        "What do programs achieve that attack the sandbox?",
+        f"""## Method
+
+`benchmarks/hostile.py` runs every program of `tests/faults/` once in the full sandbox and once
+with the two layers that most containers leave. A program is *contained* if its attack did not
+succeed, has *leaked* if it did, and has *stalled the host* if its run or the reading of its results
+did not end a minute after its limit, or if the sandbox gave up. The tests run the same programs and
+also check how each ends, and that files, processes and the next run are untouched.
+
+{provenance_of_benchmark(result)}
+
+The caller {"was root" if result["root"] else "was not root"}. Digest of the programs:
+`{result["corpus"]}`.
+
+{text_table(["sandbox", "layers"], kinds)}
+
+## Results
+
+{table(["sandbox", "programs", *outcomes, "not as documented"], rows)}
+
+Every program that was not contained:
+
+{text_table(["sandbox", "program", "result", "why"], achieved)}
+
+## Limits
+
+The programs are those that this project knows. They were written by the project and by testers who
+attacked it. A program that measures time or load, to find other runs, is not among them.
 """,
     )
 

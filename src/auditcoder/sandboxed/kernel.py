@@ -5,8 +5,9 @@ import errno
 import os
 import platform
 import resource
+import stat
 import struct
-from pathlib import Path
+from collections.abc import Sequence
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -59,9 +60,9 @@ def resize_memory(target: str, size: int, files: int) -> None:
     _check(done, f"resize {target}")
 
 
-def close_from(first: int) -> None:
-    """Close all file descriptors from `first` on."""
-    _check(_libc.syscall(_CLOSE_RANGE, first, 0xFFFFFFFF, 0), "close_range")
+def close_from(first: int, last: int = 0xFFFFFFFF) -> None:
+    """Close all file descriptors from `first` on, up to `last`."""
+    _check(_libc.syscall(_CLOSE_RANGE, first, last, 0), "close_range")
 
 
 def bind(source: str, target: str) -> None:
@@ -78,6 +79,11 @@ def make_read_only(target: str) -> None:
         _MOUNT_SETATTR, _AT_FDCWD, target.encode(), _AT_RECURSIVE, attributes, len(attributes)
     )
     _check(done, f"make {target} read-only")
+
+
+def unmount(target: str) -> None:
+    """Detach the mount at `target`."""
+    _check(_libc.umount2(target.encode(), _MNT_DETACH), f"unmount {target}")
 
 
 def enter_root(root: str) -> None:
@@ -109,8 +115,11 @@ def name_host(name: str) -> None:
     _check(_libc.sethostname(name.encode(), len(name)), "sethostname")
 
 
-def file_rules(readable: list[str], writable: str, devices: list[str]) -> int:
-    """Create the Landlock rules for the files a candidate may use; return their descriptor."""
+def file_rules(readable: Sequence[str | int], writable: str, devices: list[str]) -> int:
+    """Create the Landlock rules for the files a candidate may use; return their descriptor.
+
+    Files and folders are named by their paths or by open descriptors.
+    """
     version = landlock_version()
     handled = (1 << _LISTED[min(version, 5)]) - 1
     if version >= 6:
@@ -120,7 +129,7 @@ def file_rules(readable: list[str], writable: str, devices: list[str]) -> int:
     else:
         rules = struct.pack("=Q", handled)
     rule_set = _check(_libc.syscall(_LANDLOCK_CREATE, rules, len(rules), 0), "landlock")
-    granted = [(path, _READ | _EXECUTE) for path in readable]
+    granted: list[tuple[str | int, int]] = [(path, _READ | _EXECUTE) for path in readable]
     granted += [(writable, handled & ~_IOCTL_DEVICE & ~_EXECUTE)]
     granted += [(path, 1 << 1 | 1 << 2) for path in devices]
     for path, rights in granted:
@@ -133,16 +142,17 @@ def restrict_files(rule_set: int) -> None:
     _check(_libc.syscall(_LANDLOCK_RESTRICT, rule_set, 0), "landlock")
 
 
-def _grant(rule_set: int, path: str, rights: int) -> None:
+def _grant(rule_set: int, path: str | int, rights: int) -> None:
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        place = path if isinstance(path, int) else os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    if not Path(path).is_dir():
+    if not stat.S_ISDIR(os.fstat(place).st_mode):
         rights &= _FILE_ONLY
     rule = struct.pack("=Qi", rights, place)
     done = _libc.syscall(_LANDLOCK_ADD, rule_set, 1, rule, 0)
-    os.close(place)
+    if place != path:
+        os.close(place)
     _check(done, f"landlock {path}")
 
 
@@ -202,18 +212,8 @@ def limit(memory: int, seconds: float, file_bytes: int, tasks: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-_size: list[int] = []
-
-
-def remember_self() -> None:
-    """Open the file with this process's size, for use when /proc is no longer visible."""
-    _size.append(os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC))
-
-
-def address_space() -> int:
-    """Return the bytes of address space that this process uses, and close the file."""
-    if not _size:
-        remember_self()
-    pages = os.pread(_size[0], 100, 0).split()[0]
-    os.close(_size.pop())
+def address_space(size: int) -> int:
+    """Return the bytes of address space in use, from the open `statm`, and close that."""
+    pages = os.pread(size, 100, 0).split()[0]
+    os.close(size)
     return int(pages) * resource.getpagesize()

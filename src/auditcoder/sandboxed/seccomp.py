@@ -1,7 +1,9 @@
 """The system calls that a candidate may make, as a filter program. All others are refused.
 
 A candidate may compute, use its private folder, start threads, and use pipes and socket pairs. It
-may not start processes or programs, open sockets, trace, mount, or signal another process.
+may not start processes or programs, open sockets, trace, mount, or signal another process. Calls by
+which programs that share the library's files could signal each other (locks, advice on the page
+cache, reads that report what is cached) are refused or have no effect.
 """
 
 import ctypes
@@ -31,8 +33,6 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "writev": (20, 66),
     "preadv": (295, 69),
     "pwritev": (296, 70),
-    "preadv2": (327, 286),
-    "pwritev2": (328, 287),
     "access": (21, -1),
     "faccessat": (269, 48),
     "faccessat2": (439, 439),
@@ -75,7 +75,6 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "getdents64": (217, 61),
     "statfs": (137, 43),
     "fstatfs": (138, 44),
-    "flock": (73, 32),
     "dup": (32, 23),
     "dup2": (33, -1),
     "dup3": (292, 24),
@@ -85,22 +84,12 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "copy_file_range": (326, 285),
     "splice": (275, 76),
     "tee": (276, 77),
-    "getxattr": (191, 8),
-    "lgetxattr": (192, 9),
-    "fgetxattr": (193, 10),
-    "listxattr": (194, 11),
-    "llistxattr": (195, 12),
-    "flistxattr": (196, 13),
-    "fadvise64": (221, 223),
-    "readahead": (187, 213),
     "mmap": (9, 222),
     "munmap": (11, 215),
     "mprotect": (10, 226),
     "mremap": (25, 216),
     "brk": (12, 214),
-    "madvise": (28, 233),
     "msync": (26, 227),
-    "mincore": (27, 232),
     "membarrier": (324, 283),
     "poll": (7, -1),
     "ppoll": (271, 73),
@@ -175,7 +164,7 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "getrlimit": (97, 163),
     "setrlimit": (160, 164),
     "getrusage": (98, 165),
-    "sysinfo": (99, 179),
+    "sysinfo": (99, 179),  # the C library ignores a refusal and computes with garbage
     "uname": (63, 160),
     "getrandom": (318, 278),
     "wait4": (61, 260),
@@ -190,10 +179,32 @@ _ALLOWED: dict[str, tuple[int, int]] = {
     "getpeername": (52, 205),
 }
 
-# Landlock does not control these.
-_UNWATCHED = {
+# Refused where files or processes of the machine are visible: changes that Landlock does not
+# control, and calls that tell about files and processes of others.
+_ONLY_ISOLATED = {
     *("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat"),
     *("utimensat", "utime", "utimes", "futimesat"),
+    *("readlink", "readlinkat", "statfs", "fstatfs"),
+    *("getppid", "getpgid", "getsid", "getpriority", "get_robust_list"),
+    *("sched_getaffinity", "sched_getparam", "sched_getscheduler"),
+    *("clock_gettime", "clock_getres", "clock_nanosleep", "timer_create"),
+}
+
+# A run is one process, so its own locks never wait; advice and read-ahead promise nothing.
+_WITHOUT_EFFECT = {
+    "flock": (73, 32),
+    "fadvise64": (221, 223),
+    "readahead": (187, 213),
+}
+
+# Programs that copy files with their attributes continue on this error.
+_NOT_SUPPORTED = {
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "fgetxattr": (193, 10),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+    "flistxattr": (196, 13),
 }
 
 # Decided by their arguments, below.
@@ -207,15 +218,30 @@ _PRCTL = (157, 167)
 _PRLIMIT = (302, 261)
 _SOCKETPAIR = (53, 199)
 _CLOSE_RANGE = (436, 436)
+_MADVISE = (28, 233)
+_PREADV2 = (327, 286)
+_PWRITEV2 = (328, 287)
+
+# Of these, processes are named by the first argument, where 0 is the caller.
+_BY_PROCESS = ("getpgid", "getsid", "sched_getparam", "sched_getscheduler", "get_robust_list")
+# The first argument is a clock; the negative ones measure processes and threads by their id.
+_BY_CLOCK = ("clock_gettime", "clock_getres", "clock_nanosleep", "timer_create")
+_FIRST_NEGATIVE = 0x80000000
 
 # The flags of a thread in the C libraries: everything is shared, including descriptors.
 _THREAD_FLAGS = (0x3D0F00, 0x7D0F00)
 # Streams and sequenced packets, which are unix sockets. A datagram socket could send elsewhere.
+_AF_UNIX = 1
 _PAIRS = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80000, 0x80800))
 # The requests of isatty, non-blocking files and window sizes.
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-# Commands that make a file's events signal any process, and the one that enlarges a pipe.
-_FCNTL_REFUSED = (8, 10, 15, 1024, 1026, 1031)
+# Duplicates, flags, the size of a pipe, seals; reading a lock, which nobody can have set. Others
+# signal processes, enlarge pipes, or leave a lease or a hint on a file.
+_FCNTLS = (0, 1, 2, 3, 4, 5, 36, 1030, 1032, 1034)
+# Setting a lock, without effect.
+_FCNTL_LOCKS = (6, 7, 37, 38)
+# Advice about own memory. Other advice reaches pages that are shared with other processes.
+_ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19)
 # The name of a thread, and the name of a memory mapping.
 _PRCTLS = (15, 16, 0x53564D41)
 
@@ -224,6 +250,8 @@ _JUMP_ALWAYS, _JUMP_EQ, _JUMP_GE = 0x05, 0x15, 0x35
 _ALLOW = 0x7FFF0000
 _KILL_PROCESS = 0x80000000
 _REFUSE = 0x00050000
+_NO_EFFECT = _REFUSE
+"""Error number 0: the call returns 0 and does nothing."""
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 
 _Step = tuple[int, int, int, int]
@@ -237,8 +265,9 @@ def supported() -> bool:
 def program(own_pid: int, *, isolated: bool) -> bytes:
     """Return the filter for a process that sees itself as process `own_pid`.
 
-    `isolated` means that only its own files are visible. Otherwise it may not change modes, owners
-    and times of files, which Landlock does not control.
+    `isolated` means that only its own files and processes are visible. Otherwise it may neither
+    change modes, owners and times of files, which Landlock does not control, nor read links, nor
+    ask about other processes.
     """
     machine, arch = _MACHINES[platform.machine()]
     steps: list[_Step] = [
@@ -249,7 +278,7 @@ def program(own_pid: int, *, isolated: bool) -> bytes:
     ]
     if machine == _X86:  # the x32 variants of all calls have other numbers
         steps += [(_JUMP_GE, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL_PROCESS)]
-    allowed = [n[machine] for name, n in _ALLOWED.items() if isolated or name not in _UNWATCHED]
+    allowed = [n[machine] for name, n in _ALLOWED.items() if isolated or name not in _ONLY_ISOLATED]
     steps += _allow(_runs(sorted(allowed)))
     steps += _when(_CLONE[machine], _argument_in(0, _THREAD_FLAGS))
     # The flags of clone3 are in memory, which a filter cannot read. On ENOSYS, `clone` is used.
@@ -257,13 +286,42 @@ def program(own_pid: int, *, isolated: bool) -> bytes:
     steps += _when(_KILL[machine], _argument_in(0, (own_pid,)))
     steps += _when(_TGKILL[machine], _argument_in(0, (own_pid,)))
     steps += _when(_IOCTL[machine], _argument_in(1, _IOCTLS, errno.ENOTTY))
-    steps += _when(_FCNTL[machine], _argument_not_in(1, _FCNTL_REFUSED))
+    steps += _when(
+        _FCNTL[machine], [*_if_in(1, _FCNTL_LOCKS, _NO_EFFECT), *_argument_in(1, _FCNTLS)]
+    )
     steps += _when(_PRCTL[machine], _argument_in(0, _PRCTLS))
     steps += _when(_PRLIMIT[machine], _argument_in(0, (0, own_pid)))
-    steps += _when(_SOCKETPAIR[machine], _argument_in(1, _PAIRS))
+    steps += _when(
+        _SOCKETPAIR[machine], [*_unless(0, _AF_UNIX, errno.EAFNOSUPPORT), *_argument_in(1, _PAIRS)]
+    )
     steps += _when(_CLOSE_RANGE[machine], _argument_in(2, (0,)))
+    steps += _when(_MADVISE[machine], _argument_in(2, _ADVICE, errno.EINVAL))
+    for vectored in (_PREADV2, _PWRITEV2):
+        steps += _when(vectored[machine], _argument_in(5, (0,), errno.EOPNOTSUPP))
+    for numbers in _WITHOUT_EFFECT.values():
+        steps += _when(numbers[machine], [(_RETURN, 0, 0, _NO_EFFECT)])
+    for numbers in _NOT_SUPPORTED.values():
+        steps += _when(numbers[machine], [(_RETURN, 0, 0, _REFUSE | errno.EOPNOTSUPP)])
+    if not isolated:
+        steps += _about_itself_only(machine, own_pid)
     steps.append((_RETURN, 0, 0, _REFUSE | errno.EPERM))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _about_itself_only(machine: int, own_pid: int) -> list[_Step]:
+    """Return steps for calls that may ask about the process itself, but not about others."""
+    own = (0, own_pid)
+    steps = _when(_ALLOWED["getppid"][machine], [(_RETURN, 0, 0, _NO_EFFECT)])
+    for name in _BY_PROCESS:
+        steps += _when(_ALLOWED[name][machine], _argument_in(0, own))
+    # Asked about a thread by the C library, which continues on this error.
+    affinity = _argument_in(0, own, errno.ENOSYS)
+    steps += _when(_ALLOWED["sched_getaffinity"][machine], affinity)
+    of_process = [*_unless(0, 0, errno.EPERM), *_argument_in(1, own)]
+    steps += _when(_ALLOWED["getpriority"][machine], of_process)
+    for name in _BY_CLOCK:
+        steps += _when(_ALLOWED[name][machine], _below(0, _FIRST_NEGATIVE, errno.EINVAL))
+    return steps
 
 
 def _allow(runs: list[tuple[int, int]]) -> list[_Step]:
@@ -298,18 +356,33 @@ def _when(number: int, then: list[_Step]) -> list[_Step]:
     return [(_JUMP_EQ, 0, len(then), number), *then]
 
 
+def _argument(which: int) -> _Step:
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * which)
+
+
 def _argument_in(which: int, values: tuple[int, ...], refusal: int = errno.EPERM) -> list[_Step]:
-    steps: list[_Step] = [(_LOAD, 0, 0, _ARGUMENTS + 8 * which)]
-    for value in values:
-        steps += [(_JUMP_EQ, 0, 1, value), (_RETURN, 0, 0, _ALLOW)]
-    return [*steps, (_RETURN, 0, 0, _REFUSE | refusal)]
+    return [*_if_in(which, values, _ALLOW), (_RETURN, 0, 0, _REFUSE | refusal)]
 
 
-def _argument_not_in(which: int, values: tuple[int, ...]) -> list[_Step]:
-    steps: list[_Step] = [(_LOAD, 0, 0, _ARGUMENTS + 8 * which)]
+def _if_in(which: int, values: tuple[int, ...], decision: int) -> list[_Step]:
+    """Return steps that decide for these values of an argument and fall through for others."""
+    steps = [_argument(which)]
     for value in values:
-        steps += [(_JUMP_EQ, 0, 1, value), (_RETURN, 0, 0, _REFUSE | errno.EPERM)]
-    return [*steps, (_RETURN, 0, 0, _ALLOW)]
+        steps += [(_JUMP_EQ, 0, 1, value), (_RETURN, 0, 0, decision)]
+    return steps
+
+
+def _unless(which: int, value: int, refusal: int) -> list[_Step]:
+    return [_argument(which), (_JUMP_EQ, 1, 0, value), (_RETURN, 0, 0, _REFUSE | refusal)]
+
+
+def _below(which: int, bound: int, refusal: int) -> list[_Step]:
+    return [
+        _argument(which),
+        (_JUMP_GE, 0, 1, bound),
+        (_RETURN, 0, 0, _REFUSE | refusal),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
 
 
 class _Program(ctypes.Structure):

@@ -15,12 +15,13 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from . import candidate_runner, cleanup, kernel, seccomp
 
 _FILES = 4096
+_LAST_DESCRIPTOR = 255
 _INITIAL_SIZE = 1 << 20
 """Bytes of a private folder until the job sets its limit."""
 _LENGTH = struct.Struct("!Q")
@@ -36,7 +37,8 @@ class HostEnvironment(NamedTuple):
     uid: int
     private: str
     """The folder in which private folders are created."""
-    readable: list[str]
+    readable: Sequence[str | int]
+    """Paths, or descriptors where the paths would tell about the machine."""
     devices: list[str]
     base_memory: int = 0
     uids: int = 1
@@ -47,6 +49,8 @@ class HostEnvironment(NamedTuple):
     """The descriptor of Landlock's rules, if they are the same for every run."""
     call_rules: bytes = b""
     """The seccomp filter, if it is the same for every run."""
+    kept: int = 0
+    """The number of descriptors, down from 255, through which links to the library lead."""
 
 
 class Channels(NamedTuple):
@@ -84,6 +88,8 @@ def stand_by(host: HostEnvironment, wire: socket.socket) -> NoReturn:
     if message:
         _supervise(host, candidate, Channels(*descriptors))
     if isinstance(candidate, CandidateProcess) and "mount" not in host.layers:
+        with _acting_as(host.uid):
+            cleanup.remove(candidate.folder)  # except the folder itself, which is in ours
         cleanup.remove(candidate.folder)
     os._exit(0)
 
@@ -108,8 +114,10 @@ def _supervise(
         if answer != _STARTED:
             raise OSError(answer.decode("utf-8", "replace"))
         started = True
-        ended = _await_end(candidate.pid, job, status)
-        with _acting_as(host.uid):
+        with _acting_as(
+            host.uid
+        ):  # suffices to end it where root may not end other users' processes
+            ended = _await_end(candidate.pid, job, status)
             ended["artefacts"] = _collected(candidate.work, job["artefacts"], job["files"])
     except BaseException as error:
         # A process lost before the job started, for example for lack of memory, is retried.
@@ -126,8 +134,10 @@ def _private_folder(host: HostEnvironment) -> str:
         folder = f"{host.private}/run"
         kernel.mount_memory(folder, _INITIAL_SIZE, _FILES, host.uid)
     else:
-        folder = f"{host.private}/{os.getpid()}"
+        folder = f"{host.private}/{os.urandom(8).hex()}"
         os.mkdir(folder, 0o700)  # noqa: PTH102 - pathlib is slow, and every run waits for this
+        if host.uid != os.getuid():
+            os.chown(folder, host.uid, host.uid)
     return folder
 
 
@@ -169,7 +179,9 @@ def _prepared(host: HostEnvironment) -> CandidateProcess:
     far.close()
     answer = os.read(ready, 4096)
     if answer != _ISOLATED:
-        os.kill(child, signal.SIGKILL)
+        for uid in (os.getuid(), host.uid):  # it may or may not have changed its user
+            with _acting_as(uid), contextlib.suppress(PermissionError):
+                os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         if not answer:
             raise ConnectionResetError("the candidate's process was lost")
@@ -214,7 +226,8 @@ def _run_job(
         for place, number in enumerate(duplicates):
             os.dup2(number, place)
         error_pipe = 4
-        kernel.close_from(5)
+        kernel.close_from(5, _LAST_DESCRIPTOR - host.kept)
+        kernel.close_from(_LAST_DESCRIPTOR + 1)
         kernel.limit(host.base_memory + job["memory"], job["seconds"], job["files"], host.tasks)
         _seed_randomness()
     except BaseException as error:

@@ -1,8 +1,7 @@
-"""The worker process: isolates itself, imports common packages, and forks a supervisor per run.
+"""The worker process: imports common packages, restricts itself, and forks a supervisor per run.
 
-It starts with a fixed environment and only its control socket open, so that a fork inherits
-nothing else. It builds the restricted root file system for candidates and enters it itself: the
-rest of the machine is no longer visible from then on.
+`worker_setup` starts it where the rest of the machine is not visible, or, without namespaces, not
+readable, with a fixed environment and only its control socket open: a fork inherits nothing else.
 """
 
 import contextlib
@@ -14,20 +13,13 @@ import signal
 import site
 import socket
 import sys
+import sysconfig
 import time
-from pathlib import Path
 from typing import Any, NoReturn
 
 from . import kernel, seccomp
 from .candidate_runner import open_streams
 from .supervisor import HostEnvironment, stand_by
-
-_USERS = 2_000_000_000
-"""The first user id, outside the namespace, that candidates run as if ids can be chosen."""
-_SLOTS = 1000
-"""The number of these user ids."""
-_ROOT_SIZE = 1 << 20
-_DEVICES = ("null", "zero", "random", "urandom", "full")
 
 _PRELOADED = (
     *("abc", "array", "bisect", "cmath", "collections", "copy", "dataclasses", "datetime"),
@@ -37,18 +29,26 @@ _PRELOADED = (
 )
 
 
-def main(control: int) -> NoReturn:
+def main(control: int, settings: int) -> NoReturn:
     """Serve the control socket until its other end is closed."""
     wire = socket.socket(fileno=control)
-    config = json.loads(wire.recv(1 << 20))
-    missing: dict[str, str] = {}
-    host = _build(config, missing)
-    _import_packages(config["packages"], missing)
+    wire.set_inheritable(False)
+    _serve(wire, _ready(wire, settings))
+
+
+def _ready(wire: socket.socket, file: int) -> HostEnvironment:
+    """Import common packages, shed what candidates must not see, and announce the worker."""
+    with open(file, "rb") as opened:
+        settings = json.load(opened)
+    missing: dict[str, str] = settings["missing"]
+    sys.path.append(settings["package_folder"])
+    _import_packages(settings["packages"], missing)
+    _rename_installation(settings["home"])
     time.tzset()
     os.environ.clear()
-    host = _with_rules(host)._replace(base_memory=kernel.address_space())
+    host = _restricted(settings)
     wire.send(json.dumps({"layers": host.layers, "missing": missing}).encode())
-    _serve(wire, host)
+    return host
 
 
 def _serve(wire: socket.socket, host: HostEnvironment) -> NoReturn:
@@ -103,54 +103,35 @@ def _handed_over(spare: socket.socket, descriptors: list[int]) -> bool:
     return True
 
 
-def _build(config: dict[str, Any], missing: dict[str, str]) -> HostEnvironment:
-    """Apply the isolation layers that this machine offers; note in `missing` which it does not."""
-    wanted = set(config["layers"])
-    layers: list[str] = []
-    uid, uids = os.getuid(), 1
-    private = config["private"]
-    packages = config["package_folder"]
-    readable = [*config["library"], packages, *config["package_files"]]
-    devices = [f"/dev/{name}" for name in _DEVICES]
-    if "namespaces" in wanted:
-        try:
-            uids = _enter_namespaces()
-            uid = 1 if uids > 1 else 0
-            layers += ["user", "pid", "ipc", "net", "uts"]
-            _enter_restricted_root(config, devices)
-            private, packages = "/private", "/packages"
-            readable = [*config["library"], packages]
-            layers.append("mount")
-        except OSError as error:
-            missing["namespaces"] = str(error)
-            if layers:  # only partly isolated: nothing can run here
-                raise
-    if not kernel.landlock_version():
-        missing["landlock"] = "the kernel does not support it, or it is not enabled"
-    elif "landlock" in wanted:
-        layers.append("landlock")
-    if not seccomp.supported():
-        missing["seccomp"] = "this processor architecture is not supported"
-    elif "seccomp" in wanted:
-        layers.append("seccomp")
-    for name in {"namespaces", "landlock", "seccomp"} - wanted:
-        missing[name] = "not requested"
-    sys.path.append(packages)
-    return HostEnvironment(
-        layers=(*layers, "rlimits"),
-        uid=uid,
-        uids=uids,
-        tasks=64 if uids > 1 else 1024,
-        private=private,
-        readable=readable,
-        devices=devices,
+def _restricted(settings: dict[str, Any]) -> HostEnvironment:
+    """Remove the sandbox's own code from sight, and prepare the rules that all runs share."""
+    layers, code = settings["layers"], settings["code"]
+    host = HostEnvironment(
+        layers=tuple(layers),
+        uid=settings["uid"],
+        uids=settings["uids"],
+        tasks=64 if settings["uids"] > 1 else 1024,
+        private=settings["private"],
+        readable=settings["readable"],
+        devices=settings["devices"],
+        kept=settings["kept"],
+        base_memory=kernel.address_space(settings["size"]),
     )
-
-
-def _with_rules(host: HostEnvironment) -> HostEnvironment:
-    """Prepare the rules once if they are the same for every run; else each run writes its own."""
-    if "mount" not in host.layers:
+    if "mount" not in layers:
+        os.unlink(code)  # noqa: PTH108
+        if settings["first_rules"] >= 0:  # of this process and its children; each run adds its own
+            kernel.set_no_new_privileges()
+            kernel.restrict_files(settings["first_rules"])
+            os.close(settings["first_rules"])
         return host
+    kernel.unmount(code)
+    os.removedirs(code)
+    kernel.make_read_only("/")
+    return with_rules(host)
+
+
+def with_rules(host: HostEnvironment) -> HostEnvironment:
+    """Prepare the rules of a root file system of one's own, which are the same for every run."""
     # Private folders are mounted below `private`, and a Landlock rule covers mounts below it.
     if "landlock" in host.layers:
         rules = kernel.file_rules(host.readable, host.private, host.devices)
@@ -158,132 +139,6 @@ def _with_rules(host: HostEnvironment) -> HostEnvironment:
     if "seccomp" in host.layers:
         host = host._replace(call_rules=seccomp.program(1, isolated=True))
     return host
-
-
-def _enter_namespaces() -> int:
-    """Continue as a child in new namespaces; return the number of user ids for candidates.
-
-    User maps can only be written from outside, so the parent stays there to write them; it ends
-    together with the child.
-    """
-    outer_uid, outer_gid = os.getuid(), os.getgid()
-    request, answer = os.pipe(), os.pipe()
-    child = os.fork()
-    if child:
-        _write_maps(child, outer_uid, outer_gid, request, answer)
-    os.close(request[0])
-    os.close(answer[1])
-    kernel.die_with_parent()
-    failure: OSError | None = None
-    try:
-        kernel.unshare(
-            kernel.NEWUSER
-            | kernel.NEWNS
-            | kernel.NEWPID
-            | kernel.NEWIPC
-            | kernel.NEWNET
-            | kernel.NEWUTS
-            | kernel.NEWCGROUP
-        )
-    except OSError as error:
-        failure = error
-    os.write(request[1], b"n" if failure else b"y")
-    mapped = os.read(answer[0], 1)
-    os.close(request[1])
-    os.close(answer[0])
-    if failure is not None:
-        raise failure
-    if mapped == b"n":
-        raise OSError(1, "user ids cannot be mapped")
-    inner = os.fork()  # process 1 of the new pid namespace: when it ends, all others do
-    if inner:
-        os._exit(_exit_code_of(inner))
-    kernel.die_with_parent()
-    os.setresgid(0, 0, 0)
-    os.setresuid(0, 0, 0)
-    return _SLOTS if mapped == b"2" else 1
-
-
-def _write_maps(
-    child: int, uid: int, gid: int, request: tuple[int, int], answer: tuple[int, int]
-) -> NoReturn:
-    os.close(request[1])
-    os.close(answer[0])
-    result = b"n"
-    if os.read(request[0], 1) == b"y":
-        result = _map_users(child, uid, gid)
-    os.write(answer[1], result)
-    os.close(answer[1])
-    os._exit(_exit_code_of(child))
-
-
-def _map_users(child: int, uid: int, gid: int) -> bytes:
-    """Map user ids: many for root, so that candidates do not share one; else only the caller's."""
-    process = Path(f"/proc/{child}")
-    if uid == 0:
-        try:
-            (process / "uid_map").write_text(f"0 0 1\n1 {_USERS} {_SLOTS}\n")
-            (process / "gid_map").write_text(f"0 0 1\n1 {_USERS} {_SLOTS}\n")
-        except OSError:
-            pass  # as without root, below
-        else:
-            return b"2"
-    try:
-        (process / "setgroups").write_text("deny")
-        (process / "uid_map").write_text(f"0 {uid} 1\n")
-        (process / "gid_map").write_text(f"0 {gid} 1\n")
-    except OSError:
-        return b"n"
-    return b"1"
-
-
-def _exit_code_of(child: int) -> int:
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status) & 0xFF
-
-
-def _enter_restricted_root(config: dict[str, Any], devices: list[str]) -> None:
-    """Build and enter a root with the interpreter, its libraries and a private folder only."""
-    root = config["root"]
-    kernel.detach_mounts()
-    kernel.mount_memory(root, _ROOT_SIZE, 4096)
-    for path in (*config["library"], *devices):
-        _show(root, path)
-    for path in config["hidden"]:
-        if Path(root + path).is_dir():
-            kernel.mount_memory(root + path, 4096, 2)
-    for path in config["package_files"]:
-        _show(root, path, f"/packages/{Path(path).name}")
-    for folder in ("private/run", "packages"):
-        Path(root, folder).mkdir(parents=True, exist_ok=True)
-    for link, target in (
-        ("tmp", "/private/run/tmp"),
-        ("dev/shm", "/private/run/tmp"),
-        ("dev/stdin", "/private/run/stdin"),
-    ):
-        with contextlib.suppress(FileExistsError):
-            Path(root, link).symlink_to(target)
-    kernel.remember_self()
-    kernel.name_host("sandbox")
-    kernel.enter_root(root)
-    kernel.make_read_only("/")
-
-
-def _show(root: str, path: str, at: str = "") -> None:
-    """Make a file or folder of the machine visible in the new root, by default at the same path."""
-    source, target = Path(path), Path(root + (at or path))
-    if not source.exists() or target.exists():
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_symlink():
-        target.symlink_to(source.readlink())
-        _show(root, str(source.resolve()))
-    elif source.is_dir():
-        target.mkdir()
-        kernel.bind(path, str(target))
-    else:
-        target.touch()
-        kernel.bind(path, str(target))
 
 
 def _import_packages(packages: list[str], missing: dict[str, str]) -> None:
@@ -300,3 +155,14 @@ def _import_packages(packages: list[str], missing: dict[str, str]) -> None:
             for part in set(sys.modules) - before:
                 del sys.modules[part]
     del os.environ["HOME"]
+
+
+def _rename_installation(home: str) -> None:
+    """Replace the folder that the interpreter was built for in what `sysconfig` tells."""
+    variables = sysconfig.get_config_vars()
+    built_for = variables.get("prefix") or home
+    for name, value in variables.items():
+        if isinstance(value, str):
+            variables[name] = value.replace(built_for, home)
+    for name in [name for name in sys.modules if name.startswith("_sysconfigdata")]:
+        del sys.modules[name]

@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
+import auditcoder
+from auditcoder.adapters.sandboxes import visible_paths
+from auditcoder.adapters.sandboxes.forkserver import LAYERS, LocalSandbox
 from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import (
     Bounds,
@@ -53,7 +56,27 @@ class TestWithAllLayers(IsolatedSandboxConformance):
         assert self.run(sandbox, source).stdout == b"ok\n"
 
 
-class TestWithoutNamespaces(IsolatedSandboxConformance):
+class _SharedRoot(SandboxConformance):
+    """A sandbox without namespaces, whose library may be reachable by root only."""
+
+    def test_no_descriptor_is_inherited(self, sandbox: Sandbox) -> None:
+        """Except for those that only name a folder of the library."""
+        source = (
+            "import fcntl, os\nfor n in range(1024):\n"
+            "    try: mode = fcntl.fcntl(n, fcntl.F_GETFL)\n    except OSError: continue\n"
+            "    if n < 240 or not mode & os.O_PATH: print(n)\n"
+        )
+        assert self.run(sandbox, source).stdout.split() == [b"0", b"1", b"2", b"3"]
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="the user keeps its id")
+    def test_programs_do_not_run_as_root(self, sandbox: Sandbox) -> None:
+        source = "import os\nprint(*os.getresuid(), *os.getresgid(), *os.getgroups())"
+        ids = self.run(sandbox, source).stdout.split()
+        assert len(ids) == 6
+        assert all(int(number) > 0 for number in ids)
+
+
+class TestWithoutNamespaces(_SharedRoot, IsolatedSandboxConformance):
     """As in a container that forbids namespaces."""
 
     @pytest.fixture(scope="class")
@@ -92,6 +115,99 @@ class TestWithoutNamespaces(IsolatedSandboxConformance):
             before.st_mtime,
         )
 
+    def test_installed_packages_cannot_be_read(self, sandbox: Sandbox) -> None:
+        folders = [Path(path) for path in visible_paths.hidden_folders()]
+        folders += {Path(msgspec.__file__).parent, Path(pytest.__file__).parent}
+        files = [next(folder.rglob("*.py")) for folder in folders if any(folder.rglob("*.py"))]
+        assert self._readable(sandbox, [*folders, *files]) == []
+
+    def test_files_of_the_project_and_the_user_cannot_be_read(
+        self, sandbox: Sandbox, tmp_path: Path
+    ) -> None:
+        ours = Path(auditcoder.__file__).parent
+        (tmp_path / "hidden_tests.json").write_text("[]")
+        places = [ours, ours / "__init__.py", ours / "sandboxed" / "seccomp.py", Path.home()]
+        places += [Path.cwd(), Path(__file__), tmp_path, tmp_path / "hidden_tests.json"]
+        places += [path for path in Path.cwd().iterdir() if path.is_file()]
+        assert self._readable(sandbox, places) == []
+
+    def _readable(self, sandbox: Sandbox, places: list[Path]) -> list[str]:
+        source = (
+            "import os\nfor place in eval(input()):\n"
+            "    try: os.listdir(place) if os.path.isdir(place) else open(place)\n"
+            "    except OSError: continue\n"
+            "    print(place)\n"
+        )
+        stdin = f"{list(map(str, places))!r}\n"
+        outcome = self.run(sandbox, source, RunProgram(stdin=stdin))
+        assert outcome.ending is Ending.OK
+        return outcome.stdout.decode().splitlines()
+
+    def test_the_library_can_still_be_listed_and_imported(self, sandbox: Sandbox) -> None:
+        source = (
+            "import pkgutil, sys\nnames = {m.name for m in pkgutil.iter_modules()}\n"
+            "print(len(names & sys.stdlib_module_names) > 200, names & {'pip', 'msgspec'})\n"
+            "import xml.dom.minidom, tomllib, difflib, wsgiref.util\n"
+        )
+        assert self.run(sandbox, source).stdout == b"True set()\n"
+
+    def test_links_and_attributes_of_files_are_not_told(
+        self, sandbox: Sandbox, tmp_path: Path
+    ) -> None:
+        tmp_path.chmod(0o755)
+        (tmp_path / "link").symlink_to("/where/nobody/looks")
+        with contextlib.suppress(OSError):  # not on every file system
+            os.setxattr(tmp_path, "user.note", b"private")
+        source = (
+            "import os\np = input()\n"
+            "for act in (lambda: os.readlink(p + '/link'), lambda: os.listxattr(p),\n"
+            "            lambda: os.getxattr(p, 'user.note'), lambda: os.statvfs(p)):\n"
+            "    try: print(act())\n    except OSError: pass\n"
+        )
+        outcome = self.run(sandbox, source, RunProgram(stdin=f"{tmp_path}\n"))
+        assert (outcome.ending, outcome.stdout) == (Ending.OK, b"")
+
+    def test_other_processes_are_not_told_about(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os, time, resource\nprint(os.getppid())\nother = int(input())\n"
+            "for act in (os.getpgid, os.getsid, os.sched_getaffinity, os.sched_getscheduler,\n"
+            "            os.sched_getparam, lambda p: os.getpriority(os.PRIO_PROCESS, p),\n"
+            "            lambda p: os.kill(p, 0), lambda p: time.clock_gettime(~p << 3 | 2),\n"
+            "            lambda p: resource.prlimit(p, resource.RLIMIT_CPU), os.pidfd_open):\n"
+            "    try: print(act, act(other))\n    except OSError: pass\n"
+        )
+        outcome = self.run(sandbox, source, RunProgram(stdin=f"{os.getpid()}\n"))
+        assert (outcome.ending, outcome.stdout) == (Ending.OK, b"0\n")
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="this is the case in the other tests")
+    def test_without_root_programs_keep_the_users_id_and_the_same_walls(self) -> None:
+        interpreter = f"/usr/bin/python3.{sys.version_info.minor}"
+        if not Path(interpreter).exists():
+            pytest.skip("no interpreter that another user may run")
+        code = (
+            "import os, sys\nfrom auditcoder.adapters.sandboxes.forkserver import LocalSandbox\n"
+            "from auditcoder.domain.execution import *\n"
+            "source = 'import os, csv, ctypes, xml.dom.minidom\\nprint(os.getuid())\\n'\n"
+            "source += f'for p in {sys.argv[1:]}:\\n try: print(open(p).read(9))\\n'\n"
+            "source += ' except OSError: pass'\n"
+            "with LocalSandbox(layers=('landlock', 'seccomp')) as s:\n"
+            "    print(s.kind, s.run(Execution(source=source, action=RunProgram())).stdout)\n"
+        )
+        unread = [auditcoder.__file__, msgspec.__file__, __file__, "/etc/passwd"]
+        modules = (auditcoder.__file__, msgspec.__file__)
+        done = subprocess.run(
+            [interpreter, "-c", code, *unread],
+            env={"PYTHONPATH": os.pathsep.join(str(Path(file).parents[1]) for file in modules)},
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout == "landlock+seccomp+rlimits b'65534\\n'\n", done.stderr
+
     def test_a_socket_outside_the_sandbox_cannot_be_reached(
         self, sandbox: Sandbox, tmp_path: Path
     ) -> None:
@@ -113,7 +229,7 @@ class TestWithoutNamespaces(IsolatedSandboxConformance):
         assert self.run(sandbox, "print(1)").ending is Ending.OK
 
 
-class TestWithLimitsOnly(SandboxConformance):
+class TestWithLimitsOnly(_SharedRoot):
     """As on a kernel that offers no isolation layer."""
 
     @pytest.fixture(scope="class")
@@ -122,6 +238,81 @@ class TestWithLimitsOnly(SandboxConformance):
         with LocalSandbox(layers=()) as sandbox:
             assert sandbox.kind == "rlimits"
             yield sandbox
+
+
+class TestReproducibility:
+    """The lists in the guide of what is the same in every run, and what is not."""
+
+    def outputs(self, source: str, packages: tuple[str, ...] = ()) -> list[bytes]:
+        """Return what a program prints in two runs of each of three sandboxes."""
+        found = []
+        for layers in (LAYERS, ("landlock", "seccomp"), LAYERS):
+            with LocalSandbox(packages, layers) as sandbox:
+                outcomes = [run(sandbox, source) for _ in range(2)]
+            assert {outcome.ending for outcome in outcomes} == {Ending.OK}, outcomes
+            found += [outcome.stdout for outcome in outcomes]
+        return found
+
+    def test_what_the_guide_lists_is_the_same_in_every_run_worker_and_sandbox(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = (
+            "import locale, os, random, sys, time\n"
+            "values = ['a', b'b', 3, 2.5, ('x', 1), frozenset({'p', 'q'})]\n"
+            "print(list(map(hash, values)), {*'auditcoder'}, {n: {str(n)} for n in range(9)})\n"
+            "print(locale.setlocale(locale.LC_ALL), sys.getfilesystemencoding(), sys.flags)\n"
+            "print(sys.stdin.encoding, sys.stdout.encoding, time.tzname, time.timezone)\n"
+            "print(dict(os.environ), oct(os.umask(0)))\n"
+            "print(random.random(), random.sample(range(99), 5), random.gauss(0, 1))\n"
+        )
+        monkeypatch.setenv("TZ", "Asia/Tokyo")
+        monkeypatch.setenv("PYTHONHASHSEED", "7")
+        before = os.umask(0o077)
+        try:
+            outputs = self.outputs(source)
+        finally:
+            os.umask(before)
+        assert len(set(outputs)) == 1, set(outputs)
+        assert b"('UTC', 'UTC') 0" in outputs[0]
+        assert b"{} 0o22" in outputs[0]
+
+    def test_random_numbers_of_numpy_are_the_same_if_its_module_makes_them(self) -> None:
+        outputs = self.outputs("import numpy; print(numpy.random.rand(3))", ("numpy",))
+        assert len(set(outputs)) == 1
+
+    @pytest.mark.parametrize(
+        "expression",
+        [
+            "os.urandom(8)",
+            "secrets.token_hex(8)",
+            "uuid.uuid4()",
+            "random.Random().random()",
+            "random.SystemRandom().random()",
+            "tempfile.mktemp()",
+            "time.time_ns()",
+        ],
+    )
+    def test_what_the_guide_lists_as_different_differs(self, expression: str) -> None:
+        source = f"import os, random, secrets, tempfile, time, uuid; print({expression})"
+        outputs = self.outputs(source)
+        assert len(set(outputs)) == len(outputs)
+
+    def test_addresses_differ_between_workers(self) -> None:
+        outputs = self.outputs("print(id(object), hash(object))")
+        assert len(set(outputs)) > 1
+
+
+class TestPackagesWithoutNamespaces:
+    def test_only_declared_packages_can_be_imported(self) -> None:
+        source = (
+            "import numpy.linalg as n; print(n.norm([3, 4]), n.__file__.count('site-packages'))\n"
+            "import msgspec"
+        )
+        with LocalSandbox(packages=("numpy",), layers=("landlock", "seccomp")) as sandbox:
+            outcome = run(sandbox, source)
+        assert outcome.stdout == b"5.0 0\n"
+        assert outcome.raised is not None
+        assert outcome.raised.exception == "ModuleNotFoundError"
 
 
 class TestPackages:

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from auditcoder.adapters.sandboxes import visible_paths
 from auditcoder.adapters.sandboxes.visible_paths import (
+    hidden_folders,
     interpreter,
+    library_folder,
     package_files,
     standard_library,
-    undeclared_packages,
 )
 from auditcoder.domain.errors import SandboxError
 
@@ -28,10 +30,27 @@ def test_the_standard_library_holds_its_modules_and_only_paths_that_exist() -> N
     assert len(folders) == len(set(folders))
 
 
-def test_installed_packages_inside_the_standard_library_are_undeclared() -> None:
-    for folder in map(Path, undeclared_packages()):
-        assert (folder.parent / "os.py").is_file()
-        assert folder.name in {"site-packages", "dist-packages"}
+def test_installed_packages_inside_visible_folders_are_hidden() -> None:
+    folder = Path(library_folder())
+    installed = [folder / name for name in ("site-packages", "dist-packages")]
+    assert {str(path) for path in installed if path.is_dir()} <= set(hidden_folders())
+
+
+def test_our_own_folders_are_hidden_where_they_are_inside_visible_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visible = tmp_path / "lib"
+    for name in ("python3.9/site-packages", "project", "usr/share/auditcoder", "python3"):
+        (visible / name).mkdir(parents=True)
+    alias = tmp_path / "lib64"
+    alias.symlink_to(visible)
+    monkeypatch.setattr(visible_paths, "library_folder", lambda: str(visible / "python3"))
+    monkeypatch.setattr(visible_paths, "shared_libraries", lambda: [str(alias)])
+    monkeypatch.setattr(sys, "path", [str(visible / "project"), str(visible / "python3")])
+    monkeypatch.setenv("XDG_DATA_HOME", str(visible / "usr/share"))
+    assert set(hidden_folders()) == {
+        f"{alias}/{name}" for name in ("python3.9/site-packages", "project", "usr/share/auditcoder")
+    }
 
 
 def test_the_files_of_a_package_include_its_requirements() -> None:

@@ -8,6 +8,7 @@ import selectors
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -184,20 +185,18 @@ class _Worker:
             )
 
     def _config(self, packages: tuple[str, ...], layers: tuple[str, ...]) -> dict[str, Any]:
-        places = {name: self._state / name for name in ("root", "private", "packages")}
-        for folder in places.values():
-            folder.mkdir()
-        files = visible_paths.package_files(packages)
-        for file in files:
-            (places["packages"] / file.name).symlink_to(file)
+        library = visible_paths.library_folder()
         return {
             "layers": layers,
-            "root": str(places["root"]),
-            "private": str(places["private"]),
-            "library": visible_paths.standard_library(),
-            "hidden": visible_paths.undeclared_packages(),
-            "package_files": list(map(str, files)),
-            "package_folder": str(places["packages"]),
+            "state": str(self._state),
+            "code": str(Path(sandboxed.__file__).parent),
+            "interpreter": visible_paths.interpreter(),
+            "interpreter_files": visible_paths.interpreter_files(),
+            "library": library,
+            "library_name": f"{sys.platlibdir}/{Path(library).name}",
+            "shared": visible_paths.shared_libraries(),
+            "hidden": visible_paths.hidden_folders(),
+            "package_files": list(map(str, visible_paths.package_files(packages))),
             "packages": packages,
         }
 

@@ -8,6 +8,8 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+import auditcoder
+from auditcoder.adapters import user_folders
 from auditcoder.domain.errors import SandboxError
 
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
@@ -20,29 +22,64 @@ def interpreter() -> str:
 
 
 def standard_library() -> list[str]:
-    """Return the folders of the standard library and of the shared libraries under it."""
+    """Return the standard library, the interpreter's own and the shared libraries under it."""
+    return [library_folder(), *interpreter_files(), *shared_libraries()]
+
+
+def library_folder() -> str:
+    """Return the folder of the standard library."""
+    return sysconfig.get_path("stdlib")
+
+
+def interpreter_files() -> list[str]:
+    """Return the interpreter's own shared libraries."""
+    return [str(path) for path in (Path(sys.base_prefix) / "lib").glob("libpython*.so*")]
+
+
+def shared_libraries() -> list[str]:
+    """Return the shared libraries of the system, the locale of programs, and the time zones."""
     machine = sysconfig.get_config_var("MULTIARCH") or "none"
     shared = [f"/lib/{machine}", f"/usr/lib/{machine}"]
     if not any(Path(path).is_dir() for path in shared):
         shared = ["/lib", "/usr/lib"]
-    own = [str(path) for path in (Path(sys.base_prefix) / "lib").glob("libpython*")]
-    folders = [
-        sysconfig.get_path("stdlib"),
-        f"{sys.base_exec_prefix}/lib/python{sysconfig.get_python_version()}",
-        *own,
-        *shared,
-        "/lib64",
-        "/usr/lib64",
-        "/etc/ld.so.cache",
-        "/usr/share/zoneinfo",
+    loaders = map(str, Path("/lib").glob("ld-*.so*"))
+    locales = map(str, Path("/usr/lib/locale").glob("C.[uU]*"))
+    others = ["/lib64", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo"]
+    paths = [*shared, *loaders, *locales, *others]
+    return [path for path in dict.fromkeys(paths) if Path(path).exists()]
+
+
+def hidden_folders() -> list[str]:
+    """Return the folders inside those above that hold installed packages or this project's files.
+
+    Each is named by every path that leads to it from a visible folder.
+    """
+    visible = [path for path in (library_folder(), *shared_libraries()) if Path(path).is_dir()]
+    packages = [
+        str(folder)
+        for path in visible
+        for pattern in ("{name}", "python*/{name}")
+        for name in ("site-packages", "dist-packages")
+        for folder in Path(path).glob(pattern.format(name=name))
     ]
-    return [path for path in dict.fromkeys(folders) if Path(path).exists()]
+    ours = [*sys.path, str(Path(auditcoder.__file__).parent), *map(str, _user_folders())]
+    own = {library_folder(), *(path for path in sys.path if path.endswith("lib-dynload"))}
+    hidden = dict.fromkeys(packages)
+    for path in visible:
+        place = Path(path).resolve()
+        for folder in (Path(entry).resolve() for entry in ours if entry and entry not in own):
+            if place in folder.parents:
+                hidden[str(Path(path) / folder.relative_to(place))] = None
+    return [path for path in hidden if Path(path).is_dir()]
 
 
-def undeclared_packages() -> list[str]:
-    """Return the folders inside the standard library that hold installed packages."""
-    folder = Path(sysconfig.get_path("stdlib"))
-    return [str(folder / name) for name in ("site-packages", "dist-packages")]
+def _user_folders() -> list[Path]:
+    folders = (
+        user_folders.config_folder(),
+        user_folders.data_folder(),
+        user_folders.cache_folder(),
+    )
+    return [Path.cwd(), *(folder for folder in folders if folder)]
 
 
 def package_files(names: Iterable[str]) -> list[Path]:
