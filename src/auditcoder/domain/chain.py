@@ -5,6 +5,7 @@ Inserting, removing, moving or changing an entry changes every later digest and 
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from inspect import cleandoc
 from typing import Any, NamedTuple
 
 import msgspec
@@ -157,6 +158,9 @@ def starts(entry: Entry) -> RunStarted:
 def entry_schema() -> dict[str, Any]:
     """Return the JSON Schema of one entry, generated from the types."""
     (reference,), components = msgspec.json.schema_components([Entry])
+    for component in components.values():  # up to Python 3.12, docstrings keep their indentation
+        if "description" in component:
+            component["description"] = cleandoc(component["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"AuditCoder trace entry, format {FORMAT}",
