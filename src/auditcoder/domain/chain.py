@@ -12,10 +12,13 @@ import msgspec
 
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Event, RunStarted
-from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest
+from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest, nests_deeper
 
 FORMAT = 2
 """The version of the format that is written. Older versions can be read through UPGRADES."""
+
+MAX_DEPTH = 64
+"""Maximum number of levels of arrays and objects in an entry; the types need far fewer."""
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -92,6 +95,10 @@ class EntryReader:
 
     def read(self, body: bytes) -> Entry:
         """Decode one entry, or raise RecordUnreadable."""
+        if nests_deeper(body, MAX_DEPTH):
+            raise RecordUnreadable(
+                "record.malformed", f"an entry is nested more than {MAX_DEPTH} levels deep"
+            )
         if self._format is None:
             self._format = self._format_of(body)
         try:
