@@ -17,6 +17,7 @@ from auditcoder.domain.python_lexer import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     MAX_INTEGER_DIGITS,
+    is_plain,
     lex,
     refuse_unstable_identifier,
 )
@@ -170,6 +171,21 @@ def test_code_is_nested_up_to_a_fixed_depth_even_on_a_small_stack(form: str) -> 
     assert found[0] <= MAX_DEPTH + 5
 
 
+@pytest.mark.parametrize("form", NESTED)
+def test_the_fast_check_never_accepts_what_is_nested_too_deeply(form: str) -> None:
+    times, make = NESTED[form]
+    assert not is_plain(make(times + 2))
+
+
+def test_most_code_needs_no_lexer() -> None:
+    assert is_plain(
+        'def f(xs: list[int], limit=3):\n    """Return the sum: it\'s small."""\n'
+        "    if not xs:  # nothing\n        return {'a': (1.5, -2)}\n"
+        "    for x in sorted(xs, key=lambda x: -x)[:limit]:\n        total = total + x ** 2\n"
+        "    return {\n        key: value + f(g(x), [y for y in xs if y > 2])\n    }\n"
+    )
+
+
 @pytest.mark.parametrize("more", [2, 100, 50_000])
 @pytest.mark.parametrize("form", NESTED)
 def test_code_that_is_nested_more_deeply_is_refused(form: str, more: int) -> None:
@@ -220,6 +236,22 @@ def test_any_text_is_read_or_refused_with_a_syntax_error(source: str) -> None:
     except SyntaxError:
         return
     assert all(source[n.start : n.end] for n in read.names())
+
+
+PIECES = st.sampled_from(
+    [make(n) for times, make in NESTED.values() for n in (1, 3, times // 2, times)]
+    + [source for source, _ in readings()]
+)
+
+
+@given(st.lists(PIECES | SOURCES, max_size=4).map("\n".join))
+def test_the_fast_check_accepts_only_what_the_lexer_or_the_parser_decides(source: str) -> None:
+    if is_plain(source):
+        try:
+            lex(source)
+        except SyntaxError:
+            with pytest.raises(SyntaxError):
+                ast.parse(source)
 
 
 @given(SOURCES | st.sampled_from([source for source, _ in readings()]))

@@ -14,7 +14,7 @@ import msgspec
 
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.python_lexer import lex, words_in
+from auditcoder.domain.python_lexer import lines_inside_strings, words_in
 from auditcoder.domain.python_names import (
     PARSE_ERRORS,
     AttributeTarget,
@@ -159,7 +159,7 @@ def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
     if "\r" in source:
         raise ValueError("carriage returns make line numbers ambiguous")
     body = parse(source).body
-    inside_string = lex(source).inside_string
+    inside_string = lines_inside_strings(source)
     read_part = _with_globals if "global" in source else _part  # walking the tree is slow
     parts: list[BundlePart] = []
     for statement in body:

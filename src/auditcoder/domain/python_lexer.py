@@ -40,6 +40,10 @@ _NUMBER = (
     rf"|(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?[jJ]?"
 )
 _WORD = "[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+"
+_STRING = (
+    r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\""
+    r"|'(?!'')(?:[^\\'\n]|\\.)*+'|\"(?!\"\")(?:[^\\\"\n]|\\.)*+\""
+)
 _MARKED_WORD = r"(?:if|not|for|lambda|await|yield|barry_as_FLUFL|[tT]|[tT][rR]|[rR][tT])\b"
 _TOKEN = re.compile(
     r"[ \t\f]*+(?:"
@@ -52,8 +56,7 @@ _TOKEN = re.compile(
     r"|(?P<newline>\n)"
     r"|(?P<other>:=|[=!:]|<(?!<)|>(?!>))"
     r"|(?P<string>(?:[bB][rR]?|[rR][bBfF]?|[fF][rR]?|[uU])?+"
-    r"(?:'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\""
-    r"|'(?!'')(?:[^\\'\n]|\\.)*+'|\"(?!\"\")(?:[^\\\"\n]|\\.)*+\"))"
+    rf"(?:{_STRING}))"
     rf"|(?P<word>{_WORD})"
     r"|(?P<operator>\*\*|//|<<|>>|[-+*/%@&|^~])"
     r"|(?P<comment>\#[^\n]*+)"
@@ -64,6 +67,13 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NAME_OR_NUMBER = re.compile(rf"(?P<name>{_WORD})|{_NUMBER}")
+_STRING_OR_COMMENT = re.compile(rf"{_STRING}|\#[^\n]*+", re.DOTALL)
+_RARE = re.compile(
+    r"[\0\r\t\f\\]|\b(?:[fF][rR]?|[tT][rR]?|[rR][fFtT])['\"]|\bwith\b|barry_as_FLUFL"
+    rf"|[0-9_]{{{MAX_INTEGER_DIGITS}}}"
+)
+"""What the fast check leaves to the lexer: f-strings, escapes, tabs, `with` and long integers."""
+_NESTING = re.compile(r"[-+*/%@&|^~.<>]|\b(?:if|not|lambda|await|yield)\b")
 _LINE_START = re.compile(r"(?P<blank>(?:[ \t\f]*(?:\#[^\n]*)?\n)*+)(?P<margin>[ \t\f]*)")
 _HEADER = re.compile(r"(?:async[ \t\f]+)?(?P<word>[a-z]+)(?P<bracket>[ \t\f]*\()?")
 _NAMED_CHARACTER = re.compile(r"\\(?:N\{(?P<name>[^}]*)\}|.)", re.DOTALL)
@@ -124,6 +134,52 @@ def refuse_unstable_identifier(name: str) -> None:
             _CHARACTERS.category(character) == "Cn" or character in _CHANGED_CHARACTERS
         ):
             raise SyntaxError(f"the character U+{ord(character):04X} is not in Unicode 3.2")
+
+
+def refuse_unportable(source: str) -> None:
+    """Raise SyntaxError for code that Pythons could read differently."""
+    if not is_plain(source):
+        lex(source)
+
+
+def lines_inside_strings(source: str) -> frozenset[int]:
+    """Return the lines that begin inside a string, or raise SyntaxError."""
+    if '"""' not in source and "'''" not in source and "\\" not in source:
+        return frozenset()
+    return lex(source).inside_string
+
+
+def has_comment(source: str) -> bool:
+    """Whether code has a comment; or raise SyntaxError."""
+    return "#" in source and lex(source).has_comment
+
+
+def is_plain(source: str) -> bool:
+    """Whether code clearly keeps all rules; a fast check, so that most code is not lexed.
+
+    It counts all brackets and operators of a statement as if they were nested in each other.
+    """
+    if not source.isascii() or len(source) > MAX_CHARACTERS or _RARE.search(source):
+        return False
+    bare = _STRING_OR_COMMENT.sub("0", source)
+    if "'" in bare or '"' in bare:
+        return False
+    margins = {0}
+    deepest = depth = opened = 0
+    for line in bare.split("\n"):
+        code = line.lstrip(" ")
+        if opened == 0:
+            depth = 0
+            if code:
+                margins.add(len(line) - len(code))
+        begun = code.count("(") + code.count("[") + code.count("{")
+        opened += begun - code.count(")") - code.count("]") - code.count("}")
+        if opened < 0:
+            return False
+        depth += _BRACKET_LEVELS * begun + len(_NESTING.findall(code))
+        deepest = max(deepest, depth)
+    outside = _BLOCK_LEVELS * len(margins) + source.count("elif")
+    return 3 * len(margins) <= MAX_BLOCKS and deepest + outside <= MAX_DEPTH
 
 
 @lru_cache(maxsize=64)

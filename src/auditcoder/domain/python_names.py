@@ -14,7 +14,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from auditcoder.domain.python_lexer import MAX_INTEGER_DIGITS, lex, refuse_unstable_identifier
+from auditcoder.domain.python_lexer import (
+    MAX_INTEGER_DIGITS,
+    refuse_unportable,
+    refuse_unstable_identifier,
+)
 
 GRAMMAR = (3, 11)
 """The grammar version of all code, so that a record means the same on every Python version."""
@@ -96,7 +100,7 @@ def _reading() -> Iterator[None]:
 def parse(source: str) -> ast.Module:
     """Parse a module as every supported Python does, or raise one of PARSE_ERRORS."""
     text = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser does
-    lex(text)
+    refuse_unportable(text)
     tree = on_a_fresh_stack(lambda: _parsed_text(text, "exec"))
     assert isinstance(tree, ast.Module)  # the result in this mode
     return tree
@@ -188,7 +192,7 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
 def expression(text: str) -> ast.expr:
     """Parse a Python expression, or raise one of PARSE_ERRORS."""
     stripped = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    lex(stripped)
+    refuse_unportable(stripped)
     tree = on_a_fresh_stack(lambda: _parsed_text(stripped, "eval"))
     assert isinstance(tree, ast.Expression)  # the result in this mode
     return tree.body

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from auditcoder.domain.code import BundlePart, CodeBundle
-from auditcoder.domain.python_lexer import lex
+from auditcoder.domain.python_lexer import has_comment
 from auditcoder.domain.python_names import imports_of, on_a_fresh_stack, parsed
 
 _COMPLETED_MODULES = """
@@ -130,7 +130,7 @@ def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:
     """Whether a statement without comments means the same as one of a source, or is an import."""
     code = "\n".join(lines)
     module = parsed(code)
-    if module is None or lex(code).has_comment:
+    if module is None or has_comment(code):
         return False
     known = [_parsed_source(source) for source in sources]
     for statement in module.body:
