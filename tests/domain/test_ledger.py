@@ -71,7 +71,7 @@ def test_the_program_checks_leave_out_those_of_nodes(store: SqliteStore) -> None
     assert failing(store).ledger.program_checks() == {
         CheckId("example-1"): Trust.GIVEN,
         CheckId("example-2"): Trust.GIVEN,
-        CheckId("derived-1"): Trust.DERIVED,
+        CheckId("loads"): Trust.DERIVED,
     }
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import RecordUnreadable
-from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.repair import Decision, RollbackStatus
 from auditcoder.domain.targets import AtBranch
@@ -60,8 +60,8 @@ def test_evidence_is_filed_under_its_node_or_the_root_of_its_branch(store: Sqlit
     recorder = failing(store)
     check_branch(recorder, S1, Verdict.PASSED)
     trace = traced(store)
-    assert [w.evidence.check for w in trace.evidence_of(S1_1)] == ["S1_1-generated"]
-    assert [w.evidence.check for w in trace.evidence_of(S1)] == ["S1-branch"]
+    assert [w.evidence.check for w in trace.evidence_of(S1_1)] == ["S1_1.generated"]
+    assert [w.evidence.check for w in trace.evidence_of(S1)] == ["S1.branch"]
     assert trace.evidence_of(S2) == ()
 
 
@@ -81,7 +81,7 @@ def test_an_accepted_repair_is_a_closed_transaction(store: SqliteStore) -> None:
     assert repair.region == repair.selected == (S1_1,)
     assert repair.rollback is RollbackStatus.NOT_APPLICABLE
     assert repair.program_after not in {None, repair.program_before}
-    assert [e.check for e in repair.global_evidence] == ["example-1", "example-2", "derived-1"]
+    assert [e.check for e in repair.global_evidence] == ["example-1", "example-2", "loads"]
     assert traced(store).history_of(S2) == ()
 
 
@@ -117,7 +117,7 @@ def test_rolled_back_nodes_are_retired_and_retired_ones_come_back(store: SqliteS
 
 def test_a_diagnosis_names_the_most_trusted_failure_and_its_transaction(store: SqliteStore) -> None:
     recorder = failing(store)
-    check_program(recorder, "a-derived", Verdict.CRASH, Trust.DERIVED)
+    check_program(recorder, "loads", Verdict.CRASH)
     locate(recorder, None)
     (diagnosis,) = traced(store).diagnoses
     assert diagnosis.symptom is Verdict.FAILED, "a given check outweighs a derived one"

@@ -270,7 +270,7 @@ class TestRecalling:
         recorder = started(store)
         recorder.write_code(S1_1, code(S1_1))
         check_node(recorder, S1_1, Verdict.FAILED)
-        drop = CheckDropped(check=CheckId("S1_1-generated"), reason="it was wrong")
+        drop = CheckDropped(check=CheckId("S1_1.generated"), reason="it was wrong")
         recorder.record(drop)
         replayer = past_graph(store)
         replayer.write_code(S1_1, code(S1_1))

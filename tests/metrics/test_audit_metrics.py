@@ -12,7 +12,7 @@ from msgspec.structs import fields, replace
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.diagnosis import Level, Localised
 from auditcoder.domain.events import GraphCommitted, Manifest, RunFinished, RunOutcome
-from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.judgement import Judgement
@@ -57,6 +57,7 @@ from tests.support.record_builders import (
     code,
     failing,
     locate,
+    plan_check,
     repairing,
     started,
     ticking,
@@ -157,7 +158,8 @@ class TestOneRun:
         assert counted(store).failed_at_first is None, "nothing was run yet"
         check_program(recorder, "example-1", Verdict.PASSED)
         check_program(recorder, "example-2", Verdict.PASSED)
-        check_program(recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
+        plan_check(recorder, "generated-1")
+        check_program(recorder, "generated-1", Verdict.FAILED)
         found = counted(store)
         assert found.failed_at_first is False
         assert left_out(audited(found).localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}
@@ -316,9 +318,9 @@ class TestOneRun:
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, code(name))
         recorder.assemble()
-        check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+        check_program(recorder, "loads", Verdict.PASSED)
         assert failed_at_first(traced(store)) is None, "the deciding example did not run"
-        check_program(recorder, "derived-1", Verdict.FAILED, Trust.DERIVED)
+        check_program(recorder, "loads", Verdict.FAILED)
         locate(recorder, None)
         assert failed_at_first(traced(store)) is True
 

@@ -170,7 +170,7 @@ class TestTraceCoverage:
     def test_a_verdict_counts_even_if_its_check_was_dropped(self, store: SqliteStore) -> None:
         recorder = built(store)
         check_node(recorder, S2, Verdict.FAILED)
-        recorder.record(CheckDropped(check=CheckId("S2-generated"), reason="it was wrong"))
+        recorder.record(CheckDropped(check=CheckId("S2.generated"), reason="it was wrong"))
         assert coverage(store) == Ratio(part=1, whole=2)
 
     @pytest.mark.parametrize("contract", [None, Contract(name="")])
@@ -338,7 +338,7 @@ def test_diagnoses_are_counted_by_rule_and_level(store: SqliteStore) -> None:
     recorder = failing(store)
     low = Localised(
         target=AtNode(node=S1_1),
-        agents=("math",),
+        agents=("",),
         rule="R3",
         level=Level.LOW,
         evidence=standing_failures(recorder),
@@ -397,8 +397,10 @@ class TestTokenUse:
         self, billed: list[tuple[str, Scope, Phase, Usage]]
     ) -> None:
         store = SqliteStore(":memory:")
-        recorder = started(store)
-        for role, scope, phase, used in billed:
+        recorder = built(store)
+        for role, scope, phase, used in sorted(billed, key=lambda b: b[1] is Scope.REPAIR):
+            if scope is Scope.REPAIR and not recorder.ledger.assembled:
+                recorder.assemble()
             bill(recorder, role, scope, phase, used)
         cost = token_use(traced(store))
         store.close()

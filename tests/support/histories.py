@@ -9,7 +9,6 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.contract import Param
-from auditcoder.domain.diagnosis import Level, Localised
 from auditcoder.domain.errors import RecordRefused
 from auditcoder.domain.events import (
     CheckRan,
@@ -43,6 +42,7 @@ from tests.support.record_builders import (
     S2,
     check_program,
     code,
+    localised,
     node,
     repairing,
 )
@@ -93,7 +93,7 @@ def reply(recorder: Recorder, phase: Phase = Phase.GENERATION, text: str = "here
     """Return a recorded reply to a request in `phase`."""
     return ReplyRecorded(
         role="math",
-        scope=Scope.INITIAL,
+        scope=Scope.REPAIR if recorder.ledger.assembled else Scope.INITIAL,
         phase=phase,
         request=recorder.put("please"),
         reply=recorder.put(text),
@@ -111,7 +111,7 @@ def ran(name: NodeId, against: Digest) -> CheckRan:
     """Return the event of a passed check of one node against the code `against`."""
     return CheckRan(
         evidence=Evidence(
-            check=CheckId("late"),
+            check=CheckId(f"{name}.late"),
             kind=CheckKind.BOUNDARY,
             subject=AtNode(node=name),
             trust=Trust.GENERATED,
@@ -121,13 +121,9 @@ def ran(name: NodeId, against: Digest) -> CheckRan:
     )
 
 
-def localised(name: NodeId, *evidence: int) -> Located:
-    """Return a diagnosis that names one node and cites `evidence`."""
-    return Located(
-        diagnosis=Localised(
-            target=AtNode(node=name), agents=(), rule="R1", level=Level.HIGH, evidence=evidence
-        )
-    )
+def located_at(recorder: Recorder, name: NodeId, *evidence: int) -> Located:
+    """Return the event of a diagnosis that names one node and cites `evidence`."""
+    return Located(diagnosis=localised(recorder, AtNode(node=name), evidence=evidence))
 
 
 def exception(parent: NodeId, child: NodeId) -> ExceptionRaised:
@@ -169,7 +165,7 @@ def improved(store: SqliteStore) -> Recorder:
     recorder.assemble()
     check_program(recorder, "example-1", Verdict.PASSED)
     check_program(recorder, "example-2", Verdict.PASSED)
-    check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+    check_program(recorder, "loads", Verdict.PASSED)
     return recorder
 
 
@@ -190,6 +186,6 @@ def accept_repair(recorder: Recorder) -> Decision:
     """Write better code for S1_1, pass every check of the program, and decide."""
     recorder.write_code(S1_1, code(S1_1, "return 2 * x"))
     recorder.assemble()
-    for check, trust in recorder.ledger.program_checks().items():
-        check_program(recorder, check, Verdict.PASSED, trust)
+    for check in recorder.ledger.program_checks():
+        check_program(recorder, check, Verdict.PASSED)
     return recorder.decide()

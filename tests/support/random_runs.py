@@ -24,6 +24,7 @@ from auditcoder.domain.events import (
 from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.graph import GraphDelta, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.laws.check_laws import LOADS
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import IntegrationException, TransactionKind
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
@@ -39,11 +40,11 @@ from tests.support.record_builders import (
     code,
     locate,
     node,
+    plan_check,
     ticking,
 )
 
 verdicts = st.sampled_from(Verdict)
-trusts = st.sampled_from(Trust)
 picks = st.integers(min_value=0, max_value=10_000)
 
 
@@ -148,7 +149,7 @@ class RandomRun(RuleBasedStateMachine):
         self.recorder.record(
             ReplyRecorded(
                 role="math",
-                scope=Scope.REPAIR if self.ledger.transaction else Scope.INITIAL,
+                scope=Scope.REPAIR if self.ledger.assembled else Scope.INITIAL,
                 phase=Phase.GENERATION,
                 request=self.recorder.put(f"request {pick}"),
                 reply=self.recorder.put(f"reply {pick}"),
@@ -173,7 +174,7 @@ class RandomRun(RuleBasedStateMachine):
         return self.recorder.record(
             ReplyRecorded(
                 role="math",
-                scope=Scope.REPAIR if self.ledger.transaction else Scope.INITIAL,
+                scope=Scope.REPAIR if self.ledger.assembled else Scope.INITIAL,
                 phase=Phase.GENERATION,
                 request=self.recorder.put(f"code of {name}"),
                 reply=self.recorder.put(f"```python\n{source}```\n"),
@@ -214,7 +215,7 @@ class RandomRun(RuleBasedStateMachine):
         coded = self.writable() & frozenset(self.ledger.working.code)
         if (
             coded
-            and f"{(name := self.some_node(pick, coded))}-{trust.value}" not in self.ledger.dropped
+            and f"{(name := self.some_node(pick, coded))}.{trust.value}" not in self.ledger.dropped
         ):
             check_node(self.recorder, name, verdict, trust)
 
@@ -227,18 +228,24 @@ class RandomRun(RuleBasedStateMachine):
             check_branch(self.recorder, root, verdict)
 
     @when(has_candidate)
-    @rule(number=st.integers(1, len(TASK.examples)), verdict=verdicts, trust=trusts)
-    def check_the_program(self, number: int, verdict: Verdict, trust: Trust) -> None:
-        name = f"{'example' if trust is Trust.GIVEN else trust.value}-{number}"
+    @rule(pick=picks, verdict=verdicts)
+    def check_the_program(self, pick: int, verdict: Verdict) -> None:
+        names = sorted({LOADS, *self.ledger.program_checks()})
+        check_program(self.recorder, names[pick % len(names)], verdict)
+
+    @when(free)
+    @rule(number=st.integers(1, 3))
+    def plan_a_check(self, number: int) -> None:
+        name = f"generated-{number}"
         if name not in self.ledger.dropped:
-            check_program(self.recorder, name, verdict, trust)
+            plan_check(self.recorder, name)
 
     @when(lambda ledger: has_candidate(ledger) and ledger.transaction is not None)
     @rule()
     def pass_every_pinned_check(self) -> None:
         assert self.ledger.transaction is not None
-        for check, trust in self.ledger.transaction.pinned.items():
-            check_program(self.recorder, check, Verdict.PASSED, trust)
+        for check in self.ledger.transaction.pinned:
+            check_program(self.recorder, check, Verdict.PASSED)
 
     @when(lambda ledger: bool(ledger.working.evidence) and ledger.transaction is None)
     @rule(pick=picks)
@@ -270,9 +277,9 @@ class RandomRun(RuleBasedStateMachine):
         self.recorder.open_transaction()
 
     def run_missing_checks(self) -> None:
-        for check, trust in self.ledger.program_checks().items():
+        for check in self.ledger.program_checks():
             if check not in self.ledger.working.evidence:
-                check_program(self.recorder, check, Verdict.FAILED, trust)
+                check_program(self.recorder, check, Verdict.FAILED)
 
     @when(fails)
     @rule(fallback=st.booleans())

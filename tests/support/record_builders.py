@@ -4,16 +4,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from signal import SIGKILL
 
-from msgspec.structs import replace
-
+from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
-from auditcoder.domain.events import CheckRan, GraphCommitted, Located
+from auditcoder.domain.events import BriefCommitted, CheckRan, GraphCommitted, Located
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Target
-from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_check, example_content
+from auditcoder.domain.laws.check_laws import LOADS_CHECK
+from auditcoder.domain.targets import AtBranch, AtNode, Target
+from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_content
 from auditcoder.domain.values import CheckId, RunId
 from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Clock, Recorder
@@ -89,7 +89,7 @@ def failing(store: TraceStore) -> Recorder:
     recorder.assemble()
     check_program(recorder, "example-1", Verdict.FAILED)
     check_program(recorder, "example-2", Verdict.PASSED)
-    check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+    check_program(recorder, "loads", Verdict.PASSED)
     return recorder
 
 
@@ -101,6 +101,14 @@ def repairing(store: TraceStore, target: Target | None = None) -> Recorder:
     return recorder
 
 
+def plan_check(recorder: Recorder, name: str, trust: Trust = Trust.GENERATED) -> int:
+    """Record a brief that plans a check of the program; see `check_program`."""
+    example = StdioExample(input=f"3 for {name}", output="6")
+    check = PlannedCheck(id=CheckId(name), trust=trust, example=example)
+    brief = Brief(requirements=Requirements(checks=(check,)))
+    return recorder.record(BriefCommitted(brief=brief, reason=f"{name} was missing"))
+
+
 def check_node(
     recorder: Recorder, name: NodeId, verdict: Verdict, trust: Trust = Trust.GENERATED
 ) -> int:
@@ -108,7 +116,7 @@ def check_node(
     return recorder.record(
         CheckRan(
             evidence=Evidence(
-                check=CheckId(f"{name}-{trust.value}"),
+                check=CheckId(f"{name}.{trust.value}"),
                 kind=CheckKind.BOUNDARY,
                 subject=AtNode(node=name),
                 trust=trust,
@@ -125,7 +133,7 @@ def check_branch(recorder: Recorder, root: NodeId, verdict: Verdict) -> int:
     return recorder.record(
         CheckRan(
             evidence=Evidence(
-                check=CheckId(f"{root}-branch"),
+                check=CheckId(f"{root}.branch"),
                 kind=CheckKind.CONTRACT,
                 subject=AtBranch(root=root),
                 trust=Trust.DERIVED,
@@ -136,34 +144,34 @@ def check_branch(recorder: Recorder, root: NodeId, verdict: Verdict) -> int:
     )
 
 
-def check_program(
-    recorder: Recorder, name: str, verdict: Verdict, trust: Trust = Trust.GIVEN, seen: str = ""
-) -> int:
-    """Record a check of the assembled program; a given one is an example of the task."""
-    assembly = recorder.ledger.working.assembly
+def check_program(recorder: Recorder, name: str, verdict: Verdict, seen: str = "") -> int:
+    """Record a check of the assembled program: a given, a planned one, or that it loads."""
+    ledger, check = recorder.ledger, CheckId(name)
+    assembly, known = ledger.working.assembly, ledger.checks.get(check, LOADS_CHECK)
     assert assembly is not None
-    plain = Evidence(
-        check=CheckId(name),
-        kind=CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY,
-        subject=AtProgram(),
-        trust=trust,
-        verdict=verdict,
-        against=assembly.program,
-        signal=SIGKILL if verdict is Verdict.TIMEOUT else None,
+    if check in ledger.examples:
+        given, expected = example_content(ledger.examples[check])
+        assert expected is not None
+        recorder.put(given), recorder.put(expected)
+        seen = seen or (expected if verdict is Verdict.PASSED else f"not {expected}")
+    return recorder.record(
+        CheckRan(
+            evidence=Evidence(
+                check=check,
+                kind=known.kind,
+                subject=known.subject,
+                trust=known.trust,
+                verdict=verdict,
+                against=assembly.program,
+                requirement=known.requirement,
+                input=known.input,
+                expected=known.expected,
+                observed=recorder.put(seen or f"{name} was {verdict.value}"),
+                exit_code=0 if verdict.clean else None,
+                signal=SIGKILL if verdict is Verdict.TIMEOUT else None,
+            )
+        )
     )
-    return recorder.record(CheckRan(evidence=observed(recorder, plain, seen)))
-
-
-def observed(recorder: Recorder, evidence: Evidence, seen: str = "") -> Evidence:
-    """Return evidence of a task's example with its input and expected output, and what was seen."""
-    name, verdict = evidence.check, evidence.verdict
-    for number, example in enumerate(TASK.examples, start=1):
-        if name == example_check(number):
-            given, expected = example_content(example)
-            assert expected is not None
-            evidence = replace(evidence, input=recorder.put(given), expected=recorder.put(expected))
-            seen = seen or (expected if verdict is Verdict.PASSED else f"not {expected}")
-    return replace(evidence, observed=recorder.put(seen or f"{name} was {verdict.value}"))
 
 
 def standing_failures(recorder: Recorder) -> tuple[int, ...]:
@@ -183,8 +191,18 @@ def locate(recorder: Recorder, target: Target | None) -> int:
     diagnosis: Diagnosis = (
         Abstained(reason="nothing points anywhere", evidence=evidence)
         if target is None
-        else Localised(
-            target=target, agents=("math",), rule="R3", level=Level.LOW, evidence=evidence
-        )
+        else localised(recorder, target, "R3", evidence, Level.LOW)
     )
     return recorder.record(Located(diagnosis=diagnosis))
+
+
+def localised(
+    recorder: Recorder,
+    target: Target,
+    rule: str = "R1",
+    evidence: tuple[int, ...] = (),
+    level: Level = Level.HIGH,
+) -> Localised:
+    """A diagnosis that names a target and the authors of its code."""
+    agents = recorder.ledger.agents_of(target)
+    return Localised(target=target, agents=agents, rule=rule, level=level, evidence=evidence)

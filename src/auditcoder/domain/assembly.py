@@ -6,7 +6,7 @@ without the assembler, so that the result of any assembler can be checked.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, pairwise
 
 import msgspec
@@ -220,22 +220,20 @@ def assembly_faults(
         return ("the segments do not cover the program's lines exactly",)
     faults: list[str] = []
     used: dict[NodeId, list[tuple[int, int]]] = {node: [] for node in code}
-    wanted = {(statement, node) for node in code for statement in bundles[node].imports}
     texts = {node: placed(bundles[node], code[node]) for node in code}
+    unowned: list[tuple[Segment, tuple[str, ...]]] = []
     start, in_class = 0, ""
     for segment in segments:
         piece = lines[start : start + segment.lines]
         start += segment.lines
         node = segment.node
         if node is None:
-            asked = {(line, client) for line in piece if line for client in segment.asked}
-            blank = not any(piece)
-            if segment.source or not asked <= wanted or blank is bool(segment.asked):
-                faults.append(f"lines {start - segment.lines + 1} to {start} have no owner")
-            if asked and any(used.values()):
+            unowned.append((segment, piece))
+            if any(piece) and any(used.values()):
                 faults.append("an import is below code")
-            wanted -= asked
             continue
+        if segment.asked:
+            faults.append(f"the lines of {node} are asked for as imports")
         if node not in code:
             faults.append(f"{node} owns lines but has no code")
             continue
@@ -247,12 +245,23 @@ def assembly_faults(
             in_class = next((p.class_name for p in bundles[node].body if p.last == last), "")
         elif code[node].scope != in_class:
             faults.append(f"{node}'s code is outside its class")
-    faults.extend(f"{node} lacks `{statement}`" for statement, node in sorted(wanted))
+    faults.extend(_unowned_faults(unowned, _merged_imports(order, bundles)))
     for node, ranges in used.items():
         fault = _cut_fault(ranges, [(p.first, p.last) for p in bundles[node].body])
         faults.extend([f"{node}'s code {fault}"] if fault else [])
     faults.extend(_whole_faults(text, segments, order, code, bundles))
     return tuple(faults)
+
+
+def _unowned_faults(
+    unowned: list[tuple[Segment, tuple[str, ...]]],
+    merged: list[tuple[str, tuple[NodeId, ...]]],
+) -> Iterator[str]:
+    """Yield how lines without an owner differ from blank ones and the imports that nodes need."""
+    if any(s.source or any(piece) is not bool(s.asked) for s, piece in unowned):
+        yield "some lines have no owner"
+    if [(line, s.asked) for s, piece in unowned for line in piece if line] != merged:
+        yield "the merged imports are not those that the nodes need"
 
 
 def _scope(code: Mapping[NodeId, NodeCode], node: NodeId) -> str:

@@ -253,7 +253,7 @@ class RunFinished(Recordable, tag="run_finished"):
 
     def blobs(self) -> tuple[Digest, ...]:
         """Return the digest of the program."""
-        return (self.program,) if self.program else ()
+        return () if self.program is None else (self.program,)
 
 
 Event: TypeAlias = (

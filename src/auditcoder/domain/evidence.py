@@ -102,4 +102,5 @@ class Evidence(Value):
 
     def blobs(self) -> tuple[Digest, ...]:
         """Return the digests of the content that is stored outside the event."""
-        return tuple(d for d in (self.input, self.expected, self.observed, self.errors) if d)
+        names = (self.input, self.expected, self.observed, self.errors)
+        return tuple(name for name in names if name is not None)

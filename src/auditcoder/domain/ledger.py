@@ -9,10 +9,10 @@ from auditcoder.domain.brief import Brief
 from auditcoder.domain.code import CodeBundle, NodeCode
 from auditcoder.domain.diagnosis import Diagnosis
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
-from auditcoder.domain.graph import Region, TaskGraph
+from auditcoder.domain.graph import Region, TaskGraph, region_of
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Frozen, Rank, StateDigest, TransactionKind, rank
-from auditcoder.domain.targets import AtNode, AtProgram, Subject
+from auditcoder.domain.targets import AtNode, AtProgram, Subject, Target
 from auditcoder.domain.task import Example, Task
 from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest_of
 
@@ -158,6 +158,14 @@ class Ledger(Value):
     def program_checks(self) -> dict[CheckId, Trust]:
         """Return the program checks that a transaction pins and an outcome requires."""
         return {c: r.trust for c, r in self.checks.items() if isinstance(r.subject, AtProgram)}
+
+    def agents_of(self, target: Target) -> tuple[str, ...]:
+        """Return the authors of a target's code, in the order of its nodes; empty if unknown."""
+        code = self.working.code
+        return tuple(
+            code[node].agent if node in code else ""
+            for node in sorted(region_of(target, self.graph))
+        )
 
     @property
     def graph(self) -> TaskGraph:

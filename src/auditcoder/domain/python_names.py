@@ -189,6 +189,17 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
     return on_a_fresh_stack(work)
 
 
+def compile_fault(source: str) -> str | None:
+    """Return why code does not compile, without warnings; None if it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compiled(parse(source), "bundle")
+        except PARSE_ERRORS as error:
+            return str(error)
+    return None
+
+
 def expression(text: str) -> ast.expr:
     """Parse a Python expression, or raise one of PARSE_ERRORS."""
     stripped = text.replace("\r\n", "\n").replace("\r", "\n").strip()

@@ -154,3 +154,16 @@ class Task(Value):
     limits: Limits = Limits()
     source: str = ""
     """The id of a benchmark problem, such as `apps/3103`; empty for a user's own task."""
+
+
+def derived_examples(task: Task) -> tuple[Example, ...]:
+    """Return the examples that follow from those of the task.
+
+    It is the first one without the line ending of its last line, if it has one.
+    """
+    if not isinstance(task.form, ProgramForm):
+        return ()
+    first = next((e for e in task.examples if isinstance(e, StdioExample)), None)
+    if first is None or not first.input.endswith("\n") or not first.input.strip():
+        return ()
+    return (StdioExample(input=first.input.rstrip("\n"), output=first.output),)

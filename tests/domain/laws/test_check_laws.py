@@ -56,7 +56,7 @@ class TestEvidence:
         recorder = failing(store)
         standing = recorder.ledger.working.code[S1_1].digest
         event = ran(S1_1, standing)
-        other = replace(event.evidence, check=CheckId("S1_1-generated"), trust=Trust.GIVEN)
+        other = replace(event.evidence, check=CheckId("S1_1.generated"), trust=Trust.GIVEN)
         assert_illegal(recorder, CheckRan(evidence=other), Law.MISDECLARED)
 
     def test_a_given_check_cannot_be_dropped(self, store: SqliteStore) -> None:
@@ -66,14 +66,14 @@ class TestEvidence:
 
     def test_a_dropped_check_stays_dropped(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        recorder.record(CheckDropped(check=CheckId("S1_1-generated"), reason="it was wrong"))
+        recorder.record(CheckDropped(check=CheckId("S1_1.generated"), reason="it was wrong"))
         event = ran(S1_1, recorder.ledger.working.code[S1_1].digest)
-        again = replace(event.evidence, check=CheckId("S1_1-generated"))
+        again = replace(event.evidence, check=CheckId("S1_1.generated"))
         assert_illegal(recorder, CheckRan(evidence=again), Law.STALE_EVIDENCE)
 
     def test_no_check_is_dropped_while_a_transaction_is_open(self, store: SqliteStore) -> None:
         recorder = repairing(store)
-        event = CheckDropped(check=CheckId("S1_1-generated"), reason="in the way")
+        event = CheckDropped(check=CheckId("S1_1.generated"), reason="in the way")
         assert_illegal(recorder, event, Law.WRONG_DECISION)
 
     def test_changing_code_invalidates_its_evidence(self, store: SqliteStore) -> None:
@@ -132,25 +132,26 @@ class TestRegressions:
 
     def test_a_planned_check_runs_as_it_was_planned(self, store: SqliteStore) -> None:
         recorder = built(store)
-        recorder.record(BriefCommitted(brief=planning("x", Trust.DERIVED)))
-        easier = planning("x", Trust.DERIVED, output="0")
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED)))
+        easier = planning("x", Trust.GENERATED, output="0")
         assert_illegal(recorder, BriefCommitted(brief=easier, reason="easier"), Law.MISDECLARED)
         program = recorder.assemble()
         honest = Evidence(
             check=CheckId("x"),
             kind=CheckKind.BOUNDARY,
             subject=AtProgram(),
-            trust=Trust.DERIVED,
+            trust=Trust.GENERATED,
             verdict=Verdict.PASSED,
             against=program,
             input=recorder.put("1"),
             expected=recorder.put("2"),
             observed=recorder.put("2"),
+            exit_code=0,
         )
         forged = replace(honest, expected=recorder.put("0"), observed=recorder.put("0"))
         assert_illegal(recorder, CheckRan(evidence=forged), Law.MISDECLARED)
         recorder.record(CheckRan(evidence=honest))
-        recorder.record(BriefCommitted(brief=planning("x", Trust.DERIVED), reason="the same"))
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED), reason="the same"))
 
     def test_a_given_check_must_be_about_the_program(self, store: SqliteStore) -> None:
         recorder = built(store)
@@ -209,6 +210,7 @@ class TestGiven:
             input=recorder.put(content.input),
             expected=None if content.expected is None else recorder.put(content.expected),
             observed=None if content.expected is None else recorder.put(content.expected),
+            exit_code=0,
         )
 
     @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_evidence_about_doubtful_nodes_no_longer_stands(store: SqliteStore) -> N
     check_branch(recorder, S1, Verdict.PASSED)
     working = recorder.ledger.working
     assert still_standing(working) == working.evidence
-    assert set(still_standing(working, frozenset({S1_1}))) == {CheckId("S2-generated")}
+    assert set(still_standing(working, frozenset({S1_1}))) == {CheckId("S2.generated")}
 
 
 def test_a_list_is_sorted() -> None:

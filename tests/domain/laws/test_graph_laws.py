@@ -177,7 +177,7 @@ class TestRegressions:
         locate(recorder, AtBranch(root=S1))
         recorder.open_transaction()
         recorder.record(retire_s1_1())
-        assert CheckId("S1-branch") not in recorder.ledger.working.evidence
+        assert CheckId("S1.branch") not in recorder.ledger.working.evidence
 
     def test_a_child_of_a_frozen_parent_cannot_be_moved(self, store: SqliteStore) -> None:
         recorder = failing(store)

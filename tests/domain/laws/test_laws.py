@@ -8,14 +8,13 @@ import pytest
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import RecordRefused, RecordUnreadable
 from auditcoder.domain.events import (
-    BriefCommitted,
     CheckDropped,
     GraphCommitted,
     RunFinished,
     RunOutcome,
     RunStarted,
 )
-from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.laws import Law
 from auditcoder.domain.repair import (
@@ -27,7 +26,6 @@ from auditcoder.domain.values import CheckId, RunId
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
     assert_illegal,
-    planning,
     written,
 )
 from tests.support.record_builders import (
@@ -91,15 +89,17 @@ class TestRegressions:
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
-    def test_without_examples_a_passed_run_needs_the_checks_that_the_brief_planned(
+    def test_without_examples_a_passed_run_needs_the_derived_checks(
         self, store: SqliteStore
     ) -> None:
         recorder = built(store, replace(TASK, examples=()))
-        recorder.record(BriefCommitted(brief=planning("planned", Trust.DERIVED)))
         program = recorder.assemble()
-        check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        check_program(recorder, "loads", Verdict.FAILED)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        check_program(recorder, "loads", Verdict.PASSED)
+        recorder.record(event)
 
     @pytest.mark.parametrize("name", ["../up", "/abs", "", "-flag", "a b", "x" * 200, "\x1b[2J"])
     def test_a_run_id_must_be_a_plain_name(self, store: SqliteStore, name: str) -> None:
@@ -125,7 +125,7 @@ class TestRegressions:
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, code(name))
         program = recorder.assemble()
-        check_program(recorder, "made-up", Verdict.PASSED, Trust.DERIVED)
+        check_program(recorder, "loads", Verdict.PASSED)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 

@@ -13,7 +13,7 @@ from auditcoder.domain.events import (
     RunOutcome,
     RunResumed,
 )
-from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import Law, deciding, opening
 from auditcoder.domain.repair import (
@@ -29,7 +29,7 @@ from tests.support.histories import (
     assert_illegal,
     exception,
     improved,
-    localised,
+    located_at,
     ran,
     rejected,
     written,
@@ -45,6 +45,7 @@ from tests.support.record_builders import (
     code,
     failing,
     locate,
+    plan_check,
     repairing,
     started,
     ticking,
@@ -58,18 +59,22 @@ class TestDiagnoses:
         recorder = built(store)
         recorder.assemble()
         seen = check_program(recorder, "example-1", Verdict.PASSED)
-        assert_illegal(recorder, localised(S2, seen), Law.UNSUPPORTED_DIAGNOSIS)
+        assert_illegal(recorder, located_at(recorder, S2, seen), Law.UNSUPPORTED_DIAGNOSIS)
 
     def test_a_localised_diagnosis_needs_evidence(self, store: SqliteStore) -> None:
-        assert_illegal(failing(store), localised(S2), Law.UNSUPPORTED_DIAGNOSIS)
+        recorder = failing(store)
+        assert_illegal(recorder, located_at(recorder, S2), Law.UNSUPPORTED_DIAGNOSIS)
 
     def test_the_evidence_of_a_diagnosis_must_stand(self, store: SqliteStore) -> None:
-        assert_illegal(failing(store), localised(S2, 1), Law.UNSUPPORTED_DIAGNOSIS)
+        recorder = failing(store)
+        assert_illegal(recorder, located_at(recorder, S2, 1), Law.UNSUPPORTED_DIAGNOSIS)
 
     def test_the_target_of_a_diagnosis_must_exist(self, store: SqliteStore) -> None:
         recorder = failing(store)
         seen = recorder.ledger.working.evidence[CheckId("example-1")].seq
-        assert_illegal(recorder, localised(NodeId("S9"), seen), Law.UNSUPPORTED_DIAGNOSIS)
+        assert_illegal(
+            recorder, located_at(recorder, NodeId("S9"), seen), Law.UNSUPPORTED_DIAGNOSIS
+        )
 
 
 class TestRegionsAndFreezing:
@@ -203,7 +208,7 @@ class TestDecisions:
         recorder.assemble()
         check_program(recorder, "example-1", Verdict.PASSED)
         check_program(recorder, "example-2", Verdict.FAILED)
-        check_program(recorder, "derived-1", Verdict.PASSED, Trust.DERIVED)
+        check_program(recorder, "loads", Verdict.PASSED)
         honest = deciding(recorder.ledger)
         assert honest.regressions == ("example-2",)
         assert_illegal(recorder, replace(honest, regressions=()), Law.MISDECLARED)
@@ -279,15 +284,15 @@ class TestRegressions:
     def test_every_check_runs_on_the_program_before_a_transaction_opens(
         self, store: SqliteStore
     ) -> None:
-        recorder = repairing(store)
-        recorder.write_code(S1_1, code("S1_1", "return x + 1"))
-        recorder.assemble()
-        check_program(recorder, "new", Verdict.PASSED, Trust.GENERATED)
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        plan_check(recorder, "new")
         recorder.decide()
         locate(recorder, AtNode(node=S1_1))
         event = opening(recorder.ledger, TransactionKind.BOUNDED)
         assert_illegal(recorder, event, Law.WRONG_DECISION)
-        check_program(recorder, "new", Verdict.PASSED, Trust.GENERATED)
+        check_program(recorder, "new", Verdict.PASSED)
         recorder.open_transaction()
 
     def test_a_diagnosis_does_not_outlive_its_evidence(self, store: SqliteStore) -> None:
@@ -300,4 +305,4 @@ class TestRegressions:
     def test_a_diagnosis_cannot_rest_on_a_passed_check(self, store: SqliteStore) -> None:
         recorder = failing(store)
         passed = recorder.ledger.working.evidence[CheckId("example-2")].seq
-        assert_illegal(recorder, localised(S2, passed), Law.UNSUPPORTED_DIAGNOSIS)
+        assert_illegal(recorder, located_at(recorder, S2, passed), Law.UNSUPPORTED_DIAGNOSIS)

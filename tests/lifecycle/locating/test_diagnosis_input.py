@@ -25,7 +25,7 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.root_cause import UNKNOWN_CAUSE
 from auditcoder.lifecycle.run_context import RunContext
-from tests.support.record_builders import S1, S1_1, S2, check_program, failing
+from tests.support.record_builders import S1, S1_1, S2, check_program, failing, plan_check
 from tests.support.run_contexts import open_run
 
 
@@ -57,17 +57,19 @@ class TestInput:
         assert [str(c.evidence.check) for c in case.program] == [
             "example-1",
             "example-2",
-            "derived-1",
+            "loads",
         ]
         assert [c.evidence.subject for c in case.local] == [AtNode(node=S1_1)]
 
     def test_given_checks_come_before_derived_and_generated_ones(self, context: RunContext) -> None:
-        check_program(context.recorder, "a-first-by-name", Verdict.FAILED, Trust.GENERATED)
+        plan_check(context.recorder, "a-first-by-name")
+        check_program(context.recorder, "a-first-by-name", Verdict.FAILED)
         trusts = [check.evidence.trust for check in diagnosis_input_of(context).program]
         assert trusts == [Trust.GIVEN, Trust.GIVEN, Trust.DERIVED, Trust.GENERATED]
 
     def test_the_most_trusted_failure_is_the_first_that_failed(self, context: RunContext) -> None:
-        check_program(context.recorder, "generated-1", Verdict.FAILED, Trust.GENERATED)
+        plan_check(context.recorder, "generated-1")
+        check_program(context.recorder, "generated-1", Verdict.FAILED)
         assert most_trusted_failure(context).check == "example-1"
 
     def test_recorded_clues_are_read_back(self, context: RunContext) -> None:

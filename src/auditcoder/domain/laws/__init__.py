@@ -9,6 +9,7 @@ There is one module per phase: planning, building, validation (checks, verdicts)
 
 from typing import assert_never
 
+from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
     Assembled,
     BriefCommitted,
@@ -142,9 +143,20 @@ def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
     if event.program != (assembly.program if assembly else None):
         refuse(Law.UNEARNED_OUTCOME, ledger, "the program is not the current one")
     full = ledger.working.rank(ledger.program_checks()).full
-    if event.outcome is RunOutcome.PASSED:
-        if not full:
+    parse = all(bundle.parses for bundle in ledger.working.bundles.values())
+    match event.outcome:
+        case RunOutcome.PASSED if not full:
             refuse(Law.UNEARNED_OUTCOME, ledger, "a deciding check has not passed")
-        if not all(bundle.parses for bundle in ledger.working.bundles.values()):
+        case RunOutcome.PASSED if not parse:
             refuse(Law.UNEARNED_OUTCOME, ledger, "some code does not parse")
+        case RunOutcome.FAILED if full and parse:
+            refuse(Law.UNEARNED_OUTCOME, ledger, "every deciding check has passed")
+        case RunOutcome.ABSTAINED if not _abstained(ledger):
+            refuse(Law.UNEARNED_OUTCOME, ledger, "the newest diagnosis has a target")
+        case _:
+            pass
     return change(ledger, finished=True)
+
+
+def _abstained(ledger: Ledger) -> bool:
+    return ledger.diagnosis is not None and isinstance(ledger.diagnosis[1], Abstained)

@@ -2,12 +2,16 @@
 
 from auditcoder.domain.events import CheckDropped, CheckRan
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust
-from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse
-from auditcoder.domain.laws.verdict_laws import refuse_false_frames, refuse_false_verdict
+from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse, task_of
+from auditcoder.domain.laws.verdict_laws import (
+    DATA_KINDS,
+    refuse_false_frames,
+    refuse_false_verdict,
+)
 from auditcoder.domain.ledger import CurrentCheck, Ledger, RegisteredCheck, change, rework
-from auditcoder.domain.targets import AtProgram
+from auditcoder.domain.targets import AtNode, AtProgram
 from auditcoder.domain.task import CodeExample, Example, example_content
-from auditcoder.domain.values import Digest, digest, whole
+from auditcoder.domain.values import CheckId, Digest, digest, whole
 
 
 def check_ran(ledger: Ledger, event: CheckRan, read: ReadBlob) -> Ledger:
@@ -44,11 +48,49 @@ def _refuse_other_definition(ledger: Ledger, evidence: Evidence) -> RegisteredCh
     known, defined = ledger.checks.get(evidence.check), _definition(evidence)
     if known not in {None, defined}:
         refuse(Law.MISDECLARED, ledger, f"check {evidence.check} changed its definition")
-    if known is None and evidence.trust is Trust.GIVEN:
-        refuse(Law.MISDECLARED, ledger, f"check {evidence.check} was not given with the task")
+    if known is None:
+        _refuse_unfounded_check(ledger, evidence, defined)
+    return defined
+
+
+def _refuse_unfounded_check(ledger: Ledger, evidence: Evidence, defined: RegisteredCheck) -> None:
+    """Refuse a new check that claims more trust, or another subject, than it can have."""
+    check, subject = evidence.check, evidence.subject
+    if evidence.trust is Trust.GIVEN:
+        refuse(Law.MISDECLARED, ledger, f"check {check} was not given with the task")
     if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
         refuse(Law.MISDECLARED, ledger, "a model's opinion must have the trust 'generated'")
-    return defined
+    if isinstance(subject, AtProgram):
+        if (check, defined) != (LOADS, LOADS_CHECK):
+            refuse(Law.MISDECLARED, ledger, f"no brief plans the check {check} of the program")
+        return
+    node = subject.node if isinstance(subject, AtNode) else subject.root
+    if not check.startswith(f"{node}."):
+        refuse(Law.MISDECLARED, ledger, f"check {check} is not named after {node}")
+    if evidence.expected is None:
+        return
+    if evidence.kind not in DATA_KINDS:
+        refuse(Law.MISDECLARED, ledger, f"a check of kind {evidence.kind.value} compares nothing")
+    content = (defined.input, defined.expected)
+    if evidence.trust is Trust.DERIVED and content not in _task_examples(ledger):
+        refuse(Law.MISDECLARED, ledger, f"check {check} is not derived from an example of the task")
+
+
+def _task_examples(ledger: Ledger) -> set[tuple[Digest | None, Digest | None]]:
+    """Return input and expected result of each example of the task, by digest."""
+    checks = (program_check(e, Trust.GIVEN, "") for e in task_of(ledger).examples)
+    return {(check.input, check.expected) for check in checks}
+
+
+LOADS = CheckId("loads")
+"""The check of every program, whatever the task, that it can be loaded."""
+
+LOADS_CHECK = RegisteredCheck(
+    kind=CheckKind.COMPILE,
+    subject=AtProgram(),
+    trust=Trust.DERIVED,
+    requirement="the program can be loaded",
+)
 
 
 def _definition(evidence: Evidence) -> RegisteredCheck:

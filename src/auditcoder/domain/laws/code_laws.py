@@ -25,13 +25,23 @@ from auditcoder.domain.laws.common import (
 from auditcoder.domain.ledger import Ledger, UsableReply, change, rework
 from auditcoder.domain.python_names import BUILTINS, MODULE_NAMES, is_identifier
 from auditcoder.domain.reply_code import foreign_statement
+from auditcoder.domain.request import FinishReason
 from auditcoder.domain.task import main_block
-from auditcoder.domain.usage import Phase
+from auditcoder.domain.usage import Phase, Scope
 from auditcoder.domain.values import Digest
+
+_FINISHES = frozenset({"", *(reason.value for reason in FinishReason)})
+"""How a reply may end; it is empty where no model was asked."""
 
 
 def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
     """Register a reply: code may be requested only for committed node ids."""
+    if event.finish not in _FINISHES:
+        refuse(Law.MISDECLARED, ledger, f"a reply does not end with {event.finish!r}")
+    if (event.scope is Scope.REPAIR) is not ledger.assembled:
+        refuse(Law.MISDECLARED, ledger, "a call is for a repair once there is a program")
+    if len(set(event.nodes)) != len(event.nodes):
+        refuse(Law.MISDECLARED, ledger, "a reply names a node twice")
     for node in {event.node, *event.nodes} - {None, ROOT}:
         if node not in committed_graph(ledger).ids:
             refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was requested before its id was committed")
@@ -135,17 +145,17 @@ def _refuse_other_origin(
 def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
     node, cause = event.node, event.cause
     transaction = ledger.transaction
-    if cause is not None and cause not in ledger.graph.ids:
-        refuse(Law.MISDECLARED, ledger, "the cause is not a node of this run")
+    if cause is not None and (cause == node or cause not in ledger.graph.ids):
+        refuse(Law.MISDECLARED, ledger, "the cause is not another node of this run")
     if transaction is not None:
         if cause is not None and node in transaction.region and cause not in transaction.region:
             refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} is frozen and cannot cause an edit")
         if node not in transaction.region:
-            law = Law.FROZEN_CHANGED if cause in {None, node} else Law.BOUNDARY_CROSSED
+            law = Law.FROZEN_CHANGED if cause is None else Law.BOUNDARY_CROSSED
             refuse(law, ledger, f"{node} is frozen while transaction {transaction.number} is open")
     elif ledger.assembled:
         refuse(Law.FROZEN_CHANGED, ledger, f"the code of {node} changes outside a transaction")
-    elif cause is not None and cause != node and (cause, node) not in ledger.exceptions:
+    elif cause is not None and (cause, node) not in ledger.exceptions:
         refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} writes {node}'s code without an exception")
 
 
@@ -207,6 +217,8 @@ def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
     wider = frozenset(exception.region)
     if not exception.rationale.strip():
         refuse(Law.BOUNDARY_CROSSED, ledger, "an integration exception needs a reason")
+    if len(wider) != len(exception.region):
+        refuse(Law.WRONG_REGION, ledger, "the region names a node twice")
     if exception.child not in wider or not (wider | {exception.parent}) <= graph.ids:
         refuse(Law.WRONG_REGION, ledger, "the region needs existing nodes and the child")
     if not wider <= graph.subtree(exception.child):

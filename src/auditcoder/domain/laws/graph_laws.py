@@ -24,10 +24,12 @@ from auditcoder.domain.laws.common import (
     open_transaction,
     refuse,
     still_standing,
+    task_of,
 )
 from auditcoder.domain.ledger import Ledger, change, rework
 from auditcoder.domain.python_names import is_identifier
 from auditcoder.domain.repair import TransactionKind
+from auditcoder.domain.task import derived_examples
 
 
 def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
@@ -37,11 +39,14 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
     if ledger.transaction is not None and ledger.transaction.kind is TransactionKind.BOUNDED:
         refuse(Law.BOUNDARY_CROSSED, ledger, "a bounded repair cannot revise the brief")
     checks, examples = dict(ledger.checks), dict(ledger.examples)
+    derived = derived_examples(task_of(ledger))
     for planned in event.brief.requirements.checks:
         if planned.id in ledger.dropped:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped")
         if planned.trust is Trust.GIVEN and planned.id not in checks:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was not given with the task")
+        if planned.trust is Trust.DERIVED and planned.example not in derived:
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} does not follow from an example")
         new = program_check(planned.example, planned.trust, planned.description)
         if checks.setdefault(planned.id, new) != new:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} changed its definition")
@@ -66,11 +71,22 @@ def _refuse_faulty_graph(ledger: Ledger, graph: TaskGraph) -> None:
         refuse(Law.GRAPH_INVALID, ledger, "the root must be S0 and have a leaf below it")
     if faults := graph_faults(graph) + order_faults(graph):
         refuse(Law.GRAPH_INVALID, ledger, "; ".join(faults))
+    for node in graph.nodes:
+        if len(set(node.dependencies)) != len(node.dependencies) or _has_repeated_slot(node):
+            refuse(Law.GRAPH_INVALID, ledger, f"{node.id} names something twice")
     names = [n.contract.name for n in graph.nodes if n.contract is not None]
     if unnamed := [name for name in names if name and not is_identifier(name)]:
         refuse(Law.GRAPH_INVALID, ledger, f"{listed(unnamed)} cannot name a function")
     if len(set(names)) != len(names):
         refuse(Law.SECOND_OWNER, ledger, "two contracts promise a function of the same name")
+
+
+def _has_repeated_slot(node: Node) -> bool:
+    params = node.contract.params if node.contract else ()
+    return any(
+        len({slot.name for slot in slots}) != len(slots)
+        for slots in (params, node.inputs, node.outputs)
+    )
 
 
 def _allocate(ledger: Ledger, allocated: dict[NodeId, int], node: Node) -> None:

@@ -34,18 +34,22 @@ def located(ledger: Ledger, event: Located) -> Ledger:
         refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "there is no standing evidence of a failure")
     _refuse_fallen_evidence(ledger, event.diagnosis)
     match event.diagnosis:
-        case Localised(target=target, evidence=cited):
+        case Localised(target=target, evidence=cited, agents=agents):
             named = frozenset(named_in(target))
             if not named or not named <= committed_graph(ledger).ids:
                 refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the target is not a node of this run")
             if not failing & set(cited):
                 refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "a target needs evidence of a failure")
+            if agents != ledger.agents_of(target):
+                refuse(Law.MISDECLARED, ledger, "the agents are not those of the target's code")
         case Abstained():
             pass
     return change(ledger, diagnosis=(ledger.seq, event.diagnosis))
 
 
 def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:
+    if len(set(diagnosis.evidence)) != len(diagnosis.evidence):
+        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the diagnosis cites an event twice")
     standing = {s.seq for s in ledger.working.evidence.values()}
     if fallen := set(diagnosis.evidence) - standing:
         refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, f"events {listed(fallen)} no longer stand")

@@ -7,14 +7,16 @@ what is believed instead.
 import re
 
 from auditcoder.domain.assembly import owner_of_line
+from auditcoder.domain.contract import signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.common import Law, ReadBlob, refuse, task_of
 from auditcoder.domain.ledger import Ledger
-from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
+from auditcoder.domain.python_names import LITERAL_ERRORS, compile_fault, literal_value
 from auditcoder.domain.targets import AtNode, AtProgram
 from auditcoder.domain.task import CallExample, Example, FilesExample, FilesForm, StdioExample
-from auditcoder.domain.values import Digest
+from auditcoder.domain.values import Digest, whole
 from auditcoder.sandboxed.result_comparison import same_output, same_value
 
 MAX_OUTPUT = 100_000
@@ -24,14 +26,22 @@ DATA_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 """Kinds of checks that compare a result with an expected one."""
 
 
+_PARSED_KINDS = frozenset({CheckKind.COMPILE, CheckKind.SIGNATURE})
+"""Kinds of checks of a node that nothing has to run for."""
+
+
 def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> None:
     """Refuse a verdict that contradicts the ending, the time or the result of its own run."""
     verdict = evidence.verdict
     abnormal = evidence.signal is not None or evidence.exit_code not in {None, 0}
-    if verdict is Verdict.PASSED and abnormal:
-        refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed, but its run crashed")
+    unknown = isinstance(evidence.subject, AtProgram) and evidence.exit_code is None
+    _refuse_impossible_ending(ledger, evidence)
+    if verdict is Verdict.PASSED and (abnormal or unknown):
+        refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed without a normal ending")
     if verdict is Verdict.TIMEOUT and not _ran_out_of_time(ledger, evidence):
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} ended within its time limit")
+    if isinstance(evidence.subject, AtNode) and evidence.kind in _PARSED_KINDS:
+        _refuse_false_parse(ledger, evidence, evidence.subject.node)
     if evidence.kind not in DATA_KINDS or evidence.expected is None or not verdict.clean:
         return
     if abnormal:
@@ -43,6 +53,32 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
             ledger,
             f"check {evidence.check} {verdict.value}, but its result says otherwise",
         )
+
+
+def _refuse_impossible_ending(ledger: Ledger, evidence: Evidence) -> None:
+    """Refuse an ending that no process has: it has an exit code or a signal, never both."""
+    code, signal = evidence.exit_code, evidence.signal
+    if code is not None and (signal is not None or not 0 <= code <= 255):
+        refuse(Law.FALSE_VERDICT, ledger, f"no run ends with exit code {code}")
+    if signal is not None and not 1 <= signal <= 64:
+        refuse(Law.FALSE_VERDICT, ledger, f"no run ends with signal {signal}")
+
+
+def _refuse_false_parse(ledger: Ledger, evidence: Evidence, node: NodeId) -> None:
+    """Refuse a verdict that does not follow from the code of a node and its contract."""
+    outcome = (evidence.exit_code, evidence.signal, evidence.peak_bytes, evidence.ran)
+    if evidence.blobs() or evidence.frames or any(part is not None for part in outcome):
+        refuse(Law.MISDECLARED, ledger, f"nothing runs for {evidence.check}")
+    source = ledger.working.bundles[node].source
+    if evidence.kind is CheckKind.COMPILE:
+        right = compile_fault(source) is None
+    else:
+        contract = ledger.graph.by_id[node].contract
+        if contract is None or evidence.requirement != whole(contract.header()):
+            refuse(Law.MISDECLARED, ledger, f"{evidence.check} is of another contract")
+        right = not signature_faults(contract, source)
+    if evidence.verdict is not (Verdict.PASSED if right else Verdict.FAILED):
+        refuse(Law.FALSE_VERDICT, ledger, f"the code of {node} decides {evidence.check} otherwise")
 
 
 def _ran_out_of_time(ledger: Ledger, evidence: Evidence) -> bool:
@@ -132,7 +168,12 @@ def _text(read: ReadBlob, name: Digest) -> str:
 def refuse_false_frames(ledger: Ledger, evidence: Evidence) -> None:
     """Refuse frames and executed nodes that do not exist, or do not own those lines."""
     working = ledger.working
-    for node in {*(f.node for f in evidence.frames if f.node), *(evidence.ran or ())}:
+    if any(frame.node is not None and frame.line < 1 for frame in evidence.frames):
+        refuse(Law.FALSE_VERDICT, ledger, "the lines of a node are counted from 1")
+    ran = evidence.ran or ()
+    if list(ran) != sorted(set(ran)):
+        refuse(Law.FALSE_VERDICT, ledger, "the nodes that ran are not listed once and in order")
+    for node in {*(f.node for f in evidence.frames if f.node), *ran}:
         if node not in working.code:
             refuse(Law.FALSE_VERDICT, ledger, f"{node} has no code that could run")
     if not isinstance(evidence.subject, AtProgram) or working.assembly is None:

@@ -19,7 +19,7 @@ from auditcoder.domain.graph import (
     order_faults,
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
-from auditcoder.domain.task import Example, ProgramForm, StdioExample, Task
+from auditcoder.domain.task import Example, Task, derived_examples
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.response_formats import FormatMismatch
 from auditcoder.lifecycle.task_forms import RootFunction
@@ -76,7 +76,7 @@ def brief_for(
             example=example,
             description="the last line of the input need not be ended",
         )
-        for number, example in enumerate(_derived(task), start=1)
+        for number, example in enumerate(derived_examples(task), start=1)
     ]
     known = {msgspec.json.encode(e) for e in _without_explanations(task.examples)}
     for example, description in generated:
@@ -99,16 +99,6 @@ def brief_for(
 
 def _without_explanations(examples: tuple[Example, ...]) -> list[Example]:
     return [msgspec.structs.replace(e, explanation="") for e in examples]
-
-
-def _derived(task: Task) -> list[StdioExample]:
-    """Return the first example without the line ending of its last line, if it has one."""
-    if not isinstance(task.form, ProgramForm):
-        return []
-    first = next((e for e in task.examples if isinstance(e, StdioExample)), None)
-    if first is None or not first.input.endswith("\n") or not first.input.strip():
-        return []
-    return [StdioExample(input=first.input.rstrip("\n"), output=first.output)]
 
 
 def root_node(contract: Contract, dependencies: tuple[NodeId, ...]) -> Node:

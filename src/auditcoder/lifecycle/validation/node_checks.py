@@ -9,7 +9,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import Ending, ExecutionOutcome, Raised, Returned
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.python_names import LITERAL_ERRORS, PARSE_ERRORS, literal_value
+from auditcoder.domain.python_names import LITERAL_ERRORS, compile_fault, literal_value
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
@@ -66,10 +66,8 @@ def surroundings(context: RunContext, node: NodeId) -> str | None:
 
 
 def _compile(source: str) -> CheckObservation:
-    try:
-        compile(source, "bundle", "exec", dont_inherit=True)
-    except PARSE_ERRORS as error:
-        return CheckObservation(Verdict.FAILED, f"it does not compile: {error}", judge="parser")
+    if fault := compile_fault(source):
+        return CheckObservation(Verdict.FAILED, f"it does not compile: {fault}", judge="parser")
     return CheckObservation(Verdict.PASSED, judge="parser")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 
-from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.evidence import Evidence, Trust, Verdict
 from auditcoder.domain.execution import (
     PROGRAM_FILE,
     TESTS_FILE,
@@ -21,7 +21,7 @@ from auditcoder.domain.execution import (
     RunTests,
     TestVerdict,
 )
-from auditcoder.domain.laws.check_laws import example_kind
+from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.targets import AtProgram, Subject
 from auditcoder.domain.task import (
@@ -50,8 +50,6 @@ from auditcoder.lifecycle.validation.check_recorder import (
 )
 from auditcoder.lifecycle.validation.function_calls import ended, run_calls
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
-
-LOADS = CheckId("loads")
 
 
 def validate_program(context: RunContext) -> list[Evidence]:
@@ -92,9 +90,8 @@ def check_for(
 
 
 def _loads() -> CheckSpec:
-    return CheckSpec(
-        LOADS, AtProgram(), CheckKind.COMPILE, Trust.DERIVED, "the program can be loaded"
-    )
+    check = LOADS_CHECK
+    return CheckSpec(LOADS, check.subject, check.kind, check.trust, check.requirement)
 
 
 def _load(context: RunContext, program: str) -> CheckObservation:
