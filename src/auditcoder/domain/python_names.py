@@ -190,13 +190,11 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
 
 
 def compile_fault(source: str) -> str | None:
-    """Return why code does not compile, without warnings; None if it does."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compiled(parse(source), "bundle")
-        except PARSE_ERRORS as error:
-            return str(error)
+    """Return why code does not compile; None if it does."""
+    try:
+        compiled(parse(source), "bundle")
+    except PARSE_ERRORS as error:
+        return str(error)
     return None
 
 
