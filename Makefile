@@ -1,11 +1,20 @@
 # `make demo` shows what this is; `make test` runs the tests; `make check` is what CI runs.
 PYTHON ?= python3
+# Another supported version, for `make test-other`: the newest on the path, unless one is named.
+OTHER_PYTHON ?= $(shell main=$$($(PYTHON) -c '$(MINOR)'); \
+  for python in python3.14 python3.13 python3.12 python3.11; do \
+    minor=$$($$python -c '$(MINOR)' 2>/dev/null) && [ "$$minor" != "$$main" ] && \
+      echo $$python && break; \
+  done)
+MINOR := import sys; print(*sys.version_info[:2])
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SUITES := $(VENV)/.suites
+# The tests of what depends on the version of Python.
+VERSIONED := domain lifecycle sandboxed exports metrics adapters/stores adapters/sandboxes
 
-.PHONY: demo test check lint types imports census mutants schema lock bench clean
+.PHONY: demo test check test-other test-versioned lint types imports census mutants schema lock bench clean
 
 demo: $(READY)
 	@$(BIN)/python examples/solve/tour.py
@@ -15,10 +24,23 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not campaign"
 
-# Everything, campaigns included; a test that is skipped fails. It needs a browser, and the
-# benchmark data in the folder that AUDITCODER_DATA names.
+# Everything, campaigns included, and a part on another Python; a test that is skipped fails. It
+# needs a browser, and the benchmark data in the folder that AUDITCODER_DATA names.
 check: lint types imports $(SUITES)
 	AUDITCODER_NO_SKIPS=1 $(BIN)/python -m pytest -n auto --dist loadgroup
+	@$(MAKE) --no-print-directory test-other
+
+test-other:        ## run the tests that depend on the version of Python on another version
+	@if [ -n "$(OTHER_PYTHON)" ]; then \
+	  $(MAKE) --no-print-directory test-versioned PYTHON=$(OTHER_PYTHON) VENV=.venv-other; \
+	else \
+	  echo "Only one version of Python was tested: none of 3.11 to 3.14 is on the path besides it." \
+	    "Install another, or name it with OTHER_PYTHON=..." >&2; \
+	fi
+
+test-versioned: $(READY)
+	AUDITCODER_NO_SKIPS=1 $(BIN)/python -m pytest -n auto --dist loadgroup -m "not campaign" \
+	  $(VERSIONED:%=tests/%)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -66,4 +88,4 @@ $(SUITES): $(READY) requirements-suites.lock
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-other .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -136,3 +136,12 @@ def test_an_unknown_field_is_refused(store: SqliteStore) -> None:
 def test_times_are_recorded_in_utc(store: SqliteStore) -> None:
     repairing(store)
     assert all(b"2026-01-02T03:" in body for body in take(store, RUN).bodies)
+
+
+@pytest.mark.parametrize("levels", [65, 500, 1000, 5000, 1_000_000])
+def test_an_entry_that_is_nested_deeply_is_refused_before_it_is_decoded(levels: int) -> None:
+    deep = b"[" * levels + b"]" * levels
+    for body in (deep, b'{"event":{"format":2},"unknown":' + deep + b"}", b'{"a":' * levels):
+        with pytest.raises(RecordUnreadable, match="levels deep") as refused:
+            EntryReader().read(body)
+        assert refused.value.code == "record.malformed"

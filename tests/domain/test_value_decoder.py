@@ -5,6 +5,7 @@ import importlib.util
 import json
 import math
 from collections import Counter, OrderedDict, deque, namedtuple
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -203,3 +204,31 @@ def test_values_of_ordinary_size_are_within_the_bounds() -> None:
     small = Fraction(1 << 70_000, 3)
     assert read(encode(small)) == small
     assert len(read(encode(list(range(500_000))))) == 500_000
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda inner: [inner],
+        lambda inner: (inner, 1),
+        lambda inner: {1: inner},
+        lambda inner: deque([inner]),
+        lambda inner: frozenset([inner]),
+        lambda inner: OrderedDict([(1, inner)]),
+    ],
+)
+def test_values_are_decoded_up_to_a_depth_that_no_python_limits(wrap: Callable[[Any], Any]) -> None:
+    value: Any = 1
+    for _ in range(100):
+        value = wrap(value)
+    text = encode(value)
+    assert "too deep" not in text
+    assert read(text) == value
+    assert "too deep" in encode(wrap(value))
+
+
+@pytest.mark.parametrize("levels", [311, 1000, 5000, 100_000])
+def test_text_that_is_nested_more_deeply_is_refused(levels: int) -> None:
+    for before, after in (("[", "]"), ('{"tuple":', "}"), ('{"dict":[[1,', "]]}")):
+        with pytest.raises(ValueError, match="levels"):
+            read(before * levels + "1" + after * levels)

@@ -1,11 +1,21 @@
 """Values: they are frozen, and equal values have one encoding and one digest."""
 
+import json
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.domain.values import Value, digest, digest_of, encode, is_run_id, whole
+from auditcoder.domain.values import (
+    Value,
+    digest,
+    digest_of,
+    encode,
+    is_run_id,
+    nests_deeper,
+    whole,
+)
 
 
 class Point(Value):
@@ -82,3 +92,42 @@ def test_repaired_text_can_always_be_encoded(text: str) -> None:
 
 def test_only_surrogates_are_replaced() -> None:
     assert whole("a\ud800é😀") == "a?é😀"
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("1", 0),
+        ("[]", 1),
+        ("[[], {}, [{}]]", 3),
+        ('["[[[", "]]", "\\"[[["]', 1),
+        ('{"{": {"a\\\\": [1]}}', 3),
+        ("[]" * 100, 1),
+        ("[" * 5000, 5000),
+    ],
+)
+def test_the_depth_of_json_is_found_without_decoding_it(text: str, depth: int) -> None:
+    assert not nests_deeper(text.encode(), depth)
+    assert depth == 0 or nests_deeper(text.encode(), depth - 1)
+
+
+JSON = st.recursive(
+    st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20
+)
+
+
+def json_depth(value: object) -> int:
+    match value:
+        case dict():
+            return 1 + max(map(json_depth, value.values()), default=0)
+        case list():
+            return 1 + max(map(json_depth, value), default=0)
+    return 0
+
+
+@given(JSON, st.booleans())
+def test_the_depth_found_is_that_of_the_value(value: object, ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    depth = json_depth(value)
+    assert not nests_deeper(text, depth)
+    assert depth == 0 or nests_deeper(text, depth - 1)

@@ -5,16 +5,20 @@ Inserting, removing, moving or changing an entry changes every later digest and 
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from inspect import cleandoc
 from typing import Any, NamedTuple
 
 import msgspec
 
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Event, RunStarted
-from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest
+from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest, nests_deeper
 
 FORMAT = 2
 """The version of the format that is written. Older versions can be read through UPGRADES."""
+
+MAX_DEPTH = 64
+"""Maximum number of levels of arrays and objects in an entry; the types need far fewer."""
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -91,6 +95,10 @@ class EntryReader:
 
     def read(self, body: bytes) -> Entry:
         """Decode one entry, or raise RecordUnreadable."""
+        if nests_deeper(body, MAX_DEPTH):
+            raise RecordUnreadable(
+                "record.malformed", f"an entry is nested more than {MAX_DEPTH} levels deep"
+            )
         if self._format is None:
             self._format = self._format_of(body)
         try:
@@ -157,6 +165,9 @@ def starts(entry: Entry) -> RunStarted:
 def entry_schema() -> dict[str, Any]:
     """Return the JSON Schema of one entry, generated from the types."""
     (reference,), components = msgspec.json.schema_components([Entry])
+    for component in components.values():  # up to Python 3.12, docstrings keep their indentation
+        if "description" in component:
+            component["description"] = cleandoc(component["description"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"AuditCoder trace entry, format {FORMAT}",

@@ -5,9 +5,6 @@ own. Everything here is derived from the text by the parser, so any reader can d
 """
 
 import ast
-import io
-import re
-import tokenize
 from collections import Counter
 from collections.abc import Collection, Iterable
 from enum import Enum
@@ -17,6 +14,7 @@ import msgspec
 
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.python_lexer import lines_inside_strings, words_in
 from auditcoder.domain.python_names import (
     PARSE_ERRORS,
     AttributeTarget,
@@ -133,7 +131,7 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def words(self) -> frozenset[str]:
         """All words in the text, which include all names."""
-        return frozenset(re.findall(r"\w+", self.source))
+        return words_in(self.source)
 
     def at_margin(self, function: Function) -> str:
         """Return a method's text without its indentation; lines inside strings are unchanged."""
@@ -150,7 +148,7 @@ def read_bundle(source: str) -> CodeBundle:
     lines = tuple(source.removesuffix("\n").split("\n")) if source else ()
     try:
         return on_a_fresh_stack(lambda: _read(source, lines))
-    except (*PARSE_ERRORS, tokenize.TokenError):
+    except PARSE_ERRORS:
         whole = (BundlePart(first=1, last=len(lines)),) if lines else ()
         return CodeBundle(
             source=source, lines=lines, parts=whole, parses=False, inside_string=frozenset()
@@ -161,7 +159,7 @@ def _read(source: str, lines: tuple[str, ...]) -> CodeBundle:
     if "\r" in source:
         raise ValueError("carriage returns make line numbers ambiguous")
     body = parse(source).body
-    inside_string = _lines_inside_strings(source)
+    inside_string = lines_inside_strings(source)
     read_part = _with_globals if "global" in source else _part  # walking the tree is slow
     parts: list[BundlePart] = []
     for statement in body:
@@ -283,24 +281,6 @@ def _with_comments(parts: list[BundlePart], count: int) -> list[BundlePart]:
     elif count:
         result.append(BundlePart(first=1, last=count))
     return result
-
-
-def _lines_inside_strings(source: str) -> frozenset[int]:
-    if '"""' not in source and "'''" not in source and "\\" not in source:
-        return frozenset()
-    inside: set[int] = set()
-    opened: list[int] = []
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        match tokenize.tok_name[token.type]:
-            case "STRING":
-                inside.update(range(token.start[0] + 1, token.end[0] + 1))
-            case "FSTRING_START" | "TSTRING_START":
-                opened.append(token.start[0])
-            case "FSTRING_END" | "TSTRING_END":
-                inside.update(range(opened.pop() + 1, token.end[0] + 1))
-            case _:
-                pass
-    return frozenset(inside)
 
 
 def units_of(

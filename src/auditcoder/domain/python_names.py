@@ -2,15 +2,23 @@
 
 import ast
 import re
+import sys
 import threading
 import types
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
+
+from auditcoder.domain.python_lexer import (
+    MAX_INTEGER_DIGITS,
+    refuse_unportable,
+    refuse_unstable_identifier,
+)
 
 GRAMMAR = (3, 11)
 """The grammar version of all code, so that a record means the same on every Python version."""
@@ -73,53 +81,152 @@ def on_a_fresh_stack(work: Callable[[], _Result]) -> _Result:
 _PARSING = threading.Lock()
 
 
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Let only one thread use the parser or the compiler, with settings that do not vary.
+
+    Python 3.11 counts the depth of both for all threads together, and the settings are global.
+    """
+    with _PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        digits = sys.get_int_max_str_digits()
+        sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
+        try:
+            yield
+        finally:
+            sys.set_int_max_str_digits(digits)
+
+
 def parse(source: str) -> ast.Module:
-    """Parse a module with the fixed grammar version, or raise one of PARSE_ERRORS."""
-    with _PARSING:  # Python 3.11 counts the parser's depth for all threads together
-        return ast.parse(source, feature_version=GRAMMAR)
+    """Parse a module as every supported Python does, or raise one of PARSE_ERRORS."""
+    text = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser does
+    refuse_unportable(text)
+    tree = on_a_fresh_stack(lambda: _parsed_text(text, "exec"))
+    assert isinstance(tree, ast.Module)  # the result in this mode
+    return tree
+
+
+def _parsed_text(text: str, mode: str) -> ast.AST:
+    with _reading():
+        tree: ast.AST = ast.parse(text, mode=mode, feature_version=GRAMMAR)
+    if _SCOPED_WORDS.search(text):  # walking the tree is slow
+        _refuse_unstable_annotations(tree)
+    if "__future__" in text:
+        _refuse_unknown_future(tree)
+    return tree
+
+
+_SCOPED_WORDS = re.compile(":=|\\b(?:yield|await|global|nonlocal)\\b")
+
+
+def _refuse_unstable_annotations(tree: ast.AST) -> None:
+    """Refuse annotations that Python 3.14 reads differently, since they have their own scope.
+
+    They bind a name or suspend a function, or use a name before it is declared global.
+    """
+    nodes = list(ast.walk(tree))
+    annotated = [n for n in nodes if isinstance(n, _ANNOTATED) and _annotation(n) is not None]
+    for annotation in filter(None, map(_annotation, annotated)):
+        inside = ast.walk(annotation)
+        if any(
+            isinstance(n, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await) for n in inside
+        ):
+            raise SyntaxError("an annotation binds a name or suspends a function")
+    if annotated and any(isinstance(n, ast.Global | ast.Nonlocal) for n in nodes):
+        for node in nodes:
+            if isinstance(node, Function | ast.ClassDef | ast.Module):
+                _refuse_late_declarations(list(own_scope(node.body)))
+
+
+def _refuse_late_declarations(scope: list[ast.AST]) -> None:
+    declared = {
+        name: node.lineno
+        for node in scope
+        if isinstance(node, ast.Global | ast.Nonlocal)
+        for name in node.names
+    }
+    for node in scope:
+        for name in ast.walk(_annotation(node) or ast.Pass()):
+            if isinstance(name, ast.Name) and name.lineno <= declared.get(name.id, 0):
+                raise SyntaxError(f"{name.id!r} is used before it is declared global")
+
+
+_FEATURES = """
+    absolute_import annotations division generator_stop generators nested_scopes print_function
+    unicode_literals with_statement
+"""
+_FUTURE = frozenset(_FEATURES.split())
+
+
+def _refuse_unknown_future(tree: ast.AST) -> None:
+    """Refuse what Python 3.14 refuses when it parses, and Python 3.11 when it compiles."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for alias in node.names:
+                if alias.name not in _FUTURE:
+                    raise SyntaxError(f"future feature {alias.name} is not defined")
+
+
+_ANNOTATED = (ast.arg, ast.AnnAssign, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _annotation(node: ast.AST) -> ast.expr | None:
+    match node:
+        case ast.arg(annotation=annotation) | ast.AnnAssign(annotation=annotation):
+            return annotation
+        case ast.FunctionDef(returns=annotation) | ast.AsyncFunctionDef(returns=annotation):
+            return annotation
+    return None
 
 
 def compiled(tree: ast.Module, file: str) -> types.CodeType:
     """Compile a parsed module, or raise one of PARSE_ERRORS."""
-    with _PARSING:  # compiling counts the depth in the same way
-        return compile(tree, file, "exec", dont_inherit=True)
+
+    def work() -> types.CodeType:
+        with _reading():
+            return compile(tree, file, "exec", dont_inherit=True)
+
+    return on_a_fresh_stack(work)
 
 
 def compile_fault(source: str) -> str | None:
-    """Return why code does not compile, without warnings; None if it does."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compiled(parse(source), "bundle")
-        except PARSE_ERRORS as error:
-            return str(error)
+    """Return why code does not compile; None if it does."""
+    try:
+        compiled(parse(source), "bundle")
+    except PARSE_ERRORS as error:
+        return str(error)
     return None
 
 
 def expression(text: str) -> ast.expr:
     """Parse a Python expression, or raise one of PARSE_ERRORS."""
-    with _PARSING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text.strip(), mode="eval", feature_version=GRAMMAR).body
+    stripped = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    refuse_unportable(stripped)
+    tree = on_a_fresh_stack(lambda: _parsed_text(stripped, "eval"))
+    assert isinstance(tree, ast.Expression)  # the result in this mode
+    return tree.body
 
 
 def literal_value(text: str) -> Any:
     """Return the value of a literal, or raise one of LITERAL_ERRORS."""
-    return ast.literal_eval(expression(text))
+    tree = expression(text)
+    return on_a_fresh_stack(lambda: ast.literal_eval(tree))
 
 
 def parsed(code: str) -> ast.Module | None:
-    """Parse code without warnings; None if it does not parse."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return parse(code)
-        except PARSE_ERRORS:
-            return None
+    """Parse code; None if it does not parse."""
+    try:
+        return parse(code)
+    except PARSE_ERRORS:
+        return None
 
 
 def is_identifier(name: str) -> bool:
     """Whether a text is an identifier as the parser returns it, normalised to NFKC."""
+    try:
+        refuse_unstable_identifier(name)
+    except SyntaxError:
+        return False
     return name.isidentifier() and unicodedata.normalize("NFKC", name) == name
 
 
@@ -258,6 +365,20 @@ def attribute_targets(
                 yield from attribute_targets(targets, local, of_class | bound_by(targets))
             case _:
                 pass
+
+
+def local_names(node: ast.AST) -> frozenset[str]:
+    """Return the names of a nested scope: parameters, and what it binds or imports for itself."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            _, inside = scopes(node)
+            params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+            return frozenset(params) | _bound_or_imported(inside)
+        case ast.ClassDef(body=body):
+            return _bound_or_imported(body)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return frozenset(bound_by(generator.target for generator in node.generators))
+    return frozenset()
 
 
 def _bound_or_imported(nodes: Sequence[ast.AST]) -> frozenset[str]:

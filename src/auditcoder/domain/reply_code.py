@@ -5,15 +5,14 @@ made uniform, and missing imports of the standard library are added. Its stateme
 """
 
 import ast
-import io
-import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from auditcoder.domain.code import BundlePart, CodeBundle
-from auditcoder.domain.python_names import PARSE_ERRORS, imports_of, on_a_fresh_stack, parsed
+from auditcoder.domain.python_lexer import has_comment
+from auditcoder.domain.python_names import imports_of, on_a_fresh_stack, parsed
 
 _COMPLETED_MODULES = """
     bisect collections copy csv datetime decimal fractions functools hashlib heapq io itertools json
@@ -122,7 +121,7 @@ def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:
     """Whether a statement without comments means the same as one of a source, or is an import."""
     code = "\n".join(lines)
     module = parsed(code)
-    if module is None or _has_comment(code):
+    if module is None or has_comment(code):
         return False
     known = [_parsed_source(source) for source in sources]
     for statement in module.body:
@@ -134,16 +133,6 @@ def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:
             if not any(dumped in source.statements for source in known):
                 return False
     return True
-
-
-def _has_comment(code: str) -> bool:
-    if "#" not in code:
-        return False
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
-    except (*PARSE_ERRORS, tokenize.TokenError):
-        return True
-    return any(token.type == tokenize.COMMENT for token in tokens)
 
 
 def _is_imported(statement: str, known: Iterable[ParsedSource]) -> bool:

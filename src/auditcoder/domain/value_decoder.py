@@ -9,11 +9,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from auditcoder.domain.values import Value
+from auditcoder.domain.python_names import on_a_fresh_stack
+from auditcoder.domain.values import Value, nests_deeper
 
 _MAX_COLLISIONS = 500
 """Maximum number of keys with one hash: a program could choose keys that make tables slow."""
 
+_MAX_DEPTH = 310
+"""Maximum depth of the JSON text: the sandbox encodes 100 levels, each in up to three."""
 _MAX_ITEMS = 5_000_000
 """Maximum number of values, including those inside others."""
 _MAX_DIGITS = 1_000_000
@@ -54,13 +57,19 @@ class _Unhashable(list[Any]):
 
 def read(text: str) -> Any:
     """Return the value that `text` encodes, or raise ValueError."""
+    if nests_deeper(text.encode("utf-8", "surrogatepass"), _MAX_DEPTH):
+        raise ValueError(f"not a value: more than {_MAX_DEPTH} levels")
     try:
-        plain = json.loads(text)
-        if _count(plain) > _MAX_ITEMS:
-            raise ValueError(f"not a value: more than {_MAX_ITEMS:,} items")
-        return _value(plain)
+        return on_a_fresh_stack(lambda: _decoded(text))
     except (TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"not a value: {error}") from error
+
+
+def _decoded(text: str) -> Any:
+    plain = json.loads(text)
+    if _count(plain) > _MAX_ITEMS:
+        raise ValueError(f"not a value: more than {_MAX_ITEMS:,} items")
+    return _value(plain)
 
 
 def _count(plain: Any) -> int:

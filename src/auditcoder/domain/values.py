@@ -69,6 +69,32 @@ def encode(value: object) -> bytes:
     return _encoder.encode(value)
 
 
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+|[\[\]{}]', re.DOTALL)
+
+
+def nests_deeper(text: bytes, limit: int) -> bool:
+    """Whether JSON text has more than `limit` levels of arrays and objects.
+
+    Decoders have limits of their own, which depend on the version of Python and on its stack.
+    """
+    if text.count(b"[") + text.count(b"{") <= limit:
+        return False
+    depth = 0
+    position = 0
+    while (found := _JSON_TOKEN.search(text, position)) is not None:
+        position = found.end()
+        match found[0]:
+            case b"[" | b"{":
+                depth += 1
+                if depth > limit:
+                    return True
+            case b"]" | b"}":
+                depth -= 1
+            case _:
+                position += 1  # the closing quote
+    return False
+
+
 def digest(content: bytes) -> Digest:
     """Return the SHA-256 digest of `content`."""
     return Digest(sha256(content).hexdigest())

@@ -3,12 +3,11 @@
 The definitions are those of the paper's appendix D, with the choices in docs/reference/repairs.md.
 """
 
-import io
-import tokenize
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 
 from auditcoder.domain.ledger import WorkingState
+from auditcoder.domain.python_lexer import lex
 from auditcoder.domain.repair import Decision, RollbackStatus, Transaction
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Digest, digest_of
@@ -92,21 +91,9 @@ def _program(working: WorkingState) -> Digest | None:
 def code_lines(source: str) -> list[str]:
     """Return the lines of code, without blank lines and lines with only a comment."""
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (tokenize.TokenError, SyntaxError):
+        counted = lex(source).code_lines
+    except SyntaxError:
         return [s for line in source.split("\n") if (s := line.rstrip()) and s.lstrip()[0] != "#"]
-    ignored = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    }
-    counted: set[int] = set()
-    for token in tokens:
-        if token.type not in ignored:
-            counted.update(range(token.start[0], token.end[0] + 1))
     lines = source.split("\n")
     return [lines[n - 1].rstrip() for n in sorted(counted) if lines[n - 1].strip()]
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 _WIDE = 1 << 53
-_DEEP = 200
+_DEEP = 100
 _LONG = 10_000
 _CONTAINERS: tuple[tuple[str, Any], ...] = (
     ("tuple", tuple),

@@ -12,6 +12,7 @@ import pytest
 from auditcoder.adapters.stores import bundle as module
 from auditcoder.adapters.stores.bundle import BundleFile, write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.chain import FORMAT
 from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable, StoreError
 from auditcoder.domain.values import Digest, digest
 from auditcoder.domain.verification import Report
@@ -319,7 +320,8 @@ class TestFalseClaims:
 
     def test_a_newer_record_format_is_refused_with_its_number(self, path: Path) -> None:
         content = parts(path)
-        newer = content["events.jsonl"].replace(b'"format":2', b'"format":99', 1)
+        current = f'"format":{FORMAT}'.encode()
+        newer = content["events.jsonl"].replace(current, b'"format":99', 1)
         pack(path, content | {"events.jsonl": newer})
         with pytest.raises(RecordUnreadable, match="format 99") as refused:
             verification_report(path)
