@@ -47,6 +47,11 @@ import sqlite3
 db = sqlite3.connect(':memory:')
 db.execute('select 1'); db.close()
 print('ok')""",
+    "a pair of connected sockets": """
+import socket
+near, far = socket.socketpair()
+near.sendall(b'ok')
+print(far.recv(2).decode())""",
     "a pool of threads": """
 from concurrent.futures import ThreadPoolExecutor
 print(*ThreadPoolExecutor(4).map(str, ['ok']))""",
@@ -572,6 +577,19 @@ class A(unittest.IsolatedAsyncioTestCase):
         outcome = self.run(sandbox, source, bounds=Bounds(seconds=60, memory_bytes=64 << 20))
         assert outcome.ending is Ending.MEMORY
 
+    def test_thread_stacks_count_toward_the_address_space(self, sandbox: Sandbox) -> None:
+        source = (
+            "import threading\nthreading.stack_size(64 << 20)\nend = threading.Event()\n"
+            "ts = [threading.Thread(target=end.wait) for _ in range(8)]\n"
+            "try:\n    for t in ts: t.start()\n"
+            "except RuntimeError as error: print(error)\nend.set()\n"
+        )
+        small, large = (
+            self.run(sandbox, source, bounds=Bounds(seconds=60, memory_bytes=size << 20)).stdout
+            for size in (256, 1024)
+        )
+        assert (small, large) == (b"can't start new thread\n", b"")
+
     def test_the_interpreter_version_is_that_of_the_caller(self, sandbox: Sandbox) -> None:
         output = self.run(sandbox, "import sys; print(sys.version_info[:3])").stdout
         assert output.decode().strip() == str(tuple(sys.version_info[:3]))
@@ -591,6 +609,17 @@ class IsolatedSandboxConformance(SandboxConformance):
             "print(dict(os.environ))\n"
         )
         assert b"sk-secret" not in self.run(sandbox, source).stdout
+
+    def test_files_of_the_system_and_its_own_source_cannot_be_read(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os\n"
+            "for path in ('/proc', '/proc/self/status', '/proc/cpuinfo', '/sys', '/sys/kernel',\n"
+            "             '/etc', '/etc/passwd', '/etc/hosts', '/', __file__, '/code'):\n"
+            "    for read in (os.listdir, open):\n"
+            "        try: print(path, read(path))\n        except OSError: pass\n"
+        )
+        outcome = self.run(sandbox, source)
+        assert (outcome.ending, outcome.stdout) == (Ending.OK, b"")
 
     def test_paths_of_the_machine_are_not_shown(self, sandbox: Sandbox) -> None:
         source = """

@@ -1,5 +1,6 @@
 """The record format: entries are read back as written, by this version and by later ones."""
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +12,13 @@ import pytest
 
 from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.chain import EMPTY, FORMAT, EntryReader, entry_schema, seal
+from auditcoder.domain.chain import EMPTY, FORMAT, MAX_DEPTH, EntryReader, entry_schema, seal
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Manifest, RunStarted
 from auditcoder.domain.trace import fold
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.record_builders import RUN, TASK, repairing, ticking
+from tests.support.record_builders import RUN, TASK, repairing, started, ticking
 from tests.support.records import take
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,41 @@ def test_every_entry_that_is_written_fits_the_published_schema(store: SqliteStor
         validator.validate(json.loads(body))
     with pytest.raises(jsonschema.ValidationError):
         validator.validate({"seq": 0})
+
+
+def test_an_entry_holds_its_number_and_the_digest_of_the_entry_before(store: SqliteStore) -> None:
+    repairing(store)
+    bodies = list(store.read(RUN))
+    entries = [json.loads(body) for body in bodies]
+    assert [entry["seq"] for entry in entries] == list(range(len(entries)))
+    before = [hashlib.sha256(body).hexdigest() for body in bodies]
+    assert [entry["prev"] for entry in entries] == ["0" * 64, *before[:-1]]
+    assert store.head(RUN).digest == before[-1]
+    assert not any(b"\n" in body for body in bodies)
+
+
+FIRST = b'{"seq":0,"prev":"' + b"0" * 64 + b'",'
+OTHER_ENCODINGS: dict[str, tuple[bytes, bytes]] = {
+    "a space": (FIRST, FIRST.replace(b":0", b": 0", 1)),
+    "a line end": (FIRST, b"\n" + FIRST),
+    "another order of keys": (FIRST, b'{"prev":"' + b"0" * 64 + b'","seq":0,'),
+    "a repeated key": (FIRST, FIRST + b'"seq":0,'),
+    "a default value": (b'"format":2,', b'"format":2,"manifest":{},'),
+    "an escaped letter": (b'"a-run"', b'"\\u0061-run"'),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_ENCODINGS)
+def test_the_same_content_in_another_encoding_is_not_an_entry(
+    store: SqliteStore, name: str
+) -> None:
+    started(store)
+    body = next(store.read(RUN))
+    old, new = OTHER_ENCODINGS[name]
+    assert body.count(old) == 1
+    altered = body.replace(old, new)
+    with pytest.raises(RecordUnreadable, match="canonical"):
+        EntryReader().read(altered)
 
 
 def test_an_older_reader_reports_a_newer_record() -> None:
@@ -136,6 +172,13 @@ def test_an_unknown_field_is_refused(store: SqliteStore) -> None:
 def test_times_are_recorded_in_utc(store: SqliteStore) -> None:
     repairing(store)
     assert all(b"2026-01-02T03:" in body for body in take(store, RUN).bodies)
+
+
+def test_an_entry_may_be_nested_64_levels_deep() -> None:
+    deep = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
+    assert MAX_DEPTH == 64
+    with pytest.raises(RecordUnreadable, match="not the start of a run"):
+        EntryReader().read(deep)
 
 
 @pytest.mark.parametrize("levels", [65, 500, 1000, 5000, 1_000_000])

@@ -101,6 +101,13 @@ def test_an_expected_head_that_no_entry_has_is_found(raw: Raw) -> None:
     assert report.known_head is None
 
 
+def test_a_record_cut_off_by_a_forger_holds_only_without_a_head_from_elsewhere(raw: Raw) -> None:
+    shorter = forge(raw, raw.events()[:-1])
+    assert shorter.verify().holds, "whoever keeps the only copy can adjust its head"
+    report = verify(shorter.bodies, shorter.blob, claimed=shorter.head, expected=raw.head.digest)
+    assert codes(report) == {"head.unknown"}
+
+
 def test_a_long_list_of_findings_is_cut(raw: Raw) -> None:
     report = verify([raw.bodies[0], *[b"{}"] * 300], raw.blob)
     assert report.truncated

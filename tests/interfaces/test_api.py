@@ -9,6 +9,7 @@ import pytest
 import auditcoder
 from auditcoder.domain.errors import ModelError, TaskInvalid
 from auditcoder.domain.events import ReplyRecorded, RunOutcome
+from tests.support.fault_server import Handler, completion, serving
 from tests.support.modest_model import (
     DOUBLE,
     TASK,
@@ -24,6 +25,26 @@ def test_the_samples_of_the_reference_page_run(tmp_path: Path) -> None:
     found = doctest.testfile(page, module_relative=False, globs=names)
     assert found.attempted > 5
     assert found.failed == 0
+
+
+def test_the_sample_of_the_readme_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def answer(handler: Handler) -> None:
+        prompt = handler.server.asked[-1]["messages"][-1]["content"]
+        body = "..." if "# Your step: the sketch" in prompt else "return text == text[::-1]"
+        handler.say(completion(f"```python\ndef palindrome(text: str) -> bool:\n    {body}\n```"))
+
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    sample = page.partition("```python\n")[2].partition("```")[0]
+    with serving(*[answer] * 9) as running:
+        monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
+        monkeypatch.setenv("AUDITCODER_MODEL", "server:modest")
+        monkeypatch.setenv("AUDITCODER_STORE", str(tmp_path / "runs.db"))
+        exec(compile(sample, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "def palindrome(text: str) -> bool:" in printed
+    assert printed.splitlines()[-1] == "['S0', 'S1']"
 
 
 def test_solve_accepts_a_path_or_a_task_object(tmp_path: Path) -> None:

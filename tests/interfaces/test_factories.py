@@ -1,6 +1,8 @@
 """An address opens the model that it names, with the provider's key, limits and price."""
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +20,7 @@ from auditcoder.interfaces.settings import ProviderSettings, Settings
 from tests.conformance.model import HELLO
 from tests.support.commands import run_without
 from tests.support.fault_server import FaultServer, Handler, completion, serving
+from tests.support.weaker_machines import LANDLOCK_CREATE_RULESET, UNSHARE, refusing
 
 KEY = "sk-0011223344556677"
 
@@ -149,6 +152,38 @@ def test_a_sandbox_is_opened_with_isolation() -> None:
         assert strength_of(sandbox.kind) is not Strength.BARE
     finally:
         sandbox.close()
+
+
+@pytest.mark.parametrize(
+    ("variables", "printed"),
+    [
+        ({}, "sandbox.bare\n"),
+        ({"AUDITCODER_SANDBOX": "yes"}, "sandbox.bare\n"),
+        ({"AUDITCODER_SANDBOX": "bare"}, "seccomp+rlimits b'42\\n'\n"),
+    ],
+)
+def test_without_namespaces_and_landlock_nothing_runs_unless_the_risk_is_accepted(
+    variables: dict[str, str], printed: str
+) -> None:
+    code = (
+        f"{refusing(UNSHARE, LANDLOCK_CREATE_RULESET)}"
+        "from auditcoder.domain.errors import SandboxError\n"
+        "from auditcoder.domain.execution import *\n"
+        "from auditcoder.interfaces.factories import open_sandbox\n"
+        "from auditcoder.interfaces.settings import Settings\n"
+        "execution = Execution(source='print(6 * 7)', action=RunProgram())\n"
+        "try:\n    opened = open_sandbox(Settings(), lambda _: None)\n"
+        "    print(opened.kind, opened.run(execution).stdout)\n    opened.close()\n"
+        "except SandboxError as error: print(error.code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == printed, done.stderr
 
 
 def test_a_sandbox_is_opened_with_the_configured_packages() -> None:

@@ -1,15 +1,20 @@
 """Starting, resuming and replaying runs."""
 
+import platform
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from auditcoder import __version__, prompts
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import Request
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.domain.request import Request, Traits
+from auditcoder.domain.values import digest
+from auditcoder.lifecycle.locating.evidence_model import weights_digest
+from auditcoder.lifecycle.options import Build, LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, manifest_for, options_of
 from tests.support.addition_runs import (
@@ -86,3 +91,25 @@ def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox:
     assert list(manifest.decoding.items()) == [("temperature", "1"), ("repair_temperature", "0.5")]
     assert manifest.seed == 0
     assert options_of(manifest) == options
+
+
+def test_a_manifest_names_everything_that_made_the_run(sandbox: Sandbox) -> None:
+    weights = digest(b"the weights")
+    model = ScriptedModel([], Traits(weights=weights))
+    manifest = manifest_for(RunResources(SqliteStore(":memory:"), model, sandbox), Options(seed=4))
+    assert (manifest.method, manifest.model) == ("auditcoder", model.name)
+    assert (manifest.weights, manifest.seed) == (weights, 4)
+    assert manifest.sandbox == sandbox.kind
+    assert manifest.versions["auditcoder"] == __version__
+    assert manifest.versions["python"] == platform.python_version()
+    folder = Path(prompts.__file__).parent
+    files = {path.relative_to(folder).with_suffix(""): path for path in folder.rglob("*.md")}
+    assert manifest.prompts == {str(name): digest(p.read_bytes()) for name, p in files.items()}
+    assert {"temperature", "repair_temperature"} == set(manifest.decoding)
+    assert all(isinstance(value, str) for value in manifest.settings.values())
+    assert manifest.settings["locator_weights"] == weights_digest()[:16]
+    plain = manifest_for(
+        RunResources(SqliteStore(":memory:"), model, sandbox),
+        Options(locator=LocatorName.PAPER_RULES),
+    )
+    assert plain.settings["locator_weights"] == ""

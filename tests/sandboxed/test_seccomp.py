@@ -2,7 +2,9 @@
 
 import errno
 import platform
+import re
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,11 @@ ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 NO_EFFECT = REFUSE
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 OWN = 77
+BY_ARGUMENTS = (
+    *("_CLONE", "_KILL", "_TGKILL", "_IOCTL", "_FCNTL", "_PRCTL", "_PRLIMIT", "_SOCKETPAIR"),
+    *("_CLOSE_RANGE", "_MADVISE", "_PREADV2", "_PWRITEV2"),
+)
+"""Calls that are allowed for some arguments only."""
 
 
 def decide(program: bytes, number: int, arch: int, *arguments: int) -> int:
@@ -54,13 +61,7 @@ def test_every_system_call_is_decided_as_the_table_says(machine: str, isolated: 
     }
     without_effect = {numbers[column] for numbers in seccomp._WITHOUT_EFFECT.values()}
     not_supported = {numbers[column] for numbers in seccomp._NOT_SUPPORTED.values()}
-    special = {
-        getattr(seccomp, name)[column]
-        for name in (
-            *("_CLONE", "_CLONE3", "_KILL", "_TGKILL", "_IOCTL", "_FCNTL", "_PRCTL"),
-            *("_PRLIMIT", "_SOCKETPAIR", "_CLOSE_RANGE", "_MADVISE", "_PREADV2", "_PWRITEV2"),
-        )
-    }
+    special = {getattr(seccomp, name)[column] for name in ("_CLONE3", *BY_ARGUMENTS)}
     if not isolated:
         special |= {
             seccomp._ALLOWED[name][column]
@@ -77,6 +78,12 @@ def test_every_system_call_is_decided_as_the_table_says(machine: str, isolated: 
         if number in not_supported:
             expected = REFUSE | errno.EOPNOTSUPP
         assert decide(program, number, arch) == expected, number
+
+
+def test_the_guide_states_how_many_system_calls_are_allowed() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "sandbox.md"
+    (stated,) = re.findall(r"only about (\d+) system calls", guide.read_text(encoding="utf-8"))
+    assert abs(len(seccomp._ALLOWED) + len(BY_ARGUMENTS) - int(stated)) <= 5
 
 
 def test_system_calls_of_another_architecture_kill_the_process(machine: str) -> None:

@@ -1,5 +1,6 @@
 """The sandbox on this machine, with all isolation layers and with fewer."""
 
+import ast
 import contextlib
 import os
 import resource
@@ -55,6 +56,65 @@ class TestWithAllLayers(IsolatedSandboxConformance):
         )
         assert self.run(sandbox, source).stdout == b"ok\n"
 
+    def test_a_signal_to_itself_is_ignored_unless_it_is_handled(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os, signal\nfor number in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):\n"
+            "    os.kill(os.getpid(), number)\n"
+            "signal.signal(signal.SIGTERM, lambda *_: print('handled'))\n"
+            "os.kill(os.getpid(), signal.SIGTERM)\n"
+        )
+        outcome = self.run(sandbox, source)
+        assert (outcome.ending, outcome.stdout) == (Ending.OK, b"handled\n")
+
+    def test_host_interpreter_and_user_have_other_names(self, sandbox: Sandbox) -> None:
+        source = (
+            "import json, os, socket, sys\nprint(socket.gethostname(), os.uname().nodename)\n"
+            "print(sys.prefix, sys.executable, json.__file__.startswith('/python/lib'))\n"
+            "print(os.getpid(), os.getppid(), os.getuid() != int(input()))\n"
+        )
+        outcome = self.run(sandbox, source, RunProgram(stdin=f"{os.getuid()}\n"))
+        assert outcome.stdout.splitlines() == [
+            b"sandbox sandbox",
+            b"/python /python/bin/python3 True",
+            b"1 0 True",
+        ]
+
+    def test_attributes_of_its_own_files_can_be_changed(self, sandbox: Sandbox) -> None:
+        source = (
+            "import os, shutil\nopen('a', 'w').write('x')\nos.chmod('a', 0o600)\n"
+            "os.utime('a', (1, 1))\nshutil.copy('a', 'b')\nos.symlink('a', 'link')\n"
+            "print(oct(os.stat('a').st_mode), os.stat('a').st_mtime, open('b').read())\n"
+            "print(os.readlink('link'), os.statvfs('.').f_blocks > 0)\n"
+        )
+        assert self.run(sandbox, source).stdout == b"0o100600 1.0 x\na True\n"
+
+
+def test_the_root_holds_the_interpreter_libraries_and_one_writable_folder() -> None:
+    """Without Landlock, which would refuse to list it."""
+    source = (
+        "import os\nshown, writable = set(), set()\n"
+        "for place, folders, files in os.walk('/'):\n"
+        "    shown |= {os.path.join(place, name) for name in files}\n"
+        "    try: os.mkdir(place + '/made')\n"
+        "    except OSError: continue\n"
+        "    writable.add(place)\n    os.rmdir(place + '/made')\n"
+        "print([sorted(shown), sorted(writable)])\n"
+    )
+    with LocalSandbox(layers=("namespaces", "seccomp")) as sandbox:
+        outcome = sandbox.run(
+            Execution(
+                source=source,
+                action=RunProgram(),
+                bounds=Bounds(seconds=60, output_bytes=64 << 20),
+            )
+        )
+    assert outcome.ending is Ending.OK, outcome
+    shown, writable = ast.literal_eval(outcome.stdout.decode())
+    known = ("/python/", "/dev/", "/private/", *visible_paths.shared_libraries())
+    assert [path for path in shown if not path.startswith(known) and ".so" not in path] == []
+    assert [place for place in writable if not place.startswith("/private/")] == []
+    assert writable
+
 
 class _SharedRoot(SandboxConformance):
     """A sandbox without namespaces, whose library may be reachable by root only."""
@@ -67,6 +127,17 @@ class _SharedRoot(SandboxConformance):
             "    if n < 240 or not mode & os.O_PATH: print(n)\n"
         )
         assert self.run(sandbox, source).stdout.split() == [b"0", b"1", b"2", b"3"]
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="all runs have the same user")
+    def test_a_run_with_a_user_of_its_own_has_at_most_64_threads(self, sandbox: Sandbox) -> None:
+        source = (
+            "import threading\nthreading.stack_size(1 << 16)\nend = threading.Event()\n"
+            "ts = [threading.Thread(target=end.wait) for _ in range(100)]\n"
+            "try:\n    for t in ts: t.start()\n"
+            "except RuntimeError: print(threading.active_count())\nend.set()\n"
+        )
+        # A thread that could not start counts as active in some versions of Python.
+        assert self.run(sandbox, source).stdout in {b"64\n", b"65\n"}
 
     @pytest.mark.skipif(os.getuid() != 0, reason="the user keeps its id")
     def test_programs_do_not_run_as_root(self, sandbox: Sandbox) -> None:
@@ -114,6 +185,25 @@ class TestWithoutNamespaces(_SharedRoot, IsolatedSandboxConformance):
             before.st_uid,
             before.st_mtime,
         )
+
+    def test_a_signal_to_itself_ends_a_program_as_usual(self, sandbox: Sandbox) -> None:
+        outcome = self.run(sandbox, "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+        assert (outcome.ending, outcome.signal) == (Ending.KILLED, signal.SIGTERM)
+
+    def test_attributes_of_its_own_files_are_neither_told_nor_changed(
+        self, sandbox: Sandbox
+    ) -> None:
+        source = (
+            "import os, shutil\nopen('a', 'w').write('x')\nos.symlink('a', 'link')\n"
+            "for act in (lambda: os.chmod('a', 0o600), lambda: os.utime('a', (1, 1)),\n"
+            "            lambda: os.chown('a', os.getuid(), -1), lambda: os.statvfs('.'),\n"
+            "            lambda: os.readlink('link'), lambda: os.listxattr('a'),\n"
+            "            lambda: shutil.copy('a', 'b')):\n"
+            "    try: print(act())\n    except OSError: pass\n"
+            "shutil.copyfile('a', 'c')\n"
+        )
+        outcome = self.run(sandbox, source)
+        assert (outcome.ending, outcome.stdout) == (Ending.OK, b"")
 
     def test_installed_packages_cannot_be_read(self, sandbox: Sandbox) -> None:
         folders = [Path(path) for path in visible_paths.hidden_folders()]
@@ -325,6 +415,10 @@ class TestPackages:
     def test_a_declared_package_can_be_imported(self, numeric: Sandbox) -> None:
         outcome = run(numeric, "import numpy.linalg as n; print(n.norm([3, 4]))")
         assert outcome.stdout == b"5.0\n"
+
+    def test_packages_are_in_a_folder_of_their_own(self, numeric: Sandbox) -> None:
+        outcome = run(numeric, "import numpy; print(numpy.__file__)")
+        assert outcome.stdout == b"/packages/numpy/__init__.py\n"
 
     def test_an_undeclared_package_cannot_be_imported(self, numeric: Sandbox) -> None:
         outcome = run(numeric, "import msgspec")

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +14,15 @@ from auditcoder.adapters.sandboxes.isolation import (
     strength_of,
 )
 from auditcoder.domain.errors import SandboxError
+from tests.support.weaker_machines import (
+    LANDLOCK_CREATE_RULESET,
+    MOUNT,
+    PIVOT_ROOT,
+    UNSHARE,
+    refusing,
+)
 
 FULL = "user+pid+ipc+net+uts+mount+landlock+seccomp+rlimits"
-
-# System call numbers differ between the architectures.
-UNSHARE, MOUNT, PIVOT_ROOT = (272, 165, 155) if platform.machine() == "x86_64" else (97, 40, 41)
-LANDLOCK_CREATE_RULESET = 444
 
 
 class TestStrength:
@@ -64,13 +68,7 @@ class TestStrength:
     def test_the_layers_that_the_kernel_allows_are_used(self, forbidden: int, kind: str) -> None:
         """As in containers, and where AppArmor restricts namespaces."""
         code = (
-            "import struct\n"
-            "from auditcoder.sandboxed import kernel, seccomp\n"
-            "steps = [(0x20, 0, 0, 0)]\n"
-            f"steps += [(0x15, 0, 1, {forbidden}), (0x06, 0, 0, 0x00050001)]\n"
-            "steps += [(0x06, 0, 0, 0x7FFF0000)]\n"
-            "kernel.set_no_new_privileges()\n"
-            "seccomp.install(b''.join(struct.pack('=HBBI', *s) for s in steps))\n"
+            f"{refusing(forbidden)}"
             "from auditcoder.adapters.sandboxes.isolation import open_sandbox\n"
             "from auditcoder.domain.execution import *\n"
             "e = Execution(source='print(6 * 7)', action=RunProgram())\n"
@@ -97,5 +95,32 @@ class TestStrength:
         assert refused.value.code == "sandbox.platform"
         assert "Linux" in refused.value.advice
 
-    def test_every_remedy_contains_a_command(self) -> None:
-        assert all("`" in remedy for remedy in remedies())
+    @pytest.mark.parametrize(
+        ("setting", "value", "command"),
+        [
+            (
+                "proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+                "1",
+                "`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
+            ),
+            (
+                "proc/sys/kernel/unprivileged_userns_clone",
+                "0",
+                "`sudo sysctl -w kernel.unprivileged_userns_clone=1`",
+            ),
+            (
+                "proc/sys/user/max_user_namespaces",
+                "0",
+                "`sudo sysctl -w user.max_user_namespaces=10000`",
+            ),
+            (".dockerenv", "", "`--security-opt seccomp=unconfined"),
+        ],
+    )
+    def test_a_setting_that_forbids_namespaces_is_named_with_its_remedy(
+        self, tmp_path: Path, setting: str, value: str, command: str
+    ) -> None:
+        assert remedies(tmp_path) == []
+        (tmp_path / setting).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / setting).write_text(value)
+        (remedy,) = remedies(tmp_path)
+        assert command in remedy

@@ -17,11 +17,23 @@ from auditcoder.domain.errors import (
     StoreLocked,
     StoreUnavailable,
 )
+from auditcoder.domain.events import GraphCommitted
+from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.ports import TraceStore
 from auditcoder.lifecycle.recorder import Recorder
 from tests.conformance.trace_store import TraceStoreConformance
-from tests.support.record_builders import RUN, S2, code, failing, locate, started, ticking
+from tests.support.record_builders import (
+    GRAPH,
+    RUN,
+    S2,
+    TASK,
+    code,
+    failing,
+    locate,
+    started,
+    ticking,
+)
 
 
 class TestSqliteStore(TraceStoreConformance):
@@ -78,6 +90,18 @@ def test_a_replace_statement_changes_nothing(path: Path, statement: str) -> None
     db.commit()
     assert list(db.iterdump()) == before
     db.close()
+
+
+def test_content_that_several_runs_name_is_kept_once(path: Path) -> None:
+    store = SqliteStore(path)
+    kept = "SELECT count(*), count(DISTINCT digest) FROM blobs"
+    (before, distinct) = store._db.execute(kept).fetchone()
+    assert before == distinct > 0
+    another = Recorder.start(store, RunId("another"), TASK, ticking())
+    another.record(GraphCommitted(graph=GRAPH))
+    another.write_code(S2, code("S2"))
+    assert store._db.execute(kept).fetchone() == (before, distinct)
+    store.close()
 
 
 def test_commits_reach_the_disk_before_they_are_acknowledged(path: Path) -> None:

@@ -1,10 +1,15 @@
 """`doctor` reports what this machine has and what is missing."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+from auditcoder.adapters.sandboxes.isolation import remedies
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import run_as_user
+from tests.support.weaker_machines import UNSHARE, refusing
 
 KEY = "sk-1029384756abcdef"
 
@@ -30,3 +35,20 @@ def test_an_invalid_configuration_is_a_finding(home: Path) -> None:
     result = run_as_user(home, "doctor", AUDITCODER_CONFIG=str(home / "c.toml"))
     assert "modle" in result.out
     assert result.code == Exit.UNREADABLE
+
+
+def test_a_machine_without_namespaces_is_reported_with_what_is_missing(home: Path) -> None:
+    code = f"{refusing(UNSHARE)}from auditcoder.interfaces.cli.main import main\nmain()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "doctor", "--json"],
+        env={**os.environ, "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    findings = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
+    sandbox = findings["sandbox"]
+    assert sandbox["state"] == "weaker"
+    assert "partial: landlock+seccomp+rlimits" in sandbox["about"]
+    assert sandbox.get("remedy", "") == "; ".join(remedies())
+    assert "not permitted" in findings["  namespaces"]["about"]

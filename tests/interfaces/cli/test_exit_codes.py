@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from auditcoder.domain.errors import AuditCoderError, ReplayDiverged
+from auditcoder.domain.errors import AuditCoderError, RecordRefused, ReplayDiverged
+from auditcoder.domain.laws import Law
 from auditcoder.interfaces.cli.exit_codes import Exit, exit_for
 
 ROOT = Path(__file__).parents[3]
@@ -17,6 +18,11 @@ def test_every_kind_of_error_has_its_exit_code() -> None:
         code = exit_for(kind("code", "message"))
         assert code in set(Exit) - {Exit.OK}
         assert (code is Exit.DOES_NOT_HOLD) is issubclass(kind, ReplayDiverged)
+
+
+def test_an_event_that_breaks_a_law_is_refused_with_exit_code_6() -> None:
+    refused = RecordRefused(f"law.{Law.SECOND_OWNER.value}", "two owners")
+    assert exit_for(refused).value == 6
 
 
 def test_the_exit_codes_are_documented() -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand
 from tests.support.fault_server import FaultServer
 from tests.support.modest_model import TASK
@@ -33,3 +34,10 @@ def test_out_dash_writes_only_the_program(run: RunCommand, server: FaultServer) 
     result = run("solve", TASK, "--out", "-")
     assert result.out.startswith("import sys")
     assert "passed" not in result.out
+
+
+def test_the_printed_head_is_the_one_to_verify_with(run: RunCommand, server: FaultServer) -> None:
+    printed = run("solve", TASK, "--run-id", "sum").out
+    head = printed.partition("head sha256 ")[2].split()[0]
+    verified = run("verify", "sum", "--head", head)
+    assert (verified.code, "against itself only" in verified.out) == (Exit.OK, False)

@@ -1,17 +1,25 @@
 """Examples are run on the program, and every ending has a verdict."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
+import msgspec
 import pytest
 
+from auditcoder.adapters.sandboxes.job_writer import encoded_job
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.brief import Approach
-from auditcoder.domain.contract import Contract
+from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
-from auditcoder.domain.execution import Bounds, CallFunction, RunFiles
-from auditcoder.domain.ids import ROOT
+from auditcoder.domain.execution import (
+    Bounds,
+    CallFunction,
+    Execution,
+    ExecutionOutcome,
+    RunFiles,
+)
+from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import (
     CallExample,
     ClassForm,
@@ -33,6 +41,7 @@ from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation
+from auditcoder.lifecycle.validation.node_checks import validate_node
 from auditcoder.lifecycle.validation.program_checks import (
     action_for,
     bounds,
@@ -218,6 +227,81 @@ class TestExampleRuns:
         example = CallExample(arguments="2", result=leaves)
         seen = observe_example(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
         assert seen.verdict is Verdict.FAILED
+
+
+class SentText:
+    """A sandbox that keeps the text of everything that is sent to it."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.kind = sandbox.kind
+        self.sent: list[bytes] = []
+
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        self.sent.append(encoded_job(execution, "proof") + repr(execution).encode())
+        return self._sandbox.run(execution)
+
+    def close(self) -> None:
+        """Do nothing: the fixture closes the sandbox."""
+
+
+class TestExpectedResults:
+    """The runs that decide the verdicts on examples that are data do not contain the answers."""
+
+    ANSWER = "quincunx"
+    ROOT_CODE = "def solve(data: str = '') -> str:\n    return open('a').read() if 0 else data\n"
+    TASKS: ClassVar[dict[str, Task]] = {
+        "program": Task(
+            title="T",
+            statement="S",
+            form=ProgramForm(),
+            examples=(StdioExample(input="2", output=ANSWER),),
+        ),
+        "function": Task(
+            title="T",
+            statement="S",
+            form=FunctionForm(entry="solve", signature="def solve(data)"),
+            examples=(CallExample(arguments="'2'", result=repr(ANSWER)),),
+        ),
+        "files": Task(
+            title="T",
+            statement="S",
+            form=FilesForm(inputs=("a",), artefacts=("b",)),
+            examples=(FilesExample(inputs={"a": "2"}, artefacts={"b": ANSWER}),),
+        ),
+    }
+
+    @pytest.mark.parametrize("form", TASKS)
+    def test_no_run_of_the_program_contains_an_expected_result(
+        self, sandbox: Sandbox, form: str
+    ) -> None:
+        task, sent = self.TASKS[form], SentText(sandbox)
+        planned = msgspec.structs.replace(task, examples=())
+        brief = brief_for(planned, Approach(), ((task.examples[0], "planned"),))
+        node = WrittenFunction(Contract(name="g", params=()), "def g():\n    return 1\n")
+        with written_program(sent, [node], self.ROOT_CODE, task, brief=brief) as context:
+            seen = validate_program(context)
+        assert [e.verdict for e in seen[1:]] == [Verdict.FAILED] * 2, seen
+        assert sent.sent
+        assert not any(self.ANSWER.encode() in text for text in sent.sent)
+
+    def test_no_run_of_a_node_contains_an_expected_result(self, sandbox: Sandbox) -> None:
+        sent = SentText(sandbox)
+        example = CallExample(arguments="2", result=repr(self.ANSWER))
+        contract = Contract(name="g", params=(Param(name="x"),), examples=(example,))
+        node = WrittenFunction(contract, "def g(x):\n    return x\n")
+        task = Task(
+            title="T",
+            statement="S",
+            form=FunctionForm(entry="g"),
+            examples=(CallExample(arguments="3", result=repr(self.ANSWER)),),
+        )
+        with written_program(sent, [node], "import math\n", task, root_contract=None) as context:
+            seen = validate_node(context, NodeId("S1"))
+        assert [e.check.partition("-")[0] for e in seen[2:]] == ["S1.given", "S1.example"]
+        assert [e.verdict for e in seen[2:]] == [Verdict.FAILED] * 2
+        assert len(sent.sent) == 2
+        assert not any(self.ANSWER.encode() in text for text in sent.sent)
 
 
 class TestProgramChecks:

@@ -65,8 +65,8 @@ def open_sandbox(
     return sandbox
 
 
-def remedies() -> list[str]:
-    """Return the settings of this machine that prevent user namespaces, with their remedies."""
+def remedies(root: Path = Path("/")) -> list[str]:
+    """Return the settings of a machine that prevent user namespaces, with their remedies."""
     hints = []
     for path, blocked, remedy in (
         (
@@ -94,10 +94,10 @@ def remedies() -> list[str]:
             ),
         ),
     ):
-        setting = Path("/proc/sys", path)
+        setting = root / "proc/sys" / path
         if setting.exists() and setting.read_text().strip() == blocked:
             hints.append(remedy)
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         hints.append(
             "this is a container, whose own filter forbids namespaces:"
             " start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`"
