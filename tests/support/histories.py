@@ -23,6 +23,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import Law, deciding
+from auditcoder.domain.laws.check_laws import parsed_checks
 from auditcoder.domain.python_names import BUILTINS
 from auditcoder.domain.repair import (
     Decision,
@@ -118,6 +119,21 @@ def ran(name: NodeId, against: Digest) -> CheckRan:
             verdict=Verdict.PASSED,
             against=against,
         )
+    )
+
+
+def parsed_evidence(recorder: Recorder, name: NodeId, kind: CheckKind) -> Evidence:
+    """Return the evidence that a node's code compiles, or keeps its contract's header."""
+    known = parsed_checks(recorder.ledger.graph.by_id[name])
+    check, defined = next((c, d) for c, d in known.items() if d.kind is kind)
+    return Evidence(
+        check=check,
+        kind=kind,
+        subject=defined.subject,
+        trust=defined.trust,
+        verdict=Verdict.PASSED,
+        against=recorder.ledger.working.code[name].digest,
+        requirement=defined.requirement,
     )
 
 

@@ -10,8 +10,11 @@ from auditcoder.domain.events import (
     CheckRan,
 )
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.graph import Node, NodeKind, TaskGraph
+from auditcoder.domain.ids import ROOT
 from auditcoder.domain.laws import Law
-from auditcoder.domain.targets import AtBranch, AtProgram
+from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import (
     CallExample,
     CodeExample,
@@ -23,18 +26,24 @@ from auditcoder.domain.task import (
 )
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.histories import assert_illegal, planning, ran
+from tests.support.histories import assert_illegal, parsed_evidence, planning, ran
 from tests.support.record_builders import (
+    GRAPH,
+    RUN,
     S1,
     S1_1,
     S2,
     TASK,
     built,
     check_node,
+    check_program,
     code,
     failing,
+    locate,
+    node,
     repairing,
     started,
+    ticking,
 )
 
 replace = msgspec.structs.replace
@@ -58,6 +67,20 @@ class TestEvidence:
         event = ran(S1_1, standing)
         other = replace(event.evidence, check=CheckId("S1_1.generated"), trust=Trust.GIVEN)
         assert_illegal(recorder, CheckRan(evidence=other), Law.MISDECLARED)
+
+    def test_a_check_that_never_ran_cannot_be_dropped(self, store: SqliteStore) -> None:
+        event = CheckDropped(check=CheckId("S1_1.unknown"), reason="it was wrong")
+        assert_illegal(failing(store), event, Law.MISDECLARED)
+
+    def test_only_the_dropped_check_and_its_evidence_are_forgotten(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = failing(store)
+        dropped, before = CheckId("S1_1.generated"), recorder.ledger
+        recorder.record(CheckDropped(check=dropped, reason="it was wrong"))
+        after = recorder.ledger
+        assert before.checks.keys() - after.checks.keys() == {dropped}
+        assert before.working.evidence.keys() - after.working.evidence.keys() == {dropped}
 
     def test_a_given_check_cannot_be_dropped(self, store: SqliteStore) -> None:
         recorder = failing(store)
@@ -118,6 +141,32 @@ class TestRegressions:
         )
         assert_illegal(recorder, CheckRan(evidence=lucky), Law.STALE_EVIDENCE)
 
+    def test_a_node_that_is_the_whole_program_can_be_checked_during_its_repair(
+        self, store: SqliteStore
+    ) -> None:
+        root = Node(id=ROOT, goal="Answer", kind=NodeKind.ORCHESTRATION, dependencies=(S2,))
+        recorder = started(store, TaskGraph(nodes=(root, node(S2)), order=(S2,)))
+        recorder.write_code(S2, code(S2))
+        program = recorder.assemble()
+        assert program == recorder.ledger.working.code[S2].digest
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.FAILED)
+        locate(recorder, AtNode(node=S2))
+        recorder.open_transaction()
+        check_node(recorder, S2, Verdict.FAILED)
+
+    def test_evidence_about_a_branch_before_the_graph_is_refused(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, ticking())
+        evidence = Evidence(
+            check=CheckId("S1.early"),
+            kind=CheckKind.CONTRACT,
+            subject=AtBranch(root=S1),
+            trust=Trust.DERIVED,
+            verdict=Verdict.PASSED,
+            against=recorder.ledger.working.codes_of([]),
+        )
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.STALE_EVIDENCE)
+
     def test_evidence_about_a_branch_without_code_is_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
         evidence = Evidence(
@@ -171,6 +220,14 @@ class TestRegressions:
             against=program,
         )
         assert_illegal(recorder, CheckRan(evidence=opinion), Law.MISDECLARED)
+
+    def test_the_opinion_of_a_model_is_not_derived(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        late = ran(S2, recorder.ledger.working.code[S2].digest).evidence
+        opinion = replace(late, check=CheckId("S2.review"), kind=CheckKind.REVIEW)
+        derived = CheckRan(evidence=replace(opinion, trust=Trust.DERIVED))
+        assert_illegal(recorder, derived, Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=opinion))
 
     def test_only_generated_checks_can_be_dropped(self, store: SqliteStore) -> None:
         event = CheckDropped(check=CheckId("derived-1"), reason="in the way")
@@ -253,3 +310,115 @@ class TestGiven:
             self.example_evidence(recorder, EXAMPLES["stdio"]), check=CheckId("example-3")
         )
         assert_illegal(recorder, CheckRan(evidence=invented), Law.MISDECLARED)
+
+
+class TestOfTheProgram:
+    """Without a plan, the only check of the program is that it loads."""
+
+    def loaded(self, recorder: Recorder) -> Evidence:
+        return Evidence(
+            check=LOADS,
+            kind=LOADS_CHECK.kind,
+            subject=AtProgram(),
+            trust=LOADS_CHECK.trust,
+            verdict=Verdict.PASSED,
+            against=recorder.assemble(),
+            requirement=LOADS_CHECK.requirement,
+            exit_code=0,
+        )
+
+    @pytest.mark.parametrize(
+        "forged",
+        [
+            {"check": CheckId("loads-too")},
+            {"kind": CheckKind.TEST},
+            {"trust": Trust.GENERATED},
+            {"requirement": "it can be read"},
+        ],
+    )
+    def test_no_other_check_is_invented(
+        self, store: SqliteStore, forged: dict[str, object]
+    ) -> None:
+        recorder = built(store)
+        honest = self.loaded(recorder)
+        assert_illegal(recorder, CheckRan(evidence=replace(honest, **forged)), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+
+
+class TestOfNodes:
+    """A check of a node or branch carries its name, and is no other check."""
+
+    def test_a_check_of_a_node_is_named_after_it(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        honest = ran(S1, recorder.ledger.working.code[S1].digest).evidence
+        for name in ("late", "S2.late", "S1_1.late", "S1"):
+            forged = replace(honest, check=CheckId(name))
+            assert_illegal(recorder, CheckRan(evidence=forged), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+
+    def test_a_check_of_a_branch_is_named_after_its_root(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        working = recorder.ledger.working
+        branch = working.codes_of(recorder.ledger.graph.subtree(S1))
+        event = ran(S1, working.code[S1].digest)
+        honest = replace(event.evidence, subject=AtBranch(root=S1), against=branch)
+        forged = replace(honest, check=CheckId("S1_1.late"))
+        assert_illegal(recorder, CheckRan(evidence=forged), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+
+    @pytest.mark.parametrize("kind", [CheckKind.COMPILE, CheckKind.SIGNATURE])
+    @pytest.mark.parametrize(
+        "forged",
+        [
+            {"check": CheckId("S2.parsed")},
+            {"kind": CheckKind.STATIC},
+            {"trust": Trust.GENERATED},
+            {"requirement": "something easier"},
+        ],
+    )
+    def test_a_check_for_which_nothing_runs_has_one_definition(
+        self, store: SqliteStore, kind: CheckKind, forged: dict[str, object]
+    ) -> None:
+        recorder = built(store)
+        honest = parsed_evidence(recorder, S2, kind)
+        assert_illegal(recorder, CheckRan(evidence=replace(honest, **forged)), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+
+    def test_a_node_without_a_contract_has_no_signature_to_check(self, store: SqliteStore) -> None:
+        bare = replace(GRAPH.by_id[S2], contract=None)
+        recorder = started(store, replace(GRAPH, nodes=(*GRAPH.nodes[:-1], bare)))
+        recorder.write_code(S2, code(S2))
+        compiles = parsed_evidence(recorder, S2, CheckKind.COMPILE)
+        signature = replace(compiles, check=CheckId("S2.signature"), kind=CheckKind.SIGNATURE)
+        assert_illegal(recorder, CheckRan(evidence=signature), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=compiles))
+
+    def compared(self, recorder: Recorder, given: str, expected: str, trust: Trust) -> Evidence:
+        """Evidence that S2 gave the expected result."""
+        return replace(
+            ran(S2, recorder.ledger.working.code[S2].digest).evidence,
+            trust=trust,
+            input=recorder.put(given),
+            expected=recorder.put(expected),
+            observed=recorder.put(expected),
+        )
+
+    @pytest.mark.parametrize("kind", [CheckKind.CONTRACT, CheckKind.TEST, CheckKind.PROBE])
+    def test_only_an_example_has_an_expected_result(
+        self, store: SqliteStore, kind: CheckKind
+    ) -> None:
+        recorder = built(store)
+        honest = self.compared(recorder, "1", "2", Trust.GENERATED)
+        assert_illegal(recorder, CheckRan(evidence=replace(honest, kind=kind)), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=honest))
+
+    def test_a_derived_check_compares_with_an_example_of_the_task(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        for given, expected in (("1", "3"), ("3", "2"), ("1", "4")):
+            invented = self.compared(recorder, given, expected, Trust.DERIVED)
+            assert_illegal(recorder, CheckRan(evidence=invented), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=self.compared(recorder, "1", "2", Trust.DERIVED)))
+
+    def test_a_generated_check_compares_with_anything(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.record(CheckRan(evidence=self.compared(recorder, "3", "6", Trust.GENERATED)))

@@ -58,6 +58,7 @@ def test_a_check_covers_its_node_or_its_branch(store: SqliteStore) -> None:
     assert covered(working, AtBranch(root=S1)) == {S1, S1_1}
     assert covered(working, AtBranch(root=NodeId("S9"))) == set()
     assert covered(working, AtProgram()) == set()
+    assert covered(WorkingState(), AtBranch(root=S1)) == set()
 
 
 def test_present_code_is_identified_by_its_digest(store: SqliteStore) -> None:

@@ -66,6 +66,34 @@ class TestBeginningAndEnd:
         event = RunFinished(outcome=RunOutcome.PASSED, program=assembly.program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
+    def test_a_run_whose_deciding_checks_pass_cannot_end_as_failed(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = built(store)
+        program = recorder.assemble()
+        event = RunFinished(outcome=RunOutcome.FAILED, program=program)
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.PASSED)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        recorder.record(replace(event, outcome=RunOutcome.PASSED))
+
+    def test_a_run_with_a_failed_check_can_end_as_failed(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        recorder.record(RunFinished(outcome=RunOutcome.FAILED, program=assembly.program))
+
+    def test_a_run_abstains_only_on_a_diagnosis_that_does(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = RunFinished(outcome=RunOutcome.ABSTAINED, program=assembly.program)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        locate(recorder, AtNode(node=S1_1))
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        locate(recorder, None)
+        recorder.record(event)
+
     def test_a_run_does_not_end_within_a_transaction(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         event = RunFinished(outcome=RunOutcome.STOPPED, program=None)
@@ -134,9 +162,11 @@ class TestRegressions:
         for name in (S1_1, S2, S1, ROOT):
             recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
         program = recorder.assemble()
-        check_program(recorder, "example-1", Verdict.PASSED)
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.PASSED)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+        recorder.record(replace(event, outcome=RunOutcome.FAILED))
 
     def test_recorder_operations_out_of_place_are_refused(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, ticking())

@@ -5,23 +5,29 @@ import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.brief import Brief
+from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
     BriefCommitted,
     ExceptionRaised,
+    GraphRevised,
+    Located,
     RolledBack,
     RunFinished,
     RunOutcome,
     RunResumed,
 )
 from auditcoder.domain.evidence import Verdict
-from auditcoder.domain.ids import NodeId
-from auditcoder.domain.laws import Law, deciding, opening
+from auditcoder.domain.graph import GraphDelta
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.laws import IllegalHistory, Law, advance, deciding, opening
+from auditcoder.domain.ledger import rework
 from auditcoder.domain.repair import (
     Decision,
     Rank,
     TransactionKind,
 )
-from auditcoder.domain.targets import AtBranch, AtNode
+from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
+from auditcoder.domain.task import Example
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
@@ -35,18 +41,23 @@ from tests.support.histories import (
     written,
 )
 from tests.support.record_builders import (
+    GRAPH,
     RUN,
     S1,
     S1_1,
     S2,
+    TASK,
     built,
     check_node,
     check_program,
     code,
     failing,
+    localised,
     locate,
+    node,
     plan_check,
     repairing,
+    standing_failures,
     started,
     ticking,
 )
@@ -75,6 +86,46 @@ class TestDiagnoses:
         assert_illegal(
             recorder, located_at(recorder, NodeId("S9"), seen), Law.UNSUPPORTED_DIAGNOSIS
         )
+
+    def test_a_target_without_nodes_is_refused(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        nowhere = localised(recorder, AtNodes(nodes=()), evidence=standing_failures(recorder))
+        assert_illegal(recorder, Located(diagnosis=nowhere), Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_a_diagnosis_names_the_authors_of_the_targets_code(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        honest = localised(recorder, AtNode(node=S1_1), evidence=standing_failures(recorder))
+        forged = Located(diagnosis=replace(honest, agents=("somebody else",)))
+        assert_illegal(recorder, forged, Law.MISDECLARED)
+
+    def test_evidence_is_cited_once(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        seen, _ = standing_failures(recorder)
+        assert_illegal(recorder, located_at(recorder, S2, seen, seen), Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_where_nothing_fails_there_is_nothing_to_abstain_from(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        seen = check_program(recorder, "example-1", Verdict.PASSED)
+        for cited in ((), (seen,)):
+            abstained = Located(diagnosis=Abstained(reason="no idea", evidence=cited))
+            assert_illegal(recorder, abstained, Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_fallen_evidence_cannot_be_cited_beside_standing_evidence(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = built(store)
+        fallen = check_node(recorder, S2, Verdict.FAILED)
+        recorder.write_code(S2, code("S2", "return x + 1"))
+        stands = check_node(recorder, S1_1, Verdict.FAILED)
+        event = located_at(recorder, S1_1, fallen, stands)
+        assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
+        recorder.record(located_at(recorder, S1_1, stands))
+
+    def test_no_diagnosis_is_made_while_a_transaction_is_open(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = located_at(recorder, S1_1, *standing_failures(recorder))
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
 
 
 class TestRegionsAndFreezing:
@@ -106,6 +157,7 @@ class TestRegionsAndFreezing:
         recorder.write_code(S2, code("S2", "return 0"), cause=S1_1)
         assert recorder.ledger.transaction is not None
         assert recorder.ledger.transaction.region == {S1_1, S2}
+        recorder.record(deciding(recorder.ledger))
 
     def test_writing_for_another_node_while_building_needs_an_exception(
         self, store: SqliteStore
@@ -168,6 +220,19 @@ class TestRegionsAndFreezing:
         event = opening(recorder.ledger, TransactionKind.BOUNDED)
         recorder.record(event)
         assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+        recorder.write_code(S1_1, code("S1_1", "return 2 * x"))
+        recorder.assemble()
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    @pytest.mark.parametrize("examples", [TASK.examples, ()])
+    def test_a_transaction_needs_a_program_to_repair(
+        self, store: SqliteStore, examples: tuple[Example, ...]
+    ) -> None:
+        recorder = built(store, replace(TASK, examples=examples))
+        check_node(recorder, S1_1, Verdict.FAILED)
+        locate(recorder, AtNode(node=S1_1))
+        event = opening(recorder.ledger, TransactionKind.BOUNDED)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
 
     def test_a_diagnosis_serves_one_transaction(self, store: SqliteStore) -> None:
         recorder = failing(store)
@@ -197,10 +262,40 @@ class TestDecisions:
         forged = replace(deciding(recorder.ledger), after=best, decision=Decision.ACCEPTED)
         assert_illegal(recorder, forged, Law.WRONG_DECISION)
 
+    @pytest.mark.parametrize("field", ["before", "after"])
+    def test_each_rank_follows_from_the_evidence_whatever_the_decision(
+        self, store: SqliteStore, field: str
+    ) -> None:
+        recorder = repairing(store)
+        honest = deciding(recorder.ledger)
+        clean = getattr(honest, field).external_clean
+        forged = replace(getattr(honest, field), external_clean=clean + 1)
+        assert_illegal(recorder, replace(honest, **{field: forged}), Law.WRONG_DECISION)
+
     def test_code_deltas_that_omit_a_change_are_refused(self, store: SqliteStore) -> None:
         recorder = improved(store)
         forged = replace(deciding(recorder.ledger), code_deltas=())
         assert_illegal(recorder, forged, Law.MISDECLARED)
+
+    def test_code_that_only_registers_other_names_is_a_change(self, store: SqliteStore) -> None:
+        helped = "\n\ndef helper():\n    return 1\n"
+        recorder = started(store)
+        for name in (S1_1, S2, S1, ROOT):
+            recorder.write_code(name, code(name) + helped * (name in {S1_1, S2}))
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.FAILED)
+        locate(recorder, AtNodes(nodes=(S1_1, S2)))
+        recorder.open_transaction()
+        recorder.write_code(S1_1, code(S1_1))
+        recorder.write_code(S2, code(S2) + helped)
+        assert recorder.ledger.working.owners()["helper"] == S2
+        honest = deciding(recorder.ledger)
+        changed, renamed = honest.code_deltas
+        assert (changed.node, renamed.node) == (S1_1, S2)
+        assert renamed.before == renamed.after
+        assert_illegal(recorder, replace(honest, code_deltas=(changed,)), Law.MISDECLARED)
+        recorder.record(honest)
 
     def test_an_omitted_regression_is_refused(self, store: SqliteStore) -> None:
         recorder = repairing(store)
@@ -213,10 +308,91 @@ class TestDecisions:
         assert honest.regressions == ("example-2",)
         assert_illegal(recorder, replace(honest, regressions=()), Law.MISDECLARED)
 
+    def test_a_check_that_already_failed_is_no_regression(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        recorder.write_code(S1_1, code("S1_1", "return 1"))
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.FAILED)
+        check_program(recorder, "loads", Verdict.PASSED)
+        honest = deciding(recorder.ledger)
+        assert honest.regressions == ("example-2",)
+        forged = replace(honest, regressions=(CheckId("example-1"), *honest.regressions))
+        assert_illegal(recorder, forged, Law.MISDECLARED)
+
+    def test_code_of_new_and_of_retired_nodes_is_a_change(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        new = NodeId("S1_2")
+        delta = GraphDelta(
+            added=(node(new, S1),),
+            revised=(replace(GRAPH.by_id[S1], dependencies=(new,)),),
+            retired=(S1_1,),
+            order=(new, S2),
+        )
+        recorder.record(GraphRevised(delta=delta, reason="another part was needed"))
+        recorder.write_code(new, code(new))
+        honest = deciding(recorder.ledger)
+        assert [(d.node, d.before is None, d.after is None) for d in honest.code_deltas] == [
+            (S1_1, False, True),
+            (new, True, False),
+        ]
+        assert_illegal(
+            recorder, replace(honest, code_deltas=honest.code_deltas[1:]), Law.MISDECLARED
+        )
+        recorder.record(honest)
+
+    def test_a_brief_that_did_not_change_is_no_change(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        brief = Brief()
+        recorder.record(BriefCommitted(brief=brief))
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        honest = deciding(recorder.ledger)
+        assert honest.brief is None
+        assert_illegal(recorder, replace(honest, brief=brief.digest), Law.MISDECLARED)
+
+    def test_a_decision_names_the_candidate_program(self, store: SqliteStore) -> None:
+        recorder = improved(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        honest = deciding(recorder.ledger)
+        assert honest.program == assembly.program
+        assert_illegal(recorder, replace(honest, program=None), Law.MISDECLARED)
+
     def test_a_candidate_that_was_never_assembled_is_rejected(self, store: SqliteStore) -> None:
         recorder = repairing(store)
         recorder.write_code(S1_1, code("S1_1", "return 1"))
+        assert deciding(recorder.ledger).program is None
         assert recorder.decide() is Decision.REJECTED
+
+    @pytest.mark.parametrize("part", ["description", "code", "evidence", "node"])
+    def test_no_decision_follows_if_a_frozen_node_changed_in_any_way(
+        self, store: SqliteStore, part: str
+    ) -> None:
+        """Other laws refuse what leads there, so the ledger is made by hand."""
+        ledger = repairing(store).ledger
+        working = ledger.working
+        redescribed = replace(GRAPH.by_id[S2], hints=("mind the edges",))
+        other: dict[str, dict[str, object]] = {
+            "description": {"graph": replace(GRAPH, nodes=(*GRAPH.nodes[:-1], redescribed))},
+            "code": {
+                "code": working.code | {S2: replace(working.code[S2], digest=digest(b"other"))}
+            },
+            "evidence": {
+                "evidence": working.evidence
+                | {
+                    CheckId("S2.generated"): replace(
+                        working.evidence[CheckId("S1_1.generated")], subject=AtNode(node=S2)
+                    )
+                }
+            },
+            "node": {"graph": replace(GRAPH, nodes=GRAPH.nodes[:-1], order=(S1_1,))},
+        }
+        advance(ledger, deciding(ledger), store.blob)
+        changed = rework(ledger, **other[part])
+        with pytest.raises(IllegalHistory, match="S2 changed although it was frozen") as refused:
+            advance(changed, deciding(changed), store.blob)
+        assert refused.value.law is Law.FROZEN_CHANGED
 
 
 class TestRollback:
@@ -242,6 +418,22 @@ class TestRollback:
         recorder = failing(store)
         event = RolledBack(number=1, restored=recorder.ledger.working.digest())
         assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    def test_a_candidate_is_not_rolled_back_before_it_is_rejected(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        transaction = recorder.ledger.transaction
+        assert transaction is not None
+        recorder.write_code(S1_1, code("S1_1", "return 3"))
+        event = RolledBack(number=transaction.number, restored=transaction.snapshot)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+
+    def test_a_rollback_of_another_transaction_is_refused(self, store: SqliteStore) -> None:
+        recorder = rejected(store)
+        transaction = recorder.ledger.transaction
+        assert transaction is not None
+        event = RolledBack(number=transaction.number + 1, restored=transaction.snapshot)
+        assert_illegal(recorder, event, Law.OUT_OF_PLACE)
+        recorder.record(replace(event, number=transaction.number))
 
     def test_the_state_after_a_rollback_equals_the_state_before(self, store: SqliteStore) -> None:
         recorder = repairing(store, AtBranch(root=S1))

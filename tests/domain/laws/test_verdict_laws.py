@@ -1,19 +1,22 @@
 """The laws of verdicts: the recorder refuses each contradiction, and verification finds it."""
 
-from signal import SIGSEGV
+from signal import SIGKILL, SIGSEGV
 
 import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.events import CheckRan
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.events import CheckRan, GraphRevised
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
+from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.laws.check_laws import example_kind
+from auditcoder.domain.laws.common import present
 from auditcoder.domain.laws.verdict_laws import MAX_OUTPUT
-from auditcoder.domain.targets import AtNode, AtProgram
+from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import (
     CallExample,
     CodeExample,
@@ -25,10 +28,21 @@ from auditcoder.domain.task import (
     example_check,
     example_content,
 )
-from auditcoder.domain.values import CheckId
+from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.histories import assert_illegal
-from tests.support.record_builders import S1_1, S2, TASK, built
+from tests.support.histories import assert_illegal, parsed_evidence
+from tests.support.record_builders import (
+    GRAPH,
+    S1,
+    S1_1,
+    S2,
+    TASK,
+    built,
+    check_program,
+    code,
+    locate,
+    started,
+)
 
 replace = msgspec.structs.replace
 
@@ -55,6 +69,7 @@ WRONG: list[tuple[Example, str]] = [
     (FILES, ""),
     (FILES, "==> b <==\n3\n\n==> log <==\n2\n\n==> c <==\n3\n"),
     (StdioExample(input="", output="4\n"), "9" * MAX_OUTPUT),
+    (FilesExample(inputs={}, artefacts={"b": "2"}), "==> b <==\n" + "9" * (MAX_OUTPUT - 10)),
 ]
 UNKNOWN: list[tuple[Example, str]] = [
     (CallExample(arguments="3", result="Fraction(1, 3)"), "Fraction(1, 3)"),
@@ -62,6 +77,10 @@ UNKNOWN: list[tuple[Example, str]] = [
     (FilesExample(inputs={}, artefacts={"b": "2"}), "==> b <==\n==> b <==\n2\n"),
     # A wrong output is cut, and can begin like the right one.
     (StdioExample(input="", output="x" * MAX_OUTPUT), "x" * MAX_OUTPUT),
+    (
+        FilesExample(inputs={}, artefacts={"b": "x" * (MAX_OUTPUT - 10)}),
+        "==> b <==\n" + "x" * (MAX_OUTPUT - 10),
+    ),
 ]
 
 
@@ -80,6 +99,24 @@ def evidence_of(recorder: Recorder, example: Example, verdict: Verdict, observed
         observed=recorder.put(observed),
         exit_code=0,
         milliseconds=12.5,
+    )
+
+
+def answer_of(
+    recorder: Recorder, subject: AtNode | AtBranch, verdict: Verdict, expected: str, observed: str
+) -> Evidence:
+    """Evidence that a generated example of a node or branch had this verdict and result."""
+    against = present(recorder.ledger.working, subject)
+    assert against is not None
+    return Evidence(
+        check=CheckId(f"{subject.node if isinstance(subject, AtNode) else subject.root}.example"),
+        kind=CheckKind.EXAMPLE,
+        subject=subject,
+        trust=Trust.GENERATED,
+        verdict=verdict,
+        against=against,
+        expected=recorder.put(expected),
+        observed=recorder.put(observed),
     )
 
 
@@ -150,20 +187,141 @@ def test_a_timeout_reached_the_time_limit(
     recorder.record(CheckRan(evidence=replace(timeout, milliseconds=limit)))
 
 
-def test_an_example_of_a_node_is_compared_too(store: SqliteStore) -> None:
+def test_a_run_that_was_ended_by_a_signal_may_have_timed_out_early(store: SqliteStore) -> None:
     recorder = built_with(store, STDIO)
-    evidence = Evidence(
-        check=CheckId("S1_1.example"),
-        kind=CheckKind.EXAMPLE,
-        subject=AtNode(node=S1_1),
-        trust=Trust.GENERATED,
-        verdict=Verdict.PASSED,
-        against=recorder.ledger.working.code[S1_1].digest,
-        expected=recorder.put("4"),
-        observed=recorder.put("5"),
-    )
+    timeout = evidence_of(recorder, STDIO, Verdict.TIMEOUT, "")
+    killed = replace(timeout, exit_code=None, signal=SIGKILL, milliseconds=1.0)
+    recorder.record(CheckRan(evidence=killed))
+
+
+def test_the_time_limit_of_a_check_of_a_node_is_not_recorded(store: SqliteStore) -> None:
+    recorder = built_with(store, STDIO)
+    timeout = answer_of(recorder, AtNode(node=S1_1), Verdict.TIMEOUT, "4", "")
+    recorder.record(CheckRan(evidence=replace(timeout, milliseconds=1.0)))
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        {"exit_code": None},
+        {"exit_code": 1, "signal": SIGKILL},
+        {"exit_code": -1},
+        {"exit_code": 256},
+        {"exit_code": None, "signal": 0},
+        {"exit_code": None, "signal": 65},
+    ],
+)
+def test_a_run_of_the_program_ends_with_an_exit_code_or_with_a_signal(
+    store: SqliteStore, ending: dict[str, int | None]
+) -> None:
+    recorder = built_with(store, STDIO)
+    crashed = evidence_of(recorder, STDIO, Verdict.CRASH, "")
+    impossible = replace(crashed, **ending)
+    assert_illegal(recorder, CheckRan(evidence=impossible), Law.FALSE_VERDICT)
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        {"exit_code": 0},
+        {"exit_code": 255},
+        {"exit_code": None, "signal": 1},
+        {"exit_code": None, "signal": 64},
+    ],
+)
+def test_every_ending_of_a_process_can_be_recorded(
+    store: SqliteStore, ending: dict[str, int | None]
+) -> None:
+    recorder = built_with(store, STDIO)
+    crashed = evidence_of(recorder, STDIO, Verdict.CRASH, "")
+    recorder.record(CheckRan(evidence=replace(crashed, **ending)))
+
+
+@pytest.mark.parametrize("subject", [AtNode(node=S1_1), AtBranch(root=S1)])
+def test_an_example_of_a_node_or_branch_is_compared_too(
+    store: SqliteStore, subject: AtNode | AtBranch
+) -> None:
+    recorder = built_with(store, STDIO)
+    evidence = answer_of(recorder, subject, Verdict.PASSED, "4", "5")
     assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
     recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.FAILED)))
+
+
+@pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+@pytest.mark.parametrize("written", ["==> b <==\n2\n", "==> b <==\n3\n"])
+def test_files_that_a_node_writes_are_believed(
+    store: SqliteStore, written: str, verdict: Verdict
+) -> None:
+    recorder = built_with(store, FILES)
+    evidence = answer_of(recorder, AtNode(node=S1_1), verdict, "==> b <==\n2\n", written)
+    recorder.record(CheckRan(evidence=evidence))
+
+
+class TestOfCode:
+    """Whether code compiles and keeps its contract's header follows from the code."""
+
+    @pytest.mark.parametrize(
+        ("source", "compiles", "keeps"),
+        [
+            (code("S2"), True, True),
+            ("def f_S2(x: int, y: int) -> int:\n    return x\n", True, False),
+            ("def f_S2(x: int) -> int:\n    return 1 +\n", False, False),
+            ("def f_S2(x: int) -> int:\n    return x\n\nreturn 1\n", False, True),
+        ],
+    )
+    def test_the_code_decides(
+        self, store: SqliteStore, source: str, compiles: bool, keeps: bool
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, source)
+        for kind, right in ((CheckKind.COMPILE, compiles), (CheckKind.SIGNATURE, keeps)):
+            evidence = parsed_evidence(recorder, S2, kind)
+            for verdict in Verdict:
+                event = CheckRan(evidence=replace(evidence, verdict=verdict))
+                if verdict is not (Verdict.PASSED if right else Verdict.FAILED):
+                    assert_illegal(recorder, event, Law.FALSE_VERDICT)
+            verdict = Verdict.PASSED if right else Verdict.FAILED
+            recorder.record(CheckRan(evidence=replace(evidence, verdict=verdict)))
+
+    @pytest.mark.parametrize("kind", [CheckKind.COMPILE, CheckKind.SIGNATURE])
+    @pytest.mark.parametrize(
+        "outcome",
+        [
+            {"exit_code": 0},
+            {"peak_bytes": 1000},
+            {"ran": ()},
+            {"frames": (Frame(function="f_S1_1", line=2, node=S1_1),)},
+            {"errors": digest(b"trouble")},
+        ],
+    )
+    def test_nothing_runs_for_it(
+        self, store: SqliteStore, kind: CheckKind, outcome: dict[str, object]
+    ) -> None:
+        recorder = built(store)
+        recorder.put("trouble")
+        evidence = parsed_evidence(recorder, S1_1, kind)
+        forged = replace(evidence, **outcome)
+        assert_illegal(recorder, CheckRan(evidence=forged), Law.MISDECLARED)
+        recorder.record(CheckRan(evidence=evidence))
+
+    @pytest.mark.parametrize("contract", [None, Contract(name="f_S1_1")])
+    def test_a_header_is_compared_with_the_present_contract(
+        self, store: SqliteStore, contract: Contract | None
+    ) -> None:
+        recorder = built(store)
+        earlier = parsed_evidence(recorder, S1_1, CheckKind.SIGNATURE)
+        recorder.record(CheckRan(evidence=earlier))
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.FAILED)
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        revised = replace(GRAPH.by_id[S1_1], contract=contract)
+        delta = GraphDelta(revised=(revised,), order=GRAPH.order)
+        recorder.record(GraphRevised(delta=delta, reason="nothing is needed"))
+        for verdict in (Verdict.PASSED, Verdict.FAILED):
+            event = CheckRan(evidence=replace(earlier, verdict=verdict))
+            assert_illegal(recorder, event, Law.MISDECLARED)
 
 
 def test_every_file_that_the_task_promises_must_be_there(store: SqliteStore) -> None:
@@ -190,17 +348,8 @@ def test_another_text_for_the_same_value_may_fail_for_a_node(
     store: SqliteStore, expected: str, printed: str
 ) -> None:
     recorder = built_with(store, STDIO)
-    evidence = Evidence(
-        check=CheckId("S1_1.example-1"),
-        kind=CheckKind.BOUNDARY,
-        subject=AtNode(node=S1_1),
-        trust=Trust.GENERATED,
-        verdict=Verdict.FAILED,
-        against=recorder.ledger.working.code[S1_1].digest,
-        expected=recorder.put(expected),
-        observed=recorder.put(printed),
-    )
-    recorder.record(CheckRan(evidence=evidence))
+    evidence = answer_of(recorder, AtNode(node=S1_1), Verdict.FAILED, expected, printed)
+    recorder.record(CheckRan(evidence=replace(evidence, kind=CheckKind.BOUNDARY)))
 
 
 @pytest.mark.parametrize("printed", ["'4'", "4", "'4 \\n'"])
@@ -208,16 +357,7 @@ def test_a_node_may_answer_the_example_of_a_program_by_its_output(
     store: SqliteStore, printed: str
 ) -> None:
     recorder = built_with(store, STDIO)
-    evidence = Evidence(
-        check=CheckId("S1_1.given-1"),
-        kind=CheckKind.EXAMPLE,
-        subject=AtNode(node=S1_1),
-        trust=Trust.GENERATED,
-        verdict=Verdict.PASSED,
-        against=recorder.ledger.working.code[S1_1].digest,
-        expected=recorder.put("4\n"),
-        observed=recorder.put(printed),
-    )
+    evidence = answer_of(recorder, AtNode(node=S1_1), Verdict.PASSED, "4\n", printed)
     recorder.record(CheckRan(evidence=evidence))
 
 
@@ -250,3 +390,31 @@ class TestFrames:
         unknown = replace(failed, ran=(S1_1, NodeId("S7")))
         assert_illegal(recorder, CheckRan(evidence=unknown), Law.FALSE_VERDICT)
         recorder.record(CheckRan(evidence=replace(failed, ran=(S1_1,))))
+
+    def test_the_nodes_that_ran_are_listed_once_and_in_order(self, store: SqliteStore) -> None:
+        recorder = built_with(store, STDIO)
+        failed = evidence_of(recorder, STDIO, Verdict.FAILED, "3")
+        for ran in ((S2, S1_1), (S2, S2)):
+            event = CheckRan(evidence=replace(failed, ran=ran))
+            assert_illegal(recorder, event, Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(failed, ran=(S1_1, S2))))
+
+    def test_a_frame_outside_the_program_has_no_owner_and_any_line(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = built_with(store, STDIO)
+        frame = Frame(function="<module>", line=0, file="<frozen runpy>")
+        recorder.record(CheckRan(evidence=self.crashed(recorder, frame)))
+
+    @pytest.mark.parametrize("assembled", [False, True])
+    def test_the_frames_of_a_check_of_a_node_have_the_lines_of_its_bundle(
+        self, store: SqliteStore, assembled: bool
+    ) -> None:
+        recorder = built_with(store, STDIO)
+        if assembled:
+            recorder.assemble()
+        crashed = answer_of(recorder, AtNode(node=S2), Verdict.CRASH, "4", "")
+        frame = Frame(function="f_S2", line=2, file=PROGRAM_FILE, node=S2)
+        unknown = replace(crashed, frames=(replace(frame, line=0),))
+        assert_illegal(recorder, CheckRan(evidence=unknown), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(crashed, frames=(frame,))))

@@ -39,10 +39,10 @@ def check_ran(ledger: Ledger, event: CheckRan, read: ReadBlob) -> Ledger:
         verdict=evidence.verdict,
         against=evidence.against,
     )
-    after = rework(ledger, evidence=working.evidence | {evidence.check: standing})
-    if evidence.check in ledger.checks:
-        return after
-    return change(after, checks=ledger.checks | {evidence.check: defined})
+    return change(
+        rework(ledger, evidence=working.evidence | {evidence.check: standing}),
+        checks=ledger.checks | {evidence.check: defined},
+    )
 
 
 def _refuse_other_definition(ledger: Ledger, evidence: Evidence) -> RegisteredCheck:

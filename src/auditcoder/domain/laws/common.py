@@ -77,8 +77,8 @@ def covered(working: WorkingState, subject: Subject) -> Region:
         case AtNode(node=node):
             return frozenset({node})
         case AtBranch(root=root):
-            known = working.graph is not None and root in working.graph.ids
-            return working.graph.subtree(root) if working.graph and known else frozenset()
+            graph = working.graph
+            return graph.subtree(root) if graph and root in graph.ids else frozenset()
         case AtProgram():
             return frozenset()
 

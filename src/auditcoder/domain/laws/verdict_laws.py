@@ -41,7 +41,7 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} ended within its time limit")
     if isinstance(evidence.subject, AtNode) and evidence.kind in PARSED_KINDS:
         _refuse_false_parse(ledger, evidence, evidence.subject.node)
-    if evidence.kind not in DATA_KINDS or evidence.expected is None or not verdict.clean:
+    if evidence.expected is None or not verdict.clean:
         return
     if abnormal:
         refuse(Law.FALSE_VERDICT, ledger, f"the run of {evidence.check} ended abnormally")
@@ -83,8 +83,8 @@ def _refuse_false_parse(ledger: Ledger, evidence: Evidence, node: NodeId) -> Non
 
 
 def _ran_out_of_time(ledger: Ledger, evidence: Evidence) -> bool:
-    """Whether a run reached its time limit; unknown limits of checks of nodes count as reached."""
-    if not isinstance(evidence.subject, AtProgram) or evidence.check not in ledger.examples:
+    """Whether a run reached its time limit; limits of other checks than examples are unknown."""
+    if evidence.check not in ledger.examples:
         return True
     took = evidence.milliseconds or 0.0
     return evidence.signal is not None or took >= 1000 * task_of(ledger).limits.wall_seconds
@@ -100,9 +100,8 @@ def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> fro
     assert evidence.expected is not None
     expected, observed = (_text(read, name) for name in (evidence.expected, evidence.observed))
     if isinstance(evidence.subject, AtProgram):
-        example = ledger.examples.get(evidence.check)
-        return _UNKNOWN if example is None else _answers(ledger, example, expected, observed)
-    if isinstance(evidence.subject, AtNode) and not expected.startswith("==> "):
+        return _answers(ledger, ledger.examples[evidence.check], expected, observed)
+    if not expected.startswith("==> "):
         # A node can answer with the output of a program; it is recorded as code or as text.
         texts = {observed, _string(observed)}
         as_output = {same_output(expected, text) for text in texts}
@@ -177,10 +176,10 @@ def refuse_false_frames(ledger: Ledger, evidence: Evidence) -> None:
     for node in {*(f.node for f in evidence.frames if f.node), *ran}:
         if node not in working.code:
             refuse(Law.FALSE_VERDICT, ledger, f"{node} has no code that could run")
-    if not isinstance(evidence.subject, AtProgram) or working.assembly is None:
-        return
-    for frame in evidence.frames:
-        segment = owner_of_line(working.assembly.segments, frame.line)
-        owner = segment.node if segment and frame.file == PROGRAM_FILE else None
-        if frame.node != owner:
-            refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")
+    if isinstance(evidence.subject, AtProgram):
+        assert working.assembly is not None, "evidence is about the present program"
+        for frame in evidence.frames:
+            segment = owner_of_line(working.assembly.segments, frame.line)
+            owner = segment.node if segment and frame.file == PROGRAM_FILE else None
+            if frame.node != owner:
+                refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")
