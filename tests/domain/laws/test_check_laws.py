@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.events import (
     BriefCommitted,
     CheckDropped,
@@ -302,6 +303,27 @@ class TestGiven:
     def test_a_brief_cannot_plan_a_given_check(self, store: SqliteStore) -> None:
         event = BriefCommitted(brief=planning("x", Trust.GIVEN))
         assert_illegal(started(store), event, Law.MISDECLARED)
+
+    @pytest.mark.parametrize("trust", [Trust.GIVEN, Trust.GENERATED])
+    def test_a_brief_cannot_change_how_an_example_is_judged(
+        self, store: SqliteStore, trust: Trust
+    ) -> None:
+        """The verdict on texts that are no literals would be believed if they were expressions."""
+        printed = StdioExample(input="1", output="YES")
+        recorder = built(store, replace(TASK, examples=(printed,)))
+        name = example_check(1) if trust is Trust.GIVEN else CheckId("x")
+        planned = PlannedCheck(id=name, trust=trust, example=printed)
+        honest = BriefCommitted(
+            brief=Brief(requirements=Requirements(checks=(planned,))), reason="as it is"
+        )
+        recorder.record(honest)
+        for other in (
+            replace(planned, example=CallExample(arguments="1", result="YES")),
+            replace(planned, description="it need not be so"),
+        ):
+            forged = Brief(requirements=Requirements(checks=(other,)))
+            assert_illegal(recorder, replace(honest, brief=forged), Law.MISDECLARED)
+        recorder.record(honest)
 
     def test_a_repair_cannot_win_with_an_invented_given_check(self, store: SqliteStore) -> None:
         recorder = repairing(store)

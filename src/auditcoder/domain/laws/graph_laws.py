@@ -50,7 +50,9 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
         new = program_check(planned.example, planned.trust, planned.description)
         if checks.setdefault(planned.id, new) != new:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} changed its definition")
-        examples[planned.id] = planned.example
+        if examples.setdefault(planned.id, planned.example) != planned.example:
+            # The same texts in another form of example would be compared in another way.
+            refuse(Law.MISDECLARED, ledger, f"check {planned.id} runs another example")
     return change(rework(ledger, brief=event.brief), checks=checks, examples=examples)
 
 
