@@ -59,7 +59,10 @@ def test_the_default_bounds_are_valid() -> None:
 
 
 def test_an_execution_has_no_field_for_the_expected_answer() -> None:
-    assert set(Execution.__struct_fields__) == {"source", "action", "bounds", "watch"}
+    assert set(Execution.__struct_fields__) == {
+        *("source", "action", "bounds"),
+        *("watch", "owned", "trace"),
+    }
 
 
 def test_an_outcome_is_read_back_whole() -> None:
