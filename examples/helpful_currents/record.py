@@ -34,7 +34,7 @@ from auditcoder.domain.events import (
     RunFinished,
     RunOutcome,
 )
-from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict, node_check_id
 from auditcoder.domain.graph import FromNode, FromTask, GraphDelta, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram, Subject
@@ -49,7 +49,7 @@ S1, S1_1, S1_2, S2 = (NodeId(i) for i in ("S1", "S1_1", "S1_2", "S2"))
 CASES = {
     "example-1": (Trust.GIVEN, "2 2 0\n>@\n>~\n", "2"),
     "example-2": (Trust.GIVEN, "3 5 1\n>>@<<\n>~#~<\n>>>>~\n", "4"),
-    "no-way": (Trust.DERIVED, "1 2 1\n@~\n", "begin repairs"),
+    "no-way": (Trust.GENERATED, "1 2 1\n@~\n", "begin repairs"),
 }
 
 LOCAL = {
@@ -271,10 +271,11 @@ def _check_node(recorder: Recorder, node: NodeId) -> list[int]:
     assert contract is not None
     faults = signature_faults(contract, source)
     signature = Evidence(
-        check=CheckId(f"{node}-signature"),
+        check=node_check_id(node, "signature", contract.header()),
         kind=CheckKind.SIGNATURE,
         subject=AtNode(node=node),
         trust=Trust.DERIVED,
+        requirement=contract.header(),
         verdict=Verdict.FAILED if faults else Verdict.PASSED,
         against=code,
         message="; ".join(faults),
@@ -285,7 +286,7 @@ def _check_node(recorder: Recorder, node: NodeId) -> list[int]:
         source=f"{source}\nprint(repr({call}))\n",
         given="",
         wanted=wanted,
-        check=CheckId(f"{node}-{name}"),
+        check=CheckId(f"{node}.{name}"),
         kind=CheckKind.BOUNDARY,
         subject=AtNode(node=node),
         trust=Trust.GENERATED,

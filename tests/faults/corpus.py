@@ -2641,8 +2641,11 @@ import os
 
 with open("out.txt", "w") as file:
     file.write("x")
-os.chmod("out.txt", 0)
-os.chmod(".", 0)
+for path in ("out.txt", "."):
+    try:
+        os.chmod(path, 0)
+    except OSError:  # without namespaces, nothing may change modes
+        pass
 """,
     Ending.OK,
     action=RunFiles(inputs={}, artefacts=("out.txt",)),

@@ -71,8 +71,9 @@ def _embedded(name: str, say: Say, at_once: int) -> Model:
 def _provider(
     provider: str, name: str, settings: ProviderSettings, environment: Mapping[str, str]
 ) -> Model:
-    from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
+    from auditcoder.adapters.models.provider import Endpoint, ProviderModel
     from auditcoder.adapters.models.rate_limited import RateLimitedModel
+    from auditcoder.adapters.models.secret import Secret
 
     variable = settings.key_env or f"{provider.upper().replace('-', '_')}_API_KEY"
     key = environment.get(variable) or settings.key

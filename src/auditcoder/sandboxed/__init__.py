@@ -2,7 +2,8 @@
 
 The sandbox itself, imported by the worker process as the package `sandboxed`:
 
-    worker_start       starts the worker process
+    worker_setup       isolates the worker process
+    worker_start       starts its interpreter anew, with neutral paths
     zygote             enters namespaces, imports common packages, forks a supervisor for each run
     supervisor         one per run: private folder, time limit, and how the process ended
     candidate_runner   in the candidate's own process: runs the code and reports its results

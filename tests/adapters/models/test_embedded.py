@@ -12,7 +12,8 @@ import pytest
 
 from auditcoder.adapters.models import weights
 from auditcoder.adapters.models.embedded import EmbeddedModel
-from auditcoder.adapters.models.provider import Endpoint, ProviderModel, Secret
+from auditcoder.adapters.models.provider import Endpoint, ProviderModel
+from auditcoder.adapters.models.secret import Secret
 from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable
 from auditcoder.domain.request import FREE, FinishReason, Message, Request, Speaker
 from auditcoder.lifecycle.ports import Model

@@ -243,10 +243,15 @@ class TestUnsafe:
             blob = next(name for name in content if name.startswith("blobs/"))
             for name, whole in (content | {blob: bytes(1 << 20)}).items():
                 zipped.writestr(name, whole)
-        # The central directory says 4096 bytes where the stream holds a megabyte.
-        forged = raw.getvalue().replace(
-            (1 << 20).to_bytes(4, "little"), (4096).to_bytes(4, "little")
-        )
+        # Both headers say 4096 bytes where the stream holds a megabyte.
+        forged = bytearray(raw.getvalue())
+        for mark, name_at, size_at in ((b"PK\x03\x04", 30, 22), (b"PK\x01\x02", 46, 24)):
+            at = next(
+                at
+                for at in _positions(forged, mark)
+                if forged[at + name_at :].startswith(blob.encode())
+            )
+            struct.pack_into("<I", forged, at + size_at, 4096)
         path.write_bytes(forged)
         with closing(BundleFile(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
             bundle.blob(Digest(blob.removeprefix("blobs/")))

@@ -88,7 +88,7 @@ class TestInvalidDecompositions:
             ("integer", ""),
             ("int = 3", ""),
             ("print(1)", ""),
-            ("(" * 150 + "int" + ")" * 150, "int"),
+            ("(" * 30 + "int" + ")" * 30, "int"),
             ("list[" * 150 + "int" + "]" * 150, None),
         ],
     )
