@@ -1,7 +1,10 @@
 """Code that is attributed to a reply is in that reply, however the reply was split and indented."""
 
+import textwrap
+
 import pytest
 
+from auditcoder.domain import reply_code
 from auditcoder.domain.code import read_bundle
 from auditcoder.domain.reply_code import foreign_statement
 
@@ -111,3 +114,22 @@ def test_code_that_does_not_parse_must_be_in_the_reply_as_it_is() -> None:
     assert not bundle.parses
     assert foreign_statement(bundle, ["```\ndef f(:\n    return\n```"]) is None
     assert foreign_statement(bundle, ["```\ndef f(:\n    return 1\n```"]) is not None
+
+
+def test_lines_that_recur_at_many_margins_are_compared_where_the_rarest_line_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = 0
+    is_at = reply_code._is_at
+
+    def count(text: list[str], start: int, lines: list[tuple[bool, str]]) -> bool:
+        nonlocal tried
+        tried += 1
+        return is_at(text, start, lines)
+
+    monkeypatch.setattr(reply_code, "_is_at", count)
+    prose = "".join(f"{' ' * margin}@staticmethod\n" for margin in range(300))
+    methods = "".join(f"@staticmethod\ndef m{number}():\n    pass\n" for number in range(300))
+    reply = f"{prose}```python\nclass C:\n{textwrap.indent(methods, '    ')}```\n"
+    assert foreign_statement(read_bundle(methods), [reply]) is None
+    assert tried == 300

@@ -1,6 +1,7 @@
 """Reply splitter: the code of a reply is divided by owner, and no line is invented."""
 
 import ast
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -268,6 +269,7 @@ LONG_REPLIES = {
     **{text: text * (99_000 // len(text)) for text in REPEATED},
     "helpers in a chain": "\n".join(f"h{n} = h{n + 1}" for n in range(4_900)),
     "functions in a chain": "".join(f"def h{n}(): return h{n + 1}\n" for n in range(3_000)),
+    "names of one value": "=".join(f"h{n}" for n in range(14_000)) + " = h1",
     "deep blocks": "".join(f"{' ' * n}if x:\n" for n in range(430)),
 }
 
@@ -287,3 +289,28 @@ def test_the_members_that_members_use_are_kept() -> None:
     text = "class C:\n def f(self, x): return self.a\n a = b\n b = c\n c = 1\n d = 2\n"
     source = source_of_s1(text, "C")
     assert [line.split(" =")[0] for line in source.split("\n") if " = " in line] == ["a", "b", "c"]
+
+
+def test_a_statement_that_binds_many_names_is_kept_once() -> None:
+    names = [f"a{number}" for number in range(2_000)]
+    tracemalloc.start()
+    source = source_of_s1(f"def f(x):\n    return a6\n{' = '.join(names)} = 1\n")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert source.count("a6 =") == 1
+    assert peak < 500 * len(" = ".join(names))  # a copy for each name takes over 2,000
+
+
+def test_a_statement_that_adds_to_a_helper_follows_what_it_uses() -> None:
+    text = "X = []\nY = 2\nX += [Y]\ndef f(x): return X\n"
+    assert source_of_s1(text) == "X = []\n\nY = 2\n\nX += [Y]\n\ndef f(x): return X\n"
+
+
+def test_helpers_are_copied_into_pieces_up_to_a_limit() -> None:
+    contracts = {
+        NodeId(f"S{n}"): Contract(name=f"f{n}", params=(Param(name="x"),)) for n in range(1, 9)
+    }
+    helper = f"def h(x):\n    return [{'x, ' * 30_000}]\n"
+    functions = "".join(f"def {c.name}(x): return h(x)\n" for c in contracts.values())
+    with pytest.raises(FormatMismatch, match="too much code is shared"):
+        split(helper + functions, contracts, {})

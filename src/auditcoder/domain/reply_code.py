@@ -7,6 +7,7 @@ made uniform, and missing imports of the standard library are added. Its stateme
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -62,7 +63,7 @@ class ParsedSource(msgspec.Struct, frozen=True):
 
 def foreign_statement(bundle: CodeBundle, sources: Sequence[str]) -> str | None:
     """Return the first line of a statement that is in none of `sources`; None if all are there."""
-    texts = [_uniform_text(source) for source in sources]
+    texts = [_indexed(source) for source in sources]
     for part in bundle.parts:
         lines = _without_blank_ends(bundle, part)
         if not lines or any(_contains(text, lines) for text in texts):
@@ -94,27 +95,49 @@ def _uniform(line: str) -> str:
     return line[: len(line) - len(bare)].expandtabs(4) + bare if bare else ""
 
 
-@lru_cache(maxsize=8)
-def _uniform_text(source: str) -> str:
+def _uniform_lines(source: str) -> list[str]:
     text = source.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
-    return "\n" + "\n".join(map(_uniform, text.split("\n"))) + "\n"
+    return list(map(_uniform, text.split("\n")))
 
 
-def _contains(text: str, lines: _Numbered) -> bool:
+class _IndexedText(NamedTuple):
+    """The lines of a text, and where each of them is, whatever its indentation."""
+
+    lines: list[str]
+    places: dict[str, list[int]]
+
+
+@lru_cache(maxsize=8)
+def _indexed(source: str) -> _IndexedText:
+    lines = _uniform_lines(source)
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        places.setdefault(line.lstrip(" "), []).append(number)
+    return _IndexedText(lines, places)
+
+
+def _contains(text: _IndexedText, lines: _Numbered) -> bool:
     """Whether `text` has these lines one after another, possibly with a further indentation."""
-    whole = "\n".join(line for _, line in lines)
-    if f"\n{whole}\n" in text:
-        return True
+    # Only the places of the rarest line are tried: many parts begin with the same decorator.
+    found = [
+        (text.places.get(line.lstrip(" "), []), offset)
+        for offset, (inside, line) in enumerate(lines)
+        if line and not inside
+    ]
+    rarest, offset = min(found, key=lambda each: len(each[0]))
+    return any(_is_at(text.lines, place - offset, lines) for place in rarest)
+
+
+def _is_at(text: list[str], start: int, lines: _Numbered) -> bool:
+    """Whether `lines` stand at one place, indented alike except inside strings."""
     first = lines[0][1]
-    margins = {line.removesuffix(first) for line in text.split("\n") if line.endswith(f" {first}")}
-    return any(
-        f"\n{_indented(lines, margin)}\n" in text for margin in margins if not margin.strip(" ")
+    if not 0 <= start <= len(text) - len(lines) or not text[start].endswith(first):
+        return False
+    margin = text[start].removesuffix(first)
+    return not margin.strip(" ") and all(
+        text[start + number] == (line if inside or not line else margin + line)
+        for number, (inside, line) in enumerate(lines)
     )
-
-
-def _indented(lines: _Numbered, margin: str) -> str:
-    """Return lines indented by `margin`, except inside strings."""
-    return "\n".join(line if inside or not line else margin + line for inside, line in lines)
 
 
 def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:
@@ -177,7 +200,7 @@ def _statements(source: str) -> Iterator[ast.stmt]:
 
 def _blocks(source: str) -> Iterator[str]:
     block: list[str] | None = None
-    for line in _uniform_text(source).split("\n"):
+    for line in _uniform_lines(source):
         if line.strip().startswith(_FENCES):
             if block:
                 yield _at_margin(block)

@@ -30,6 +30,10 @@ INTEGRATION = "# integration:"
 """Starts the comment in which a reply gives its reason for editing another node's function."""
 
 
+_LONGEST_PIECES = 300_000
+"""Maximum number of characters of all pieces; each has a copy of the helpers that it uses."""
+
+
 class CodePiece(NamedTuple):
     """One node's part of a reply."""
 
@@ -122,14 +126,17 @@ def split(
     """Split a module by owner; raise FormatMismatch if it cannot be parsed."""
     text, module = _parsed(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff"))
     statements = _Statements(text, module, {c.name: n for n, c in wanted.items()}, others, scope)
-    pieces, missing, shared = {}, {}, ""
+    pieces, missing, shared, length = {}, {}, "", 0
     for node, contract in wanted.items():
         source, note = statements.bundle(node)
+        length += len(source)
+        if length > _LONGEST_PIECES:
+            raise FormatMismatch("too much code is shared by several functions; answer briefly")
         if not source:
             missing[node] = f"there is no function {contract.name} in it"
-        elif faults := signature_faults(contract, source):
+        elif faults := signature_faults(contract, own := statements.functions(node)):
             missing[node] = f"{contract.name}: {faults[0]}"
-        elif stubbed(source, contract.name):
+        elif stubbed(own, contract.name):
             missing[node] = f"{contract.name} is not written out"
         else:
             pieces[node] = CodePiece(source, note)
@@ -184,9 +191,11 @@ class _Statements:
         self._whole = read_bundle(text)
         self._scope = scope
         self._owned: dict[NodeId, list[str]] = {}
-        self._helpers: dict[str, str] = {}
+        self._sources: list[str] = []
+        """The source of each helper and member, once, however many names it binds."""
+        self._helpers: dict[str, list[int]] = {}
         """Module-level helpers by name; each belongs to the nodes that use it."""
-        self._members: dict[str, str] = {}
+        self._members: dict[str, list[int]] = {}
         """Extra methods and attributes of a class that the skeleton does not have."""
         self._assigned_members: set[str] = set()
         self._imports: dict[str, str] = {}
@@ -211,11 +220,11 @@ class _Statements:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     self._function(statement, in_class=in_class)
                 case ast.ClassDef(name=name):
-                    self._helpers[name] = self._source(statement)
+                    self._helpers[name] = [self._kept(statement)]
                 case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                    known, number = self._known(in_class), self._kept(statement)
                     for name in bound_by([statement]):
-                        known = self._members if in_class else self._helpers
-                        known[name] = f"{known.get(name, '')}{self._source(statement)}"
+                        known.setdefault(name, []).append(number)
                 case ast.Expr(value=ast.Constant()):
                     pass
                 case _:
@@ -229,17 +238,25 @@ class _Statements:
                 self._imports[imported.name] = imported.statement
 
     def _function(self, function: Function, *, in_class: bool) -> None:
-        name, source = function.name, self._source(function)
+        name = function.name
         if name in self._wanted:
-            self._owned.setdefault(self._wanted[name], []).append(source)
+            self._owned.setdefault(self._wanted[name], []).append(self._source(function))
         elif name in self._others:
             if not is_stub(function):
-                self._owned.setdefault(self._others[name], []).append(source)
+                self._owned.setdefault(self._others[name], []).append(self._source(function))
                 self.crossing[self._others[name]] = None
         elif in_class:
-            self._members[name] = f"{self._members.get(name, '')}{source}"
+            self._members.setdefault(name, []).append(self._kept(function))
         else:
-            self._helpers[name] = source
+            self._helpers[name] = [self._kept(function)]
+
+    def _known(self, in_class: bool) -> dict[str, list[int]]:
+        return self._members if in_class else self._helpers
+
+    def _kept(self, statement: ast.stmt) -> int:
+        """Keep the source of a statement; return its number."""
+        self._sources.append(self._source(statement))
+        return len(self._sources) - 1
 
     def _source(self, statement: ast.stmt) -> str:
         if isinstance(statement, Function):
@@ -248,23 +265,20 @@ class _Statements:
         alone = statement.col_offset == 0 and ";" not in own[-1]
         return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
+    def functions(self, node: NodeId) -> str:
+        """Return the functions that `node` owns, without helpers and imports."""
+        return "\n\n".join(self._owned.get(node, []))
+
     def bundle(self, node: NodeId) -> tuple[str, str]:
         """Return the code that `node` owns, with its helpers and imports, and a note on it."""
-        own = self._owned.get(node, [])
-        if not own:
+        body = self.functions(node)
+        if not body:
             return "", ""
-        body = "\n\n".join(own)
         members: list[str] = []
         if self._scope:
-            words = _words(body)
-            free = dict.fromkeys(n for n in self._members if n not in self._assigned_members)
-            while mentioned := free.keys() & words:
-                new = [n for n in free if n in mentioned]
-                free = dict.fromkeys(n for n in free if n not in mentioned)
-                self._assigned_members.update(new)
-                sources = list(dict.fromkeys(self._members[n] for n in new))
-                members += sources
-                words = _words("".join(sources))
+            free = {n: m for n, m in self._members.items() if n not in self._assigned_members}
+            names, members = self._used(body, free)
+            self._assigned_members |= names
         helpers = [] if self._scope else self._needed(body)
         used = body + "".join(members) + "".join(helpers)
         words = _words(used)
@@ -281,18 +295,25 @@ class _Statements:
 
     def _needed(self, body: str) -> list[str]:
         """Return the helpers that `body` uses, directly or indirectly, in source order."""
+        return self._used(body, self._helpers)[1]
+
+    def _used(self, body: str, known: Mapping[str, list[int]]) -> tuple[set[str], list[str]]:
+        """Return which `known` names `body` uses, directly or not, and their sources in order."""
         used: set[str] = set()
+        numbers: set[int] = set()
         words = _words(body)
-        while new := (self._helpers.keys() & words) - used:
+        while new := (known.keys() & words) - used:
             used |= new
-            words = _words("\n".join(self._helpers[n] for n in new))
-        # Two names bound by one statement have the same source, which is taken once.
-        return list(dict.fromkeys(s for n, s in self._helpers.items() if n in used))
+            added = {number for name in new for number in known[name]} - numbers
+            numbers |= added
+            words = _words("\n".join(self._sources[number] for number in added))
+        return used, [self._sources[number] for number in sorted(numbers)]
 
     def shared(self) -> str:
         """Return the module-level helpers that the methods of a class use."""
         body = "\n".join(s for sources in self._owned.values() for s in sources)
-        needed = self._needed(body + "\n".join(self._members.values()))
+        members = {number for numbers in self._members.values() for number in numbers}
+        needed = self._needed(body + "\n".join(self._sources[number] for number in members))
         words = _words("\n".join(needed))
         imports = [s for name, s in self._imports.items() if name in words]
         added = completing("\n".join(needed), set(self._imports) | set(self._helpers))
