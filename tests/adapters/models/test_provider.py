@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import logging
+import sys
 import time
 import traceback
 import tracemalloc
@@ -287,6 +288,15 @@ def test_a_compressed_response_is_read(open_model: Open) -> None:
         assert open_model(server).complete(HELLO).text == "fine"
 
 
+def test_a_response_that_is_compressed_more_than_once_is_refused(open_model: Open) -> None:
+    body = gzip.compress(gzip.compress(json.dumps(fault.completion("fine")).encode()))
+    twice = {"Content-Encoding": "gzip, gzip"}
+    with serving(lambda h: h.say(body, headers=twice)) as server:
+        model = open_model(server)
+        with pytest.raises(ModelUnavailable, match="compressed more than once"):
+            model.complete(HELLO)
+
+
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("status", [200, 500])
 def test_a_response_is_read_up_to_a_limit(
@@ -459,6 +469,26 @@ class TestKeys:
 
 def _is_own_entry(entry: logging.LogRecord) -> bool:
     return entry.name.startswith("auditcoder")
+
+
+def test_a_reply_that_repeats_the_password_of_an_address_is_refused() -> None:
+    sent = base64.b64encode(f"bob:{KEY}".encode()).decode()
+    with serving(lambda handler: handler.say(fault.completion(f"Basic {sent}"))) as server:
+        address = server.address.replace("://", f"://bob:{KEY}@")
+        model = ProviderModel(Endpoint(provider="near", name="x", base_url=address))
+        with pytest.raises(ModelUnavailable) as refused:
+            model.complete(HELLO)
+        model.close()
+    assert refused.value.code == "model.echoed-key"
+
+
+def test_a_missing_package_of_a_provider_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mistralai", None)
+    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
+    with pytest.raises(ModelMisconfigured) as refused:
+        ProviderModel(Endpoint(provider="mistral", name="x"), Secret(KEY))
+    assert refused.value.code == "model.extra-missing"
+    assert "pip install" in refused.value.advice
 
 
 def test_a_missing_key_is_reported_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,11 @@ def test_no_long_part_of_a_key_is_shown(quoted: str) -> None:
         KEY,
         base64.b64encode(KEY.encode()).decode(),
         base64.urlsafe_b64encode(KEY.encode()).decode(),
+        base64.b64encode(f"a{KEY}".encode()).decode(),
+        base64.b64encode(f"ab{KEY}cd".encode()).decode(),
         KEY.encode().hex(),
+        KEY.encode().hex().upper(),
+        KEY[1:-1],
         KEY.replace("-", "%2D"),
     ],
 )
@@ -32,8 +36,20 @@ def test_a_key_is_found_in_common_encodings(text: str) -> None:
     assert Secret(KEY).is_in(f"before {text} after")
 
 
-@pytest.mark.parametrize("word", ["root", "not-needed", ""])
-def test_a_word_is_no_key_that_a_reply_could_repeat(word: str) -> None:
+@pytest.mark.parametrize(
+    "word",
+    [
+        "root",
+        "not-needed",
+        "your-api-key-here",
+        "sk-no-key-required",
+        "1234567890123456",
+        "xxxxxxxxxxxxxxxxx1",
+        "-" * 16,
+        "",
+    ],
+)
+def test_a_placeholder_is_no_key_that_a_reply_could_repeat(word: str) -> None:
     assert not Secret(word).is_in(f"{word} = 2 * x")
 
 

@@ -106,20 +106,6 @@ def test_notices_survive_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
-    [
-        ("postgresql://me:secret@host/db", "postgresql://***@host/db"),
-        ("runs.db", "runs.db"),
-        ("postgresql://host/db?x=a@b", "postgresql://host/db?x=a@b"),
-        ("https://host/v1?api_key=abc&x=1", "https://host/v1?api_key=***&x=1"),
-        ("postgresql://host/db?password=abc", "postgresql://host/db?password=***"),
-    ],
-)
-def test_passwords_are_not_shown(address: str, shown: str) -> None:
-    assert terminal.without_password(address) == shown
-
-
-@pytest.mark.parametrize(
     ("target", "text"),
     [
         (AtNode(node=S1), "S1"),

@@ -14,8 +14,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
+from auditcoder.adapters.addresses import secrets_in
 from auditcoder.adapters.models.secret import Secret
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
 from auditcoder.domain.request import FinishReason, Message, Price, Reply, Request, Speaker, Traits
@@ -31,7 +31,6 @@ _MOST_BYTES = 16 << 20
 """Maximum size of a response after it is decompressed."""
 _MOST_TOKENS = 1 << 40
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
-_SECRET_NAME = re.compile("key|token|secret|password|auth|sig", re.IGNORECASE)
 
 
 class Endpoint(Value):
@@ -59,11 +58,7 @@ class ProviderModel:
     ) -> None:
         self._endpoint = endpoint
         self._key = key or Secret("")
-        address = urlsplit(endpoint.base_url)
-        parameters = parse_qsl(address.query)
-        in_address = [value for name, value in parameters if _SECRET_NAME.search(name)]
-        in_address.append(address.password or "")
-        self._secrets = (self._key, *map(Secret, (*secrets, *in_address)))
+        self._secrets = (self._key, *map(Secret, (*secrets, *secrets_in(endpoint.base_url))))
         self.name = f"{endpoint.provider}:{endpoint.name}"
         if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):
             raise ModelMisconfigured(
@@ -164,6 +159,8 @@ class ProviderModel:
             return act()
         except ModelError:
             raise
+        except ImportError as error:
+            translated: ModelError = _extra_missing(error)
         except Exception as error:
             translated = self._model_error(error)
         raise translated  # outside the handler: the original error may hold a key
@@ -259,6 +256,9 @@ class _ResponseTooLarge(Exception):
 
 async def _bound(response: Any) -> None:
     """Make a response stop at a limit of its decompressed size, when it is read."""
+    if "," in response.headers.get("content-encoding", ""):
+        # Within one piece of an outer coding, an inner one can keep the decoder busy for minutes.
+        raise ValueError("the response is compressed more than once")
     compressed = type(response)(
         response.status_code, headers=response.headers, stream=response.stream
     )
@@ -473,8 +473,12 @@ def _load_library() -> _Library:
     try:
         return _Library()
     except ImportError as error:
-        raise ModelMisconfigured(
-            "model.extra-missing",
-            f"models of providers need a package that is not installed: {error}",
-            "pip install 'auditcoder[providers]'",
-        ) from error
+        raise _extra_missing(error) from error
+
+
+def _extra_missing(error: ImportError) -> ModelMisconfigured:
+    return ModelMisconfigured(
+        "model.extra-missing",
+        f"this model needs a package that is not installed: {error}",
+        "pip install 'auditcoder[providers]', or the package of that provider",
+    )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from importlib.util import find_spec
 
+from auditcoder.adapters.addresses import without_secrets
 from auditcoder.adapters.models import weights
 from auditcoder.adapters.sandboxes.forkserver import LocalSandbox
 from auditcoder.adapters.sandboxes.isolation import Strength, remedies, strength_of
@@ -17,7 +18,7 @@ from auditcoder.domain.execution import Execution, RunProgram
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.command import Command
 from auditcoder.interfaces.cli.exit_codes import Exit
-from auditcoder.interfaces.cli.terminal import emit_json, paint, say_table, without_password
+from auditcoder.interfaces.cli.terminal import emit_json, paint, say_table
 from auditcoder.interfaces.record_sources import default_store
 from auditcoder.interfaces.settings import config_path, exposed_keys, read_settings
 
@@ -169,9 +170,7 @@ def _settings() -> list[DoctorFinding]:
                 remedy=f"chmod 600 {path}",
             )
         )
-    findings.append(
-        DoctorFinding(what="store", state="ok", about=without_password(default_store()))
-    )
+    findings.append(DoctorFinding(what="store", state="ok", about=without_secrets(default_store())))
     return findings
 
 

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from contextlib import closing
 from pathlib import Path
 
+from auditcoder.adapters.addresses import without_secrets
 from auditcoder.adapters.models import weights
 from auditcoder.domain.errors import WeightsUnavailable
 from auditcoder.domain.request import FinishReason, Message, Reply, Request, Speaker
@@ -17,7 +18,6 @@ from auditcoder.interfaces.cli.terminal import (
     paint,
     say,
     say_table,
-    without_password,
 )
 from auditcoder.interfaces.factories import open_model
 from auditcoder.interfaces.progress import show_download
@@ -84,7 +84,7 @@ def _list(options: ModelsArguments) -> int:
     known = [("embedded", f"{weights.QWEN.name}, {state}", installed is not None)]
     for name, provider in settings.providers.items():
         known.append(
-            (f"{name}:…", without_password(provider.base_url) or "the provider's own address", True)
+            (f"{name}:…", without_secrets(provider.base_url) or "the provider's own address", True)
         )
     known += [
         ("openai:…, anthropic:…, google:…", "and others; needs a key in the environment", True),

@@ -121,17 +121,6 @@ def notice(line: str) -> None:
             sys.stderr.flush()
 
 
-def without_password(address: str) -> str:
-    """Return an address without its user name, password and keys, for display."""
-    address = re.sub(r"(?<=://)[^/@\s]*@", "***@", address)
-    return _SECRET_PARAMETER.sub(r"\1***", address)
-
-
-_SECRET_PARAMETER = re.compile(
-    r"([?&;][^=&;\s]*(?:key|token|secret|password|auth)[^=&;\s]*=)[^&;#\s]*", re.IGNORECASE
-)
-
-
 def emit(text: str) -> None:
     """Write text as it is. If the reader has closed the pipe, the rest is discarded."""
     try:
