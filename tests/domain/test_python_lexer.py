@@ -129,6 +129,9 @@ NESTED: dict[str, tuple[int, Callable[[int], str]]] = {
     "attributes": (MAX_DEPTH, repeated("a.", "a")),
     "functions": (MAX_DEPTH, repeated("lambda a, b: ", "1")),
     "conditions": (MAX_DEPTH, repeated("a if b else ", "c")),
+    "conditions beside strings": (MAX_DEPTH, repeated("'a'if'b'else", "'c'")),
+    "conditions beside numbers": (MAX_DEPTH, repeated("1if 1else ", "1")),
+    "conditions beside digits of any base": (MAX_DEPTH, repeated("0xfif 0b1else ", "1")),
     "results": (MAX_DEPTH - 4, lambda times: "x = a" + "()" * times),
     "items": (MAX_DEPTH - 4, lambda times: "x = a" + "[0]" * times),
     "branches": (MAX_DEPTH, lambda times: "if x: y\n" + "elif x: y\n" * times),
@@ -236,6 +239,34 @@ def test_any_text_is_read_or_refused_with_a_syntax_error(source: str) -> None:
     except SyntaxError:
         return
     assert all(source[n.start : n.end] for n in read.names())
+
+
+_SOUP = """
+    if else for in not lambda await yield async elif with try for_x_in_y 1 0xf 0b1 1j .5 1e5 x 'a'
+    "b" ''_ ( ) [ ] { } , ; : + - . ** = @
+"""
+SOUPS = st.lists(
+    st.tuples(st.sampled_from(_SOUP.split()), st.sampled_from(["", "", " ", "\n", "\n "])),
+    max_size=12,
+)
+
+
+@given(SOUPS, st.integers(1, 250), SOUPS)
+def test_the_fast_check_accepts_no_repetition_that_the_lexer_refuses(
+    before: list[tuple[str, str]], times: int, inside: list[tuple[str, str]]
+) -> None:
+    """Whatever tokens are next to each other, with or without a space between them."""
+    first, repeated_part = (
+        "".join(token.replace("_", " ") + space for token, space in soup)
+        for soup in (before, inside)
+    )
+    source = first + repeated_part * times
+    if is_plain(source):
+        try:
+            lex(source)
+        except SyntaxError:
+            with pytest.raises(SyntaxError):
+                ast.parse(source)
 
 
 PIECES = st.sampled_from(

@@ -73,7 +73,10 @@ _RARE = re.compile(
     rf"|[0-9_]{{{MAX_INTEGER_DIGITS}}}"
 )
 """What the fast check leaves to the lexer: f-strings, escapes, tabs, `with` and long integers."""
-_NESTING = re.compile(r"[-+*/%@&|^~.<>]|\b(?:if|not|lambda|await|yield)\b")
+_NESTING = re.compile(r"[-+*/%@&|^~.<>]|(?:if|not|lambda|await|yield)\b")
+"""Operators and keywords that can be chained. A keyword may follow a number without a space, and
+the ends of some names count as well.
+"""
 _LINE_START = re.compile(r"(?P<blank>(?:[ \t\f]*(?:\#[^\n]*)?\n)*+)(?P<margin>[ \t\f]*)")
 _HEADER = re.compile(r"(?:async[ \t\f]+)?(?P<word>[a-z]+)(?P<bracket>[ \t\f]*\()?")
 _NAMED_CHARACTER = re.compile(r"\\(?:N\{(?P<name>[^}]*)\}|.)", re.DOTALL)
@@ -161,7 +164,7 @@ def is_plain(source: str) -> bool:
     """
     if not source.isascii() or len(source) > MAX_CHARACTERS or _RARE.search(source):
         return False
-    bare = _STRING_OR_COMMENT.sub("0", source)
+    bare = _STRING_OR_COMMENT.sub(" 0 ", source)
     if "'" in bare or '"' in bare:
         return False
     margins = {0}
