@@ -92,11 +92,24 @@ def test_an_integer_has_a_bounded_number_of_decimal_digits() -> None:
             sys.set_int_max_str_digits(setting)
             assert parsed(f"x = {digits}") is not None
             assert parsed(f"x = {digits}_9") is None
-            assert parsed(f"x = 0x{digits}9 + {digits}9.0 + {digits}9j") is not None
+            assert parsed(f"x = {digits}9.0 + {digits}9j") is not None
             assert parsed(f"x = '{digits}9' # {digits}9") is not None
             assert sys.get_int_max_str_digits() == setting
     finally:
         sys.set_int_max_str_digits(limit)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "digit", "most"), [("0x", "f", 3571), ("0O", "7", 4761), ("0b", "1", 14_284)]
+)
+def test_an_integer_of_another_base_can_be_written_in_decimal(
+    prefix: str, digit: str, most: int
+) -> None:
+    longest = f"x = {prefix}{digit}_{digit * (most - 1)}"
+    assert len(str(ast.literal_eval(parse(longest).body[0].value))) <= MAX_INTEGER_DIGITS  # type: ignore[attr-defined]
+    assert parsed(f"{longest}{digit}") is None
+    assert not is_plain(f"{longest}{digit}")
+    assert parsed(f"x = '{prefix}{digit * most}{digit}'") is not None
 
 
 def test_code_has_a_bounded_length() -> None:

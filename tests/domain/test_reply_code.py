@@ -111,3 +111,9 @@ def test_code_that_does_not_parse_must_be_in_the_reply_as_it_is() -> None:
     assert not bundle.parses
     assert foreign_statement(bundle, ["```\ndef f(:\n    return\n```"]) is None
     assert foreign_statement(bundle, ["```\ndef f(:\n    return 1\n```"]) is not None
+
+
+def test_a_reply_with_an_integer_that_cannot_be_written_in_decimal_can_be_compared() -> None:
+    bundle = read_bundle("import math\n\n\ntotal = 1\n")
+    reply = f"```python\nlimit = 0x{'f' * 4000}\ntotal = 1\n```"
+    assert foreign_statement(bundle, [reply]) is None

@@ -27,7 +27,11 @@ MAX_BLOCKS = 18
 """Maximum number of loops, `with` items and `try` statements (three each) around a statement."""
 
 MAX_INTEGER_DIGITS = 4300
-"""Maximum number of digits of a decimal integer, which is Python's default."""
+"""Maximum number of digits of an integer, also when it is written in decimal: Python's default."""
+_MAX_INTEGER_BITS = 14_284
+"""Integers with no more bits have at most MAX_INTEGER_DIGITS decimal digits."""
+_FEWEST_LONG_DIGITS = _MAX_INTEGER_BITS // 4
+"""An integer that exceeds a limit has more digits than this, whatever its base."""
 
 _BRACKET_LEVELS = 5
 """Brackets hold, for example, a call, a starred argument, `or`, `and` and a comparison."""
@@ -70,7 +74,7 @@ _NAME_OR_NUMBER = re.compile(rf"(?P<name>{_WORD})|{_NUMBER}")
 _STRING_OR_COMMENT = re.compile(rf"{_STRING}|\#[^\n]*+", re.DOTALL)
 _RARE = re.compile(
     r"[\0\r\t\f\\]|\b(?:[fF][rR]?|[tT][rR]?|[rR][fFtT])['\"]|\bwith\b|barry_as_FLUFL"
-    rf"|[0-9_]{{{MAX_INTEGER_DIGITS}}}"
+    rf"|\b[0-9]\w{{{_FEWEST_LONG_DIGITS}}}"
 )
 """What the fast check leaves to the lexer: f-strings, escapes, tabs, `with` and long integers."""
 _NESTING = re.compile(r"[-+*/%@&|^~.<>]|(?:if|not|lambda|await|yield)\b")
@@ -85,6 +89,7 @@ _IN_RAW_FSTRING = re.compile(r"\{\{|\}\}|[{}]")
 _IN_FORMAT = re.compile(r"\{\{|[{}\\\n]")
 
 _NESTING_WORDS = frozenset({"not", "lambda", "if", "await", "yield"})
+_DIGIT_BITS = {"0x": 4, "0o": 3, "0b": 1}
 _BLOCK_WEIGHTS = {"for": 1, "while": 1, "else": 1, "try": 3, "except": 3, "finally": 3}
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
@@ -365,10 +370,9 @@ class _Lexer:
         if dots:
             self.chain += dots
             self._check_depth()
-        if end - start > MAX_INTEGER_DIGITS:
+        if end - start > _FEWEST_LONG_DIGITS:
             for found in _NAME_OR_NUMBER.finditer(self.source, start, end):
-                digits = found[0].replace("_", "")
-                if len(digits) > MAX_INTEGER_DIGITS and digits.isdecimal():
+                if _is_too_long(found[0].replace("_", "")):
                     raise self._refusal(f"an integer has over {MAX_INTEGER_DIGITS:,} digits")
 
     def _word(self, start: int, end: int) -> None:
@@ -472,3 +476,11 @@ class _Lexer:
         if kind == "word" and text in {"for", "lambda"}:
             raise self._refusal(f"a replacement field with {text!r} needs parentheses")
         return text in {"}", "=", "!", ":", ":="} or kind == "end"
+
+
+def _is_too_long(number: str) -> bool:
+    """Whether an integer could have too many decimal digits."""
+    bits = _DIGIT_BITS.get(number[:2].lower())
+    if bits is None:
+        return len(number) > MAX_INTEGER_DIGITS and number.isdecimal()
+    return bits * (len(number) - 2) > _MAX_INTEGER_BITS

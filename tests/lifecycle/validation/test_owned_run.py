@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from auditcoder.domain.assembly import Segment
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.evidence import Evidence, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE, Execution, ExecutionOutcome
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import (
     CallExample,
     FilesExample,
@@ -356,3 +358,8 @@ def test_what_an_owner_does_with_its_own_names_is_legal(
 
 def test_a_program_that_does_not_parse_has_no_owners() -> None:
     assert ownership("def f(", ()) is None
+
+
+def test_a_default_that_cannot_be_written_in_decimal_has_no_owner() -> None:
+    program = f"def twice(x, factor=0x{'f' * 4000}):\n    return x\n"
+    assert ownership(program, (Segment(lines=2, node=NodeId("S1"), source=1),)) is None
