@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from auditcoder.domain.python_lexer import (
     MAX_BLOCKS,
     MAX_CHARACTERS,
+    MAX_COMPREHENSIONS,
     MAX_DEPTH,
     MAX_INTEGER_DIGITS,
     is_plain,
@@ -130,9 +131,22 @@ NESTED: dict[str, tuple[int, Callable[[int], str]]] = {
     "brackets": (MAX_DEPTH // 5, repeated("(", "1", ")")),
     "lists": (MAX_DEPTH // 5, repeated("[1, ", "1", "]")),
     "calls": (MAX_DEPTH // 5, repeated("f(", "1", ")")),
-    "comprehensions": (MAX_DEPTH // 5, repeated("[x for x in a or b and c < ", "y", "]")),
+    "comprehensions": (MAX_COMPREHENSIONS, repeated("[x for x in a or b and c < ", "y", "]")),
+    "elements": (MAX_COMPREHENSIONS, repeated("[", "x", " for x in y]")),
+    "functions in elements": (MAX_COMPREHENSIONS, repeated("{x: f(lambda: ", "x", ") for x in y}")),
+    "asynchronous clauses": (
+        MAX_BLOCKS // 2,
+        lambda times: f"async def f(): return (x {'async for x in y ' * times})",
+    ),
+    "asynchronous comprehensions": (
+        MAX_BLOCKS // 2 - 3,
+        lambda times: (
+            f"async def f():\n with a, b, c:\n  with d, e, f: return {'[' * times}x"
+            f"{' async for x in y]' * times}"
+        ),
+    ),
     "slices": (MAX_DEPTH // 5, repeated("a[b:c or d and e < ", "y", "]")),
-    "generators": (MAX_DEPTH // 5, repeated("(x for x in ", "y", ")")),
+    "generators": (MAX_COMPREHENSIONS, repeated("(x for x in ", "y", ")")),
     "dictionaries": (MAX_DEPTH // 5, repeated("{1: ", "1", "}")),
     "arguments": (MAX_DEPTH // 7, repeated("f(*a or b and not c < ", "1", ")")),
     "negations": (MAX_DEPTH, repeated("not ", "1")),
@@ -280,6 +294,39 @@ def test_the_fast_check_accepts_no_repetition_that_the_lexer_refuses(
         except SyntaxError:
             with pytest.raises(SyntaxError):
                 ast.parse(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[x for x in y if z for u in v]",
+        "f([a for a in b], {c: d for c in d}, (e for e in f)) or [[g for g in h] for h in i]",
+        "async def f():\n    async with a:\n        return [x async for x in y if await x]",
+    ],
+)
+def test_comprehensions_that_are_not_in_each_other_do_not_add_up(source: str) -> None:
+    assert parsed(source) is not None
+    assert (
+        parsed("\n".join(" " * n + "for a in b:" for n in range(10)) + f"\n{' ' * 10}c") is not None
+    )
+    row = f"[{', '.join(['[x for x in y]'] * 40)}]"
+    assert parsed(row) is not None
+
+
+@pytest.mark.parametrize("header", ["for x in y:", "with a, b:", "try:", "with (a, b):"])
+def test_comprehensions_count_as_blocks_around_their_elements(header: str) -> None:
+    loops = [" " * n + "for a in b:\n" for n in range(MAX_BLOCKS - 3)]
+    margin = " " * len(loops)
+    end = f"\n{margin}finally: pass" if header == "try:" else ""
+    for comprehensions, accepted in (
+        (1, header != "try:"),
+        (2, header == "for x in y:"),
+        (4, False),
+    ):
+        element = "[" * comprehensions + "x" + " for x in y]" * comprehensions
+        assert (parsed(f"{''.join(loops)}{margin}{header} {element}{end}") is not None) is accepted
+    if header != "try:":
+        assert parsed(f"{''.join(loops)}{margin}{header} c") is not None
 
 
 PIECES = st.sampled_from(
