@@ -226,6 +226,15 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
     return on_a_fresh_stack(work)
 
 
+def parse_fault(source: str) -> str | None:
+    """Return why code cannot be read; None if it can."""
+    try:
+        parse(source)
+    except PARSE_ERRORS as error:
+        return str(error)
+    return None
+
+
 def compile_fault(source: str) -> str | None:
     """Return why code does not compile; None if it does."""
     try:
