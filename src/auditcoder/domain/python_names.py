@@ -100,6 +100,19 @@ def _reading() -> Iterator[None]:
             sys.set_int_max_str_digits(digits)
 
 
+def with_fixed_settings(work: Callable[[], _Result]) -> _Result:
+    """Call `work`, which writes constants of code as text, with settings that do not vary.
+
+    It must not parse or compile anything.
+    """
+
+    def settled() -> _Result:
+        with _reading():
+            return work()
+
+    return on_a_fresh_stack(settled)
+
+
 def parse(source: str) -> ast.Module:
     """Parse a module as every supported Python does, or raise one of PARSE_ERRORS."""
     text = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser does

@@ -1,5 +1,6 @@
 """No part of a program replaces the code of another part unnoticed, and the culprit is named."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -421,3 +422,15 @@ def test_a_program_that_does_not_parse_has_no_owners() -> None:
 def test_a_default_that_cannot_be_written_in_decimal_has_no_owner() -> None:
     program = f"def twice(x, factor=0x{'f' * 4000}):\n    return x\n"
     assert ownership(program, (Segment(lines=2, node=NodeId("S1"), source=1),)) is None
+
+
+def test_defaults_are_written_whatever_the_limit_of_the_interpreter() -> None:
+    program = f"def twice(x, factor={'7' * 4000}):\n    return x\n"
+    limit = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(640)
+        owned = ownership(program, (Segment(lines=2, node=NodeId("S1"), source=1),))
+        assert owned is not None
+        assert owned.units[0].defaults == ("7" * 4000,)
+    finally:
+        sys.set_int_max_str_digits(limit)

@@ -23,7 +23,7 @@ from auditcoder.domain.execution import (
 )
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.ledger import WorkingState
-from auditcoder.domain.python_names import parse_fault, parsed
+from auditcoder.domain.python_names import parse_fault, parsed, with_fixed_settings
 from auditcoder.lifecycle.run_context import RunContext
 
 REPLACED = "CodeReplaced"
@@ -148,7 +148,9 @@ def _defaults(node: _Function | ast.ClassDef) -> tuple[str, ...]:
     if isinstance(node, ast.ClassDef):
         return ()
     given = (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None))
-    return tuple(repr(d.value) if isinstance(d, ast.Constant) else "" for d in given)
+    return with_fixed_settings(
+        lambda: tuple(repr(d.value) if isinstance(d, ast.Constant) else "" for d in given)
+    )
 
 
 def _definitions(
