@@ -138,6 +138,14 @@ NESTED: dict[str, tuple[int, Callable[[int], str]]] = {
         MAX_BLOCKS // 2,
         lambda times: f"async def f(): return (x {'async for x in y ' * times})",
     ),
+    "loops around asynchronous clauses": (
+        MAX_BLOCKS - 16,
+        lambda times: (
+            "async def f():\n"
+            + "".join(" " * n + "for a in b:\n" for n in range(1, times + 1))
+            + f"{' ' * (times + 1)}return [x {'async for x in y ' * 8}]"
+        ),
+    ),
     "asynchronous comprehensions": (
         MAX_BLOCKS // 2 - 3,
         lambda times: (
