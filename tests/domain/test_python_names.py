@@ -12,6 +12,7 @@ from auditcoder.domain.python_names import (
     PARSE_ERRORS,
     body_without_docstring,
     bound_by,
+    compile_fault,
     compiled,
     docstring_of,
     expression,
@@ -182,3 +183,71 @@ def test_the_fast_check_never_misses_an_attribute_that_is_set(source: str) -> No
 
 def test_most_code_needs_no_walk() -> None:
     assert not may_set_attributes("def f(xs):\n    xs.append(1.5)\n    return xs.table[0].get(2)\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "items = [__class__ for q in r]",
+        "items = (__class__ for q in r)",
+        "items = {q for q in [__classdict__ for x in r]}",
+        "items = {q: (lambda self: super().show(q)) for q in r}",
+        "items = [\uff53uper for q in r]",
+        "def show(self, items=[super for q in r]): pass",
+        "if r:\n        class D(*{super for q in r}): pass",
+    ],
+)
+def test_a_comprehension_in_a_class_body_does_not_use_the_class(body: str) -> None:
+    """Python 3.12 and 3.13 cannot compile it."""
+    assert compile_fault(f"class C:\n    {body}\n") is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def show(self): return [super().show(q) for q in r]",
+        "show = lambda self: {__class__ for q in r}",
+        "names = [q.__class__ for q in r]",
+        "__class__ = property(object)",
+    ],
+)
+def test_a_method_may_use_its_class_in_a_comprehension(body: str) -> None:
+    assert compile_fault(f"class C:\n    {body}\n") is None
+    assert compile_fault("names = [super for q in r]\n") is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"'\ud800'",
+        r"def f(): '\uD83D\ude00'",
+        r"async def f(): '''\U0000dfff'''",
+        r"class C: 'a' '\uDbff'",
+    ],
+)
+def test_a_docstring_is_valid_unicode(source: str) -> None:
+    """Python 3.13 encodes docstrings, and no other strings."""
+    assert compile_fault(source) is not None
+    assert compile_fault(source.replace("'", "x = '", 1)) is None
+    assert compile_fault(source.replace("\\", "\\\\")) is None
+
+
+def test_an_error_of_the_compiler_itself_is_a_fault_of_the_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree = parse("x = 1")
+
+    def fail(*_: object, **__: object) -> None:
+        raise SystemError("unknown scope")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "compile", fail)
+        with pytest.raises(PARSE_ERRORS):
+            compiled(tree, "bundle")
+        fault = compile_fault("x = 1")
+    assert fault == "unknown scope"
+
+
+def test_a_future_feature_is_known_however_its_module_is_written() -> None:
+    assert parsed("from __\uff46uture__ import annotations") is not None
+    assert parsed("from __\uff46uture__ import nonsense") is None

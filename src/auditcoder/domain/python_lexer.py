@@ -24,10 +24,21 @@ the next comma, and an `elif` one level for its branch.
 """
 
 MAX_BLOCKS = 18
-"""Maximum number of loops, `with` items and `try` statements (three each) around a statement."""
+"""Maximum number of loops, `with` items and `try` statements (three each) around an expression.
+
+A comprehension counts one and each `async for` in it two more: since Python 3.12 a comprehension is
+compiled as a part of the function around it, and the blocks of both share a stack of fixed size.
+"""
+
+MAX_COMPREHENSIONS = 8
+"""Maximum number of comprehensions and generator expressions in each other."""
 
 MAX_INTEGER_DIGITS = 4300
-"""Maximum number of digits of a decimal integer, which is Python's default."""
+"""Maximum number of digits of an integer, also when it is written in decimal: Python's default."""
+_MAX_INTEGER_BITS = 14_284
+"""Integers with no more bits have at most MAX_INTEGER_DIGITS decimal digits."""
+_FEWEST_LONG_DIGITS = _MAX_INTEGER_BITS // 4
+"""An integer that exceeds a limit has more digits than this, whatever its base."""
 
 _BRACKET_LEVELS = 5
 """Brackets hold, for example, a call, a starred argument, `or`, `and` and a comparison."""
@@ -44,7 +55,7 @@ _STRING = (
     r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\""
     r"|'(?!'')(?:[^\\'\n]|\\.)*+'|\"(?!\"\")(?:[^\\\"\n]|\\.)*+\""
 )
-_MARKED_WORD = r"(?:if|not|for|lambda|await|yield|barry_as_FLUFL|[tT]|[tT][rR]|[rR][tT])\b"
+_MARKED_WORD = r"(?:if|not|for|async|lambda|await|yield|barry_as_FLUFL|[tT]|[tT][rR]|[rR][tT])\b"
 _TOKEN = re.compile(
     r"[ \t\f]*+(?:"
     # A run of names, numbers and attributes, read at once because little in it matters.
@@ -69,11 +80,16 @@ _TOKEN = re.compile(
 _NAME_OR_NUMBER = re.compile(rf"(?P<name>{_WORD})|{_NUMBER}")
 _STRING_OR_COMMENT = re.compile(rf"{_STRING}|\#[^\n]*+", re.DOTALL)
 _RARE = re.compile(
-    r"[\0\r\t\f\\]|\b(?:[fF][rR]?|[tT][rR]?|[rR][fFtT])['\"]|\bwith\b|barry_as_FLUFL"
-    rf"|[0-9_]{{{MAX_INTEGER_DIGITS}}}"
+    r"[\0\r\t\f\\]|\b(?:[fF][rR]?|[tT][rR]?|[rR][fFtT])['\"]|\b(?:async|with)\b|barry_as_FLUFL"
+    rf"|\b[0-9]\w{{{_FEWEST_LONG_DIGITS}}}"
 )
-"""What the fast check leaves to the lexer: f-strings, escapes, tabs, `with` and long integers."""
-_NESTING = re.compile(r"[-+*/%@&|^~.<>]|\b(?:if|not|lambda|await|yield)\b")
+"""What the fast check leaves to the lexer: f-strings, escapes, tabs, `with`, `async` and long
+integers.
+"""
+_NESTING = re.compile(r"[-+*/%@&|^~.<>]|(?:if|not|lambda|await|yield)\b")
+"""Operators and keywords that can be chained. A keyword may follow a number without a space, and
+the ends of some names count as well.
+"""
 _LINE_START = re.compile(r"(?P<blank>(?:[ \t\f]*(?:\#[^\n]*)?\n)*+)(?P<margin>[ \t\f]*)")
 _HEADER = re.compile(r"(?:async[ \t\f]+)?(?P<word>[a-z]+)(?P<bracket>[ \t\f]*\()?")
 _NAMED_CHARACTER = re.compile(r"\\(?:N\{(?P<name>[^}]*)\}|.)", re.DOTALL)
@@ -82,6 +98,7 @@ _IN_RAW_FSTRING = re.compile(r"\{\{|\}\}|[{}]")
 _IN_FORMAT = re.compile(r"\{\{|[{}\\\n]")
 
 _NESTING_WORDS = frozenset({"not", "lambda", "if", "await", "yield"})
+_DIGIT_BITS = {"0x": 4, "0o": 3, "0b": 1}
 _BLOCK_WEIGHTS = {"for": 1, "while": 1, "else": 1, "try": 3, "except": 3, "finally": 3}
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
@@ -161,15 +178,15 @@ def is_plain(source: str) -> bool:
     """
     if not source.isascii() or len(source) > MAX_CHARACTERS or _RARE.search(source):
         return False
-    bare = _STRING_OR_COMMENT.sub("0", source)
+    bare = _STRING_OR_COMMENT.sub(" 0 ", source)
     if "'" in bare or '"' in bare:
         return False
     margins = {0}
-    deepest = depth = opened = 0
+    deepest = depth = opened = most_loops = loops = 0
     for line in bare.split("\n"):
         code = line.lstrip(" ")
         if opened == 0:
-            depth = 0
+            depth = loops = 0
             if code:
                 margins.add(len(line) - len(code))
         begun = code.count("(") + code.count("[") + code.count("{")
@@ -178,8 +195,14 @@ def is_plain(source: str) -> bool:
             return False
         depth += _BRACKET_LEVELS * begun + len(_NESTING.findall(code))
         deepest = max(deepest, depth)
+        if "for" in code:
+            loops += code.count("for")
+            most_loops = max(most_loops, loops)
     outside = _BLOCK_LEVELS * len(margins) + source.count("elif")
-    return 3 * len(margins) <= MAX_BLOCKS and deepest + outside <= MAX_DEPTH
+    blocks = (3 if "try" in bare else 1) * len(margins) + most_loops
+    return (
+        blocks <= MAX_BLOCKS and most_loops <= MAX_COMPREHENSIONS and deepest + outside <= MAX_DEPTH
+    )
 
 
 @lru_cache(maxsize=64)
@@ -209,6 +232,9 @@ class _Bracket(NamedTuple):
     depth: int
     chain: int
     lambdas: int
+    own: int
+    nested: int
+    inside: int
 
 
 class _Block(msgspec.Struct):
@@ -236,6 +262,9 @@ class _Lexer:
         self.items_in_bracket = False
         self.items = 1
         self.depth = self.chain = self.lambdas = 0
+        # Of the innermost bracket: the blocks of its own clauses, if it is a comprehension, and
+        # the most comprehensions and blocks in each other that its brackets have.
+        self.own = self.nested = self.inside = 0
 
     def read(self) -> None:
         """Read the whole text."""
@@ -273,32 +302,51 @@ class _Lexer:
         return start.end()
 
     def _begin_block(self, column: int) -> None:
-        weight = self.blocks[-1].weight + _BLOCK_WEIGHTS.get(self.header, 0)
-        match self.header:
-            case "with":
-                weight += self.items
-            case "def" | "class":
-                weight = 0
+        weight = 0 if self.header in {"def", "class"} else self._weight()
         if weight > MAX_BLOCKS:
             raise self._refusal("too many loops, `with` items and `try` statements are nested")
         self.blocks.append(_Block(column, self.depth + _BLOCK_LEVELS, weight))
+
+    def _weight(self) -> int:
+        """Return how many blocks are around the body of the statement."""
+        own = self.items if self.header == "with" else _BLOCK_WEIGHTS.get(self.header, 0)
+        return self.blocks[-1].weight + own
 
     def _check_depth(self) -> None:
         if self.depth + self.chain > MAX_DEPTH:
             raise self._refusal("the code is nested too deeply")
 
     def _open(self, closer: str) -> None:
-        self.brackets.append(_Bracket(closer, self.depth, self.chain, self.lambdas))
+        self.brackets.append(
+            _Bracket(
+                *(closer, self.depth, self.chain, self.lambdas, self.own, self.nested, self.inside)
+            )
+        )
         self.depth += self.chain + _BRACKET_LEVELS
-        self.chain = self.lambdas = 0
+        self.chain = self.lambdas = self.own = self.nested = self.inside = 0
         self._check_depth()
 
     def _close(self, closer: str) -> None:
         if not self.brackets or self.brackets[-1].closer != closer:
             raise self._refusal(f"'{closer}' closes nothing")
-        _, self.depth, self.chain, self.lambdas = self.brackets.pop()
+        if self.own:
+            self._end_comprehension()
+        nested, inside = self.nested, self.inside
+        (_, self.depth, self.chain, self.lambdas, self.own, self.nested, self.inside) = (
+            self.brackets.pop()
+        )
+        if nested:
+            self.nested, self.inside = max(self.nested, nested), max(self.inside, inside)
         self.chain += 1  # the next bracket could be a call of this one
         self._check_depth()
+
+    def _end_comprehension(self) -> None:
+        self.nested += 1
+        self.inside += self.own
+        if self.nested > MAX_COMPREHENSIONS:
+            raise self._refusal("too many comprehensions are nested")
+        if self._weight() + self.inside > MAX_BLOCKS:
+            raise self._refusal("too many loops, `with` items and comprehensions are nested")
 
     def _tokens(self, position: int, end: int, *, in_field: bool) -> int:
         """Read tokens up to the end of a logical line or of a replacement field's expression."""
@@ -362,10 +410,9 @@ class _Lexer:
         if dots:
             self.chain += dots
             self._check_depth()
-        if end - start > MAX_INTEGER_DIGITS:
+        if end - start > _FEWEST_LONG_DIGITS:
             for found in _NAME_OR_NUMBER.finditer(self.source, start, end):
-                digits = found[0].replace("_", "")
-                if len(digits) > MAX_INTEGER_DIGITS and digits.isdecimal():
+                if _is_too_long(found[0].replace("_", "")):
                     raise self._refusal(f"an integer has over {MAX_INTEGER_DIGITS:,} digits")
 
     def _word(self, start: int, end: int) -> None:
@@ -376,6 +423,10 @@ class _Lexer:
             self.chain += 1
             self.lambdas += name == "lambda"
             self._check_depth()
+        elif name == "for":
+            self.own = max(self.own, 1)  # of a statement, it counts in no bracket
+        elif name == "async":
+            self.own += 2
         elif not name.isascii():
             refuse_unstable_identifier(name)
         elif name == "barry_as_FLUFL":
@@ -469,3 +520,11 @@ class _Lexer:
         if kind == "word" and text in {"for", "lambda"}:
             raise self._refusal(f"a replacement field with {text!r} needs parentheses")
         return text in {"}", "=", "!", ":", ":="} or kind == "end"
+
+
+def _is_too_long(number: str) -> bool:
+    """Whether an integer could have too many decimal digits."""
+    bits = _DIGIT_BITS.get(number[:2].lower())
+    if bits is None:
+        return len(number) > MAX_INTEGER_DIGITS and number.isdecimal()
+    return bits * (len(number) - 2) > _MAX_INTEGER_BITS

@@ -23,8 +23,11 @@ from auditcoder.domain.python_lexer import (
 GRAMMAR = (3, 11)
 """The grammar version of all code, so that a record means the same on every Python version."""
 
-PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Exceptions that parsing untrusted Python code can raise."""
+PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
+"""Exceptions that parsing and compiling untrusted Python code can raise.
+
+Some versions raise SystemError for code that their compiler does not expect.
+"""
 
 LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
 """Exceptions that evaluating an untrusted literal can raise."""
@@ -97,6 +100,19 @@ def _reading() -> Iterator[None]:
             sys.set_int_max_str_digits(digits)
 
 
+def with_fixed_settings(work: Callable[[], _Result]) -> _Result:
+    """Call `work`, which writes constants of code as text, with settings that do not vary.
+
+    It must not parse or compile anything.
+    """
+
+    def settled() -> _Result:
+        with _reading():
+            return work()
+
+    return on_a_fresh_stack(settled)
+
+
 def parse(source: str) -> ast.Module:
     """Parse a module as every supported Python does, or raise one of PARSE_ERRORS."""
     text = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser does
@@ -111,8 +127,12 @@ def _parsed_text(text: str, mode: str) -> ast.AST:
         tree: ast.AST = ast.parse(text, mode=mode, feature_version=GRAMMAR)
     if _SCOPED_WORDS.search(text):  # walking the tree is slow
         _refuse_unstable_annotations(tree)
-    if "__future__" in text:
+    if "__future__" in text or not text.isascii():  # a name may be written in another form
         _refuse_unknown_future(tree)
+    if _CLASS_CELL.search(text) or not text.isascii():
+        _refuse_class_cells(tree)
+    if _SURROGATE.search(text):
+        _refuse_surrogates_in_docstrings(tree)
     return tree
 
 
@@ -151,6 +171,36 @@ def _refuse_late_declarations(scope: list[ast.AST]) -> None:
                 raise SyntaxError(f"{name.id!r} is used before it is declared global")
 
 
+_CLASS_CELL_NAMES = frozenset({"__class__", "__classdict__", "super"})
+_CLASS_CELL = re.compile("\\b(?:__class__|__classdict__|super)\\b")
+
+
+def _refuse_class_cells(tree: ast.AST) -> None:
+    """Refuse comprehensions of a class body that need the class itself.
+
+    Python 3.12 and 3.13 compile them as a part of the body, fail, and can even crash.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for inner in own_scope(node.body):
+                if isinstance(inner, _COMPREHENSIONS) and any(
+                    isinstance(n, ast.Name) and n.id in _CLASS_CELL_NAMES for n in ast.walk(inner)
+                ):
+                    raise SyntaxError("a comprehension in a class body uses the class itself")
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SURROGATE = re.compile("\\\\(?:u|U0000)[dD]")
+
+
+def _refuse_surrogates_in_docstrings(tree: ast.AST) -> None:
+    """Refuse docstrings that Python 3.13 cannot encode when it removes their indentation."""
+    for node in ast.walk(tree):
+        match docstring_of(node):
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                text.encode()  # or raise UnicodeEncodeError
+
+
 _FEATURES = """
     absolute_import annotations division generator_stop generators nested_scopes print_function
     unicode_literals with_statement
@@ -187,6 +237,15 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
             return compile(tree, file, "exec", dont_inherit=True)
 
     return on_a_fresh_stack(work)
+
+
+def parse_fault(source: str) -> str | None:
+    """Return why code cannot be read; None if it can."""
+    try:
+        parse(source)
+    except PARSE_ERRORS as error:
+        return str(error)
+    return None
 
 
 def compile_fault(source: str) -> str | None:

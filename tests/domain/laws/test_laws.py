@@ -163,7 +163,9 @@ class TestRegressions:
             recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
         program = recorder.assemble()
         for check in ("example-1", "example-2"):
-            check_program(recorder, check, Verdict.PASSED)
+            with pytest.raises(RecordRefused, match="cannot be read"):
+                check_program(recorder, check, Verdict.PASSED)
+            check_program(recorder, check, Verdict.CRASH)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
         recorder.record(replace(event, outcome=RunOutcome.FAILED))

@@ -7,15 +7,17 @@ import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.contract import Contract
+from auditcoder.domain.errors import RecordRefused
 from auditcoder.domain.events import CheckRan, GraphRevised
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
 from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
-from auditcoder.domain.laws.check_laws import example_kind
+from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
 from auditcoder.domain.laws.common import present
 from auditcoder.domain.laws.verdict_laws import MAX_OUTPUT
+from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import (
     CallExample,
@@ -322,6 +324,83 @@ class TestOfCode:
         for verdict in (Verdict.PASSED, Verdict.FAILED):
             event = CheckRan(evidence=replace(earlier, verdict=verdict))
             assert_illegal(recorder, event, Law.MISDECLARED)
+
+
+LOOPS = "".join("    " * n + "for a in ():\n" for n in range(19)) + "    " * 19 + "pass\n"
+UNREADABLE = [
+    "\u0242 = 1\n",
+    LOOPS,
+    f"deep = {'-' * 205}1\n",
+    "smile = '\\N{GRINNING FACE}'\n",
+    "type X = int\n",
+    "x = (\n",
+]
+
+
+class TestOfUnreadableCode:
+    """Code that cannot be read owns nothing, but the sandbox may run it."""
+
+    @pytest.mark.parametrize("source", UNREADABLE)
+    def test_no_verdict_on_the_program_is_clean(self, store: SqliteStore, source: str) -> None:
+        recorder = built_with(store, STDIO)
+        recorder.write_code(S2, source + code("S2"))
+        for observed, verdict in (("2", Verdict.PASSED), ("3", Verdict.FAILED)):
+            evidence = evidence_of(recorder, STDIO, verdict, observed)
+            assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+            loads = replace(evidence, check=LOADS, kind=LOADS_CHECK.kind, trust=LOADS_CHECK.trust)
+            loads = replace(loads, requirement=LOADS_CHECK.requirement, input=None, expected=None)
+            assert_illegal(recorder, CheckRan(evidence=loads), Law.FALSE_VERDICT)
+            recorder.record(CheckRan(evidence=replace(loads, verdict=Verdict.CRASH)))
+            recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.CRASH)))
+
+    def test_the_program_can_be_unreadable_although_its_parts_are_not(
+        self, store: SqliteStore
+    ) -> None:
+        """Versions disagree on an annotation that uses a name before it is declared global."""
+        recorder = built(store)
+        recorder.write_code(S1_1, f"def hint(x: later): pass\n\n\n{code('S1_1')}")
+        recorder.write_code(ROOT, f"global later\nlater = 1\n\n\n{code('S0')}")
+        assert all(bundle.parses for bundle in recorder.ledger.working.bundles.values())
+        recorder.assemble()
+        with pytest.raises(RecordRefused, match="cannot be read"):
+            check_program(recorder, "loads", Verdict.PASSED)
+        check_program(recorder, "loads", Verdict.CRASH)
+
+    def test_evidence_about_a_node_is_not_affected(self, store: SqliteStore) -> None:
+        recorder = built_with(store, STDIO)
+        recorder.write_code(S2, UNREADABLE[0])
+        evidence = answer_of(recorder, AtNode(node=S1_1), Verdict.PASSED, "2", "2")
+        recorder.record(CheckRan(evidence=evidence))
+
+    def test_a_repair_with_it_does_not_improve_the_rank(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            check_program(recorder, check, Verdict.CRASH)
+        locate(recorder, AtNode(node=S2))
+        recorder.open_transaction()
+        recorder.write_code(S2, UNREADABLE[0] + code("S2"))
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            for verdict in (Verdict.PASSED, Verdict.FAILED):
+                with pytest.raises(RecordRefused, match="cannot be read"):
+                    check_program(recorder, check, verdict)
+            check_program(recorder, check, Verdict.CRASH)
+        assert recorder.decide() is Decision.REJECTED
+        check_program(recorder, "loads", Verdict.PASSED)
+
+    def test_a_repair_without_it_can_pass(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.write_code(S2, UNREADABLE[0] + code("S2"))
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            check_program(recorder, check, Verdict.CRASH)
+        locate(recorder, AtNode(node=S2))
+        recorder.open_transaction()
+        recorder.write_code(S2, code("S2"))
+        recorder.assemble()
+        check_program(recorder, "example-1", Verdict.PASSED)
+        assert recorder.decide() is Decision.ACCEPTED
 
 
 def test_every_file_that_the_task_promises_must_be_there(store: SqliteStore) -> None:

@@ -1,14 +1,19 @@
 """No part of a program replaces the code of another part unnoticed, and the culprit is named."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
+from auditcoder.domain.assembly import Segment
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.evidence import Evidence, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE, Execution, ExecutionOutcome
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import (
     CallExample,
+    CodeExample,
     FilesExample,
     FilesForm,
     FunctionForm,
@@ -354,5 +359,78 @@ def test_what_an_owner_does_with_its_own_names_is_legal(
     assert counter.traced == 0 or code in SUSPICIOUS
 
 
+UNREADABLE = {
+    "a newer character": "\u0242 = 1\n",
+    "blocks": "".join("    " * n + "for a in ():\n" for n in range(19)) + "    " * 19 + "pass\n",
+    "depth": f"deep = {'-' * 205}1\n",
+    "the name of a newer character": "smile = '\\N{GRINNING FACE}'\n",
+}
+CALL_ROOT = "def solve(data):\n    return str(twice(int(data)))\n"
+HIJACK = "def twice(x):\n    return 4\n\n\n"
+
+
+@pytest.mark.parametrize("form", ROOTS)
+@pytest.mark.parametrize("unreadable", UNREADABLE)
+def test_code_that_cannot_be_read_does_not_pass_although_it_runs(
+    sandbox: Sandbox, form: str, unreadable: str
+) -> None:
+    """Such code owns nothing, so nothing shows that it replaces the code of another node."""
+    root = UNREADABLE[unreadable] + HIJACK + ROOTS[form][1]
+    seen, program = evidence(sandbox, form, HELPER, WRONG, root)
+    assert [e.verdict for e in seen] == [Verdict.CRASH] * 2
+    for each in seen:
+        assert "the code of S0 cannot be read, so its owner is unknown: " in each.message
+        assert [(f.node, f.file) for f in each.frames] == [("S0", PROGRAM_FILE)]
+        assert program.splitlines()[each.frames[0].line - 1] == root.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "assert solve('2') == '4'",
+        "assert solve('2') == '5'",
+        "def test_it(): assert solve('2') == '5'",
+        "def test_it(): assert solve('2') == '5'\nraise SystemExit(1)",
+        "import os\nos._exit(0)",
+    ],
+)
+def test_no_test_of_code_that_cannot_be_read_passes_or_fails(sandbox: Sandbox, tests: str) -> None:
+    task = replace(CALL, examples=(CodeExample(code=tests),))
+    nodes = [WrittenFunction(TWICE, UNREADABLE["depth"] + RIGHT)]
+    with written_program(sandbox, nodes, CALL_ROOT, task) as context:
+        seen = validate_program(context)
+        assert [e.verdict for e in seen] == [Verdict.CRASH] * 2
+        assert all("S1" in e.message for e in seen) or "_exit" in tests or "Exit" in tests
+        assert not context.recorder.ledger.passes()
+
+
+def test_a_program_that_is_unreadable_as_a_whole_does_not_pass(sandbox: Sandbox) -> None:
+    annotations = "from __future__ import annotations\n\n\n"
+    nodes = [WrittenFunction(TWICE, f"{annotations}def twice(x: later):\n    return 2 * x\n")]
+    root = f"global later\nlater = int\n{CALL_ROOT}"
+    with written_program(sandbox, nodes, root, CALL) as context:
+        loads, example = validate_program(context)
+    assert (loads.verdict, example.verdict) == (Verdict.CRASH, Verdict.CRASH)
+    assert "the program cannot be read" in example.message
+    assert example.frames == ()
+
+
 def test_a_program_that_does_not_parse_has_no_owners() -> None:
     assert ownership("def f(", ()) is None
+
+
+def test_a_default_that_cannot_be_written_in_decimal_has_no_owner() -> None:
+    program = f"def twice(x, factor=0x{'f' * 4000}):\n    return x\n"
+    assert ownership(program, (Segment(lines=2, node=NodeId("S1"), source=1),)) is None
+
+
+def test_defaults_are_written_whatever_the_limit_of_the_interpreter() -> None:
+    program = f"def twice(x, factor={'7' * 4000}):\n    return x\n"
+    limit = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(640)
+        owned = ownership(program, (Segment(lines=2, node=NodeId("S1"), source=1),))
+        assert owned is not None
+        assert owned.units[0].defaults == ("7" * 4000,)
+    finally:
+        sys.set_int_max_str_digits(limit)

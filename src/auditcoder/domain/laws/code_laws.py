@@ -207,7 +207,7 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
         before = transaction.before
         if (before.code, before.graph) == (working.code, graph):
             refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")
-    after = rework(ledger, assembly=assembly)
+    after = rework(ledger, assembly=assembly, readable=read_bundle(text).parses)
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
 
 

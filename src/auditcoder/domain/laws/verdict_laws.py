@@ -39,6 +39,8 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed, but its run crashed")
     if verdict is Verdict.TIMEOUT and not _ran_out_of_time(ledger, evidence):
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} ended within its time limit")
+    if isinstance(evidence.subject, AtProgram) and verdict.clean and not ledger.working.readable:
+        refuse(Law.FALSE_VERDICT, ledger, "the program has code that cannot be read")
     if isinstance(evidence.subject, AtNode) and evidence.kind in PARSED_KINDS:
         _refuse_false_parse(ledger, evidence, evidence.subject.node)
     if evidence.expected is None or not verdict.clean:

@@ -21,11 +21,15 @@ from auditcoder.domain.execution import (
     Ownership,
     Raised,
 )
-from auditcoder.domain.python_names import parsed
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.ledger import WorkingState
+from auditcoder.domain.python_names import parse_fault, parsed, with_fixed_settings
 from auditcoder.lifecycle.run_context import RunContext
 
 REPLACED = "CodeReplaced"
 """The name of the exception that a run with replaced code is reported with."""
+UNREADABLE = "CodeUnreadable"
+"""The name of the exception that a run of code whose owners are unknown is reported with."""
 _MORE_TIME = 10
 """The time limit of a traced run, as a multiple."""
 _MOST_SECONDS = 86_400.0
@@ -35,10 +39,18 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def run_owned(context: RunContext, execution: Execution) -> ExecutionOutcome:
     """Run the assembled program; replaced code counts as an exception at the line that did it.
 
+    So does code that cannot be read, since the owners of its names are unknown. It may still run:
+    the interpreter accepts more than what every Python reads in the same way.
+
     If something looks replaced, or the process ended before that could be seen, the program runs
     again, traced: what the owner of a name did itself is legal.
     """
-    owned = _ownership(context, execution.source)
+    working = context.recorder.ledger.working
+    if working.assembly is None or execution.source != context.program:
+        return context.sandbox.run(execution)
+    if not working.readable:
+        return _unreadable(context.sandbox.run(execution), working, execution.source)
+    owned = ownership(execution.source, working.assembly.segments)
     outcome = context.sandbox.run(replace(execution, owned=owned))
     unknown = outcome.replaced is None and outcome.ending is Ending.OK
     if owned is None or not (outcome.replaced or unknown):
@@ -69,12 +81,28 @@ def _blamed(outcome: ExecutionOutcome, owned: Ownership, name: str, line: int) -
     return replace(outcome, ending=Ending.EXCEPTION, raised=raised, calls=(), tests=())
 
 
-def _ownership(context: RunContext, program: str) -> Ownership | None:
-    """Return the owners in the assembled program; None if this is another program."""
-    assembly = context.recorder.ledger.working.assembly
-    if assembly is None or program != context.program:
-        return None
-    return ownership(program, assembly.segments)
+def _unreadable(outcome: ExecutionOutcome, working: WorkingState, program: str) -> ExecutionOutcome:
+    """Return the outcome of a program with code that cannot be read, which is never a clean one."""
+    failed = outcome.raised is not None and outcome.raised.exception == AssertionError.__name__
+    if outcome.ending is not Ending.OK and not failed:
+        return replace(outcome, calls=(), tests=())
+    node = min((n for n, bundle in working.bundles.items() if not bundle.parses), default=None)
+    text = program if node is None else working.bundles[node].source
+    whose = "the program" if node is None else f"the code of {node}"
+    message = f"{whose} cannot be read, so its owner is unknown: {parse_fault(text)}"
+    frames = () if node is None else _first_line(working, node)
+    raised = Raised(exception=UNREADABLE, message=message, frames=frames)
+    return replace(outcome, ending=Ending.EXCEPTION, raised=raised, calls=(), tests=())
+
+
+def _first_line(working: WorkingState, node: NodeId) -> tuple[Frame, ...]:
+    """Return the first line of a node's code in the program as the place of an exception."""
+    line = 1
+    for segment in working.assembly.segments if working.assembly else ():
+        if segment.node == node:
+            return (Frame(function="", line=line, file=PROGRAM_FILE),)
+        line += segment.lines
+    return ()
 
 
 @lru_cache(maxsize=8)
@@ -120,7 +148,9 @@ def _defaults(node: _Function | ast.ClassDef) -> tuple[str, ...]:
     if isinstance(node, ast.ClassDef):
         return ()
     given = (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None))
-    return tuple(repr(d.value) if isinstance(d, ast.Constant) else "" for d in given)
+    return with_fixed_settings(
+        lambda: tuple(repr(d.value) if isinstance(d, ast.Constant) else "" for d in given)
+    )
 
 
 def _definitions(
