@@ -106,7 +106,7 @@ class Execution(Value):
     owned: Ownership | None = None
     """If given, the run reports names whose code was replaced by others than their owners."""
     trace: bool = False
-    """Whether to compare after every line, which shows who replaced code; this is slow."""
+    """Whether to compare after every step, which shows who replaced code; this is slow."""
 
 
 class Ending(Enum):
@@ -190,6 +190,10 @@ class Replacement(Value):
     name: str
     line: int = 0
     """The line that replaced it; 0 if that was not observed. The owner may have done it then."""
+    change: str = ""
+    """What of it was replaced, such as its binding or code."""
+    own: bool = False
+    """Whether its owner was observed to do it, which is legal."""
 
 
 class ExecutionOutcome(Value):

@@ -82,8 +82,10 @@ def _run(job: dict[str, Any], report: Report, channel: int) -> int:
 def _report_replaced(names: CodeIntegrity, report: Report, *, traced: bool) -> int:
     """Report names whose code was replaced; a traced run reported them when it happened."""
     sys.settrace(None)
+    sys.setprofile(None)
+    names.finish()
     suspicious = [] if traced else names.replaced()
-    report("owned", replaced=[{"name": name} for name in suspicious])
+    report("owned", replaced=[{"name": name, "change": change} for name, change in suspicious])
     return int(names.violated)
 
 
@@ -165,8 +167,8 @@ def _trace(job: dict[str, Any], names: CodeIntegrity, report: Report) -> None:
     """Report replaced code as soon as it is replaced, with the line that did it."""
     harness_integrity.gettrace = lambda: None  # the trace is ours
 
-    def found(name: str, line: int) -> None:
-        report("owned", replaced=[{"name": name, "line": line}])
+    def found(name: str, change: str, line: int, own: bool) -> None:
+        report("owned", replaced=[{"name": name, "change": change, "line": line, "own": own}])
 
     with contextlib.suppress(SyntaxError, ValueError):  # the run itself will report it
         tests = _compiled(job["tests"], TESTS) if job["kind"] == "tests" else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from auditcoder.domain.contract import Contract, Param
@@ -126,17 +127,31 @@ ATTACKS = {
         IN_A_CLASS,
         "globals()['Twice'] = type('Twice', (), {'of': lambda *_: 4})",
     ),
+    "the state of a partial": (
+        (
+            "import functools\n\n\n@(lambda f: functools.partial(f, 1))\n"
+            "def twice(y, x):\n    return x + y\n"
+        ),
+        f"globals()['twice'].__setstate__(({NEW}, (), {{}}, {{}}))",
+    ),
+    "the function of a cached property": (
+        (
+            "import functools\n\n\nclass P:\n    @functools.cached_property\n"
+            "    def v(self):\n        return 1\n\n\ndef twice(x):\n    return x + P().v\n"
+        ),
+        "vars(globals()['P'])['v'].func = lambda _: 2",
+    ),
+    "what a decorated function says that it wraps": (
+        (
+            "import functools\n\n\ndef logged(f):\n    @functools.wraps(f)\n"
+            "    def inner(*a):\n        return inner.__wrapped__(*a)\n\n    return inner\n\n\n"
+            "@logged\ndef twice(x):\n    return x + 1\n"
+        ),
+        f"setattr(globals()['twice'], '__wrapped__', {NEW})",
+    ),
     "deleting": (
         "def twice(x):\n    return x + 1\n",
         "import builtins\nsetattr(builtins, 'twice', lambda *_: 4)\nglobals().pop('twice')",
-    ),
-    "a thread": (
-        WRONG,
-        (
-            "import threading\n"
-            f"thread = threading.Thread(target=globals().update, kwargs={{'twice': {NEW}}})\n"
-            "thread.start()\nthread.join()"
-        ),
     ),
     "reached by the collector": (
         WRONG,
@@ -179,6 +194,59 @@ def test_a_replacement_in_a_call_does_not_pass_and_is_blamed(
     assert program.splitlines()[line - 1].strip() in {each.strip() for each in does.splitlines()}
     if form == "call":
         assert loads.verdict is Verdict.PASSED
+
+
+AGAIN = "def again(x):\n    return x + 1\n\n\n"
+UNPLACED = {
+    "a thread": (
+        WRONG,
+        (
+            "import threading\n"
+            f"thread = threading.Thread(target=globals().update, kwargs={{'twice': {NEW}}})\n"
+            "thread.start()\nthread.join()"
+        ),
+    ),
+    "a timer, while the owner runs": (
+        f"import time\n\n\n{AGAIN}def twice(x):\n    time.sleep(0.2)\n    return again(x)\n",
+        (
+            "import threading\n"
+            f"threading.Timer(0.05, globals().__setitem__, ('again', {NEW})).start()"
+        ),
+    ),
+    "a callable of the library that the owner calls": (
+        f"HOOKS = []\n\n\n{AGAIN}def twice(x):\n    HOOKS[0]()\n    return again(x)\n",
+        (
+            "import functools\n"
+            f"HOOKS.append(functools.partial(globals().__setitem__, 'again', {NEW}))"
+        ),
+    ),
+    "something that the second run does not repeat": (
+        WRONG,
+        (f"import sys\nif sys.gettrace() is None:\n    globals()['twice'] = {NEW}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ROOTS)
+@pytest.mark.parametrize("attack", UNPLACED)
+def test_a_replacement_that_nobody_was_seen_to_make_is_a_crash_without_a_line(
+    sandbox: Sandbox, form: str, attack: str
+) -> None:
+    attacked, does = UNPLACED[attack]
+    helper = f"def help_out():\n{indented(does)}    return None\n"
+    (_, example), _ = evidence(sandbox, form, helper, attacked)
+    assert example.verdict is Verdict.CRASH, example
+    assert example.message.endswith("(S2) was replaced at run time")
+    assert example.frames == ()
+
+
+def test_a_legal_change_does_not_excuse_another_kind_of_change(sandbox: Sandbox) -> None:
+    attacked = "def twice(x, n=1):\n    globals()['twice'].__defaults__ = (n,)\n    return x + n\n"
+    does = "import sys\nif sys.gettrace() is None:\n    twice.__code__ = (lambda x, n: 4).__code__"
+    does = does.replace("twice.__code__ = ", "setattr(globals()['twice'], '__code__', ") + ")"
+    helper = f"def help_out():\n{indented(does)}    return None\n"
+    (_, example), _ = evidence(sandbox, "call", helper, attacked)
+    assert (example.verdict, example.frames) == (Verdict.CRASH, ())
 
 
 @pytest.mark.parametrize("form", ROOTS)
@@ -352,6 +420,29 @@ def test_what_an_owner_does_with_its_own_names_is_legal(
     seen, _ = evidence(counter, form, HELPER, LEGAL[code])
     assert [e.verdict for e in seen] == [Verdict.PASSED] * 2, [e.message for e in seen]
     assert counter.traced == 0 or code in SUSPICIOUS
+
+
+class TracedSandbox(TraceCounter):
+    """A sandbox that also traces every run that compares, and collects what is not legal."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__(sandbox)
+        self.foreign: list[str] = []
+
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        if execution.owned:
+            outcome = self._sandbox.run(msgspec.structs.replace(execution, trace=True))
+            self.foreign += [f"{r}" for r in outcome.replaced or () if not r.own]
+        return super().run(execution)
+
+
+@pytest.mark.parametrize("form", ROOTS)
+def test_a_program_that_ends_while_it_is_loaded_is_not_blamed(sandbox: Sandbox, form: str) -> None:
+    traced = TracedSandbox(sandbox)
+    helper = "def help_out():\n    return None\n\n\n1 / 0\n"
+    (_, example), _ = evidence(traced, form, helper, RIGHT)
+    assert "ZeroDivisionError" in example.message
+    assert traced.foreign == []
 
 
 def test_a_program_that_does_not_parse_has_no_owners() -> None:

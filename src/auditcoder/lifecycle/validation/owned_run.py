@@ -36,7 +36,8 @@ def run_owned(context: RunContext, execution: Execution) -> ExecutionOutcome:
     """Run the assembled program; replaced code counts as an exception at the line that did it.
 
     If something looks replaced, or the process ended before that could be seen, the program runs
-    again, traced: what the owner of a name did itself is legal.
+    again, traced. What the owner of a name was observed to do itself there is legal, and nothing
+    else is: what is not repeated or cannot be attributed is reported without a place.
     """
     owned = _ownership(context, execution.source)
     outcome = context.sandbox.run(replace(execution, owned=owned))
@@ -49,11 +50,15 @@ def run_owned(context: RunContext, execution: Execution) -> ExecutionOutcome:
             execution, owned=owned, trace=True, bounds=replace(execution.bounds, seconds=seconds)
         )
     )
-    if traced.replaced:
-        first = traced.replaced[0]
-        return _blamed(traced, owned, first.name, first.line)
-    if outcome.replaced and traced.ending is not outcome.ending:
-        return _blamed(outcome, owned, outcome.replaced[0].name, 0)
+    foreign = [each for each in traced.replaced or () if not each.own]
+    seen = next((each for each in foreign if each.line or unknown), None)
+    if seen is not None:
+        return _blamed(traced, owned, seen.name, seen.line)
+    legal = {(each.name, each.change) for each in traced.replaced or () if each.own}
+    legal -= {(each.name, each.change) for each in foreign}
+    for each in outcome.replaced or ():
+        if (each.name, each.change) not in legal:
+            return _blamed(outcome, owned, each.name, 0)
     return outcome
 
 
@@ -61,7 +66,7 @@ def _blamed(outcome: ExecutionOutcome, owned: Ownership, name: str, line: int) -
     """Return the outcome as an exception at a line, or without a place if it is unknown."""
     owner = next((unit.owner for unit in owned.units if unit.name == name), "")
     by = next((o for first, last, o in owned.lines if first <= line <= last), "")
-    message = f"the code of `{name}` ({owner}) was replaced at run time"
+    message = f"the code of `{name}`{owner and f' ({owner})'} was replaced at run time"
     if line:
         message += f" by {by}, line {line}" if by else f", line {line}"
     frames = (Frame(function="", line=line, file=PROGRAM_FILE),) if line else ()
