@@ -74,17 +74,20 @@ class Bounds(Value):
 
 
 class OwnedUnit(Value):
-    """A function, class or method of a program."""
+    """A function, class or method of a program, or another global name."""
 
     name: str
     """Its qualified name."""
     owner: str
+    """Empty for an import that nodes share."""
     plain: bool = False
     """Whether nothing but one undecorated definition binds it."""
     defaults: tuple[str, ...] = ()
     """The representation of each default of a plain function; empty if it is no constant."""
     wrappers: tuple[str, ...] = ()
     """The owners of its decorators and, for a method, of those of its class."""
+    defined: bool = True
+    """Whether a definition binds it, rather than an assignment or import."""
 
 
 class Ownership(Value):
@@ -93,6 +96,8 @@ class Ownership(Value):
     lines: tuple[tuple[int, int, str], ...]
     """First and last line, and their owner."""
     units: tuple[OwnedUnit, ...]
+    definitions: int = 0
+    """The number of lines before the statements that only use definitions; 0 if unknown."""
 
 
 class Execution(Value):

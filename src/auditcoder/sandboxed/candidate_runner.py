@@ -148,12 +148,15 @@ def _perform(
     job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
 ) -> bool:
     """Load the program and do what the job asks for; return whether that came to its end."""
-    program = _compiled(job["source"], PROGRAM)
-    names.expect(program)
+    definitions, *main = _parts(job)
+    for part in (definitions, *main):
+        names.expect(part)
     if job["trace"]:
         _trace(job, names, report)
-    exec(program, module.__dict__)  # noqa: S102 - the purpose of the sandbox
+    exec(definitions, module.__dict__)  # noqa: S102 - the purpose of the sandbox
     names.remember()
+    for part in main:
+        exec(part, module.__dict__)  # noqa: S102
     if job["kind"] == "calls":
         for number, call in enumerate(job["calls"]):
             _call(call, module, number, report)
@@ -173,6 +176,20 @@ def _trace(job: dict[str, Any], names: CodeIntegrity, report: Report) -> None:
     with contextlib.suppress(SyntaxError, ValueError):  # the run itself will report it
         tests = _compiled(job["tests"], TESTS) if job["kind"] == "tests" else None
         names.trace(tests, found)
+
+
+def _parts(job: dict[str, Any]) -> tuple[types.CodeType, ...]:
+    """Compile the program; its definitions apart from what uses them, if they are to be compared.
+
+    What the names are bound to is remembered between both.
+    """
+    owned = job["owned"]
+    if not owned or not owned["definitions"] or job["kind"] not in {"program", "files"}:
+        return (_compiled(job["source"], PROGRAM),)
+    lines = job["source"].split("\n")
+    first, rest = lines[: owned["definitions"]], lines[owned["definitions"] :]
+    definitions = _compiled("\n".join(first), PROGRAM)
+    return definitions, _compiled("\n" * len(first) + "\n".join(rest), PROGRAM)
 
 
 def _call(expression: str, module: types.ModuleType, number: int, report: Report) -> None:

@@ -36,16 +36,19 @@ TEXT = "text"
 
 
 class OwnedName(NamedTuple):
-    """A function, class or method of the program, and its owner."""
+    """A function, class or method of the program or another global name, and its owner."""
 
     path: tuple[str, ...]
     owner: str
+    """Empty for an import that nodes share."""
     plain: bool
     """Whether it is bound to what its definition makes, by nothing else."""
     defaults: list[str]
     """If it is plain: how its defaults are written, or nothing for those that are no constants."""
     wrappers: list[str]
     """The owners of its decorators, whose code may wrap it."""
+    defined: bool
+    """Whether a definition binds it, rather than an assignment or import."""
 
 
 class CodeIntegrity:
@@ -90,7 +93,7 @@ class CodeIntegrity:
         found = []
         for index, name in enumerate(self.names):
             changes = changes_of(self._loaded[index]) if self._loaded else set()
-            if not self._is_explained(name):
+            if name.defined and not self._is_explained(name):
                 changes.add(TEXT)
             found += [(".".join(name.path), change) for change in sorted(changes)]
         return found
@@ -134,7 +137,13 @@ class CodeIntegrity:
         space = self._space(name)
         if space is None:
             return State()
-        return state_of(space, _key(name), self._members.get(name.path, _NONE))
+        return state_of(
+            space,
+            _key(name),
+            defined=name.defined,
+            module=self.namespace.get("__name__"),
+            members=self._members.get(name.path, _NONE),
+        )
 
     def _space(self, name: OwnedName) -> Any:
         """Return the namespace that a name is in; None if its class is gone."""
@@ -252,7 +261,7 @@ class _Attribution:
 
     def _report_text(self, name: OwnedName, state: State) -> None:
         """Report as legal that the owner bound a name to something that its text does not show."""
-        if not self._program.is_own(name, state.value):
+        if name.defined and not self._program.is_own(name, state.value):
             self._tell(".".join(name.path), TEXT, None, own=True)
 
     def _tell(self, name: str, change: str, place: Place | None, *, own: bool) -> None:

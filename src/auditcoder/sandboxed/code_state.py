@@ -41,13 +41,22 @@ class State(NamedTuple):
     """If it is a class: the names of its attributes that are code."""
 
 
-def state_of(space: Any, key: str, members: Set[str]) -> State:
-    """Return the state of a name; `members` are attributes of a class with states of their own."""
+def state_of(space: Any, key: str, *, defined: bool, module: object, members: Set[str]) -> State:
+    """Return the state of a name in a namespace.
+
+    A name that no definition binds is compared only if it is bound to code: data may change.
+    `members` are attributes of a class that have states of their own.
+    """
     value = space.get(key, MISSING)
-    facts: list[Fact] = [(space.get, key, None if value is MISSING else value, BINDING)]
     # `isinstance` would ask the value, which can be of any class.
+    is_compared = defined or issubclass(type(value), types.ModuleType) or is_code(value)
+    if not is_compared or (value is MISSING and not defined):
+        return State(value)
+    facts: list[Fact] = [(space.get, key, None if value is MISSING else value, BINDING)]
     if not issubclass(type(value), type):
         _add_parts(value, "", facts, set())
+        return State(value, tuple(facts))
+    if not defined and vars(value).get("__module__") != module:
         return State(value, tuple(facts))
     code = _add_class(value, members, facts)
     return State(value, tuple(facts), code)
@@ -64,7 +73,6 @@ def changes_of(state: State) -> set[str]:
             for name, value in list(vars(state.value).items())
             if name not in state.code
             and is_code(value)
-            and name[:2] == "__"
             and name not in MADE_BY_PYTHON
             and _hides(state.value, name, value)
         )
@@ -91,7 +99,7 @@ def _add_class(kind: type, members: Set[str], facts: list[Fact]) -> frozenset[st
     for name, value in list(space.items()):
         if not is_code(value) or name in MADE_BY_PYTHON:
             continue
-        if name[:2] != "__":
+        if isinstance(value, type) and name[:2] != "__":  # such as the type of an attribute
             continue
         code.add(name)
         if name not in members:
@@ -114,6 +122,15 @@ def _hides(kind: type, name: str, value: object) -> bool:
     special = name.startswith("__") and name.endswith("__")
     data = _defines(type(value), "__set__") or _defines(type(value), "__delete__")
     return special or data or (inherited is not MISSING and is_code(inherited))
+
+
+def _content(place: tuple[types.FunctionType, int]) -> Any:
+    """Return what a function's closure contains at an index."""
+    function, index = place
+    try:
+        return (function.__closure__ or ())[index].cell_contents
+    except ValueError:  # it is empty
+        return MISSING
 
 
 def _add_parts(value: Any, where: str, facts: list[Fact], seen: set[int], depth: int = 0) -> None:
@@ -151,6 +168,11 @@ def _add_function(
     facts.append((read, "__kwdefaults__", keywords, f"{where} defaults"))
     if keywords:
         facts += [(keywords.get, key, each, f"{where} defaults") for key, each in keywords.items()]
+    for index in range(len(function.__closure__ or ())):
+        content = _content((function, index))
+        if content is not MISSING and is_code(content):
+            facts.append((_content, (function, index), content, f"{where} closure"))
+            _add_parts(content, where, facts, seen, depth + 1)
     attributes = function.__dict__
     if attributes and "__wrapped__" in attributes:
         wrapped = attributes["__wrapped__"]
@@ -161,9 +183,10 @@ def _add_function(
 def functions_behind(fact: Fact) -> list[types.FunctionType]:
     """Return the functions that may legally change what a fact says, since it is about them.
 
-    A descriptor may replace itself by its value, for example.
+    A function may change its closure, and a descriptor may replace itself by its value.
     """
-    holder = fact[2]
+    _, key, value, _ = fact
+    holder = key[0] if isinstance(key, tuple) else value
     if isinstance(holder, types.FunctionType):
         return [holder]
     return [each for each in vars(type(holder)).values() if isinstance(each, types.FunctionType)]

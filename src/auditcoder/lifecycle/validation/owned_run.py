@@ -21,7 +21,7 @@ from auditcoder.domain.execution import (
     Ownership,
     Raised,
 )
-from auditcoder.domain.python_names import parsed
+from auditcoder.domain.python_names import bound_by, imports_in, own_scope, parsed
 from auditcoder.lifecycle.run_context import RunContext
 
 REPLACED = "CodeReplaced"
@@ -110,7 +110,52 @@ def ownership(program: str, segments: tuple[Segment, ...]) -> Ownership | None:
                 defaults=_defaults(node) if plain else (),
                 wrappers=tuple(sorted({units[d].owner for d in decorators[name] if d in units})),
             )
-    return Ownership(lines=tuple(lines), units=tuple(units.values()))
+    for name, line in _assigned(tree):
+        if name not in units:
+            units[name] = OwnedUnit(name=name, owner=owners.get(line, ""), defined=False)
+    return Ownership(
+        lines=tuple(lines),
+        units=tuple(units.values()),
+        definitions=0 if "__future__" in program else _lines_of_definitions(tree.body),
+    )
+
+
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the global names that are bound otherwise than by definitions, and the lines."""
+    for statement in tree.body:
+        if not isinstance(statement, _Function | ast.ClassDef):
+            names = bound_by([statement]) | {each.name for each in imports_in(statement)}
+            yield from ((name, statement.lineno) for name in sorted(names))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            yield from ((name, node.lineno) for name in node.names)
+
+
+def _lines_of_definitions(body: list[ast.stmt]) -> int:
+    """Return the number of lines before the statements that only use definitions; 0 if unknown."""
+    start = len(body)
+    while start and not _binds_code(body[start - 1]):
+        start -= 1
+    while start < len(body) and _is_constant(body[start]):
+        start += 1  # as the first statement, text would be taken for a docstring
+    if start in {0, len(body)} or body[start].lineno == body[start - 1].end_lineno:
+        return 0
+    return body[start].lineno - 1
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _binds_code(statement: ast.stmt) -> bool:
+    """Whether a global statement may define or alias code, or cannot be compiled apart."""
+    match statement:
+        case ast.Assign(value=ast.Lambda() | ast.Name() | ast.Attribute()):
+            return True
+        case _:
+            # `global` has a meaning for the statements before it, too.
+            kinds = _Function | ast.ClassDef | ast.AnnAssign | ast.Global
+            return any(isinstance(node, kinds) for node in own_scope([statement]))
 
 
 def _decorating(node: _Function | ast.ClassDef) -> Iterator[str]:
