@@ -1,5 +1,6 @@
 """What names are bound to is compared with the program's text, and changes are attributed."""
 
+import builtins
 import functools
 import sys
 import threading
@@ -238,6 +239,17 @@ def test_data_may_change(change: str) -> None:
     names, namespace = with_parts()
     DATA[change](namespace)
     assert names.replaced() == []
+
+
+def test_a_built_in_name_that_is_replaced_or_hidden_is_suspicious(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names, namespace = loaded()
+    names.remember()
+    monkeypatch.setattr(builtins, "abs", nothing)
+    monkeypatch.setattr(builtins, "_", nothing, raising=False)
+    namespace["len"] = nothing
+    assert names.replaced() == [("abs", "built-in"), ("len", "built-in")]
 
 
 Change = tuple[str, str, int, bool]

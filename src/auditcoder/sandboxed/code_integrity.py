@@ -1,11 +1,13 @@
 """Finds out whether one part of a program replaced the code of another part at run time.
 
 The owner of a name may bind it to anything. Everybody else must leave it bound to what it was, with
-the same code and defaults, What is suspicious at the end of
+the same code and defaults, and nobody may replace built-in names. What is suspicious at the end of
 a run is attributed in a second one, which compares after every step. A replacement that is undone
 before the end is not found.
 """
 
+import builtins
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -33,6 +35,10 @@ _ATTRIBUTES = ("__func__", "fget", "fset", "fdel", "func", "__wrapped__")
 """Where decorators of the library keep the function that they wrap."""
 TEXT = "text"
 """The change of a name that its owner's text does not explain."""
+_BUILT_IN = "built-in"
+"""The change of a built-in name, for all parts of the program."""
+_SET_BY_PYTHON = frozenset({"_"})
+"""Built-in names that the library may set: the last result, or a function that translates."""
 
 
 class OwnedName(NamedTuple):
@@ -67,6 +73,8 @@ class CodeIntegrity:
         self._defined: dict[str, set[types.CodeType]] = {}
         self._sources: dict[types.CodeType, str] = {}
         """The file that each code object of the program and its tests was compiled from."""
+        self._imports_all = False
+        self._builtins = dict(vars(builtins)) if self.names else {}
         self._loaded: list[State] | None = None
         self._tracing: _Attribution | None = None
 
@@ -78,6 +86,7 @@ class CodeIntegrity:
     def expect(self, program: types.CodeType) -> None:
         """Take the functions that the program's text defines as expected."""
         if self.names:
+            self._imports_all = self._imports_all or ("*",) in program.co_consts
             for code in _codes(program):
                 self._defined.setdefault(code.co_qualname, set()).add(code)
                 self._sources[code] = PROGRAM
@@ -96,7 +105,20 @@ class CodeIntegrity:
             if name.defined and not self._is_explained(name):
                 changes.add(TEXT)
             found += [(".".join(name.path), change) for change in sorted(changes)]
-        return found
+        return found + [(name, _BUILT_IN) for name in self.replaced_builtins()]
+
+    def replaced_builtins(self) -> list[str]:
+        """Return the built-in names that were replaced, or hidden by a new global name."""
+        names: set[str] = set()
+        now = vars(builtins)
+        known = self._builtins
+        if len(now) != len(known) or not all(map(operator.is_, now.values(), known.values())):
+            names.update(n for n, v in known.items() if now.get(n, MISSING) is not v)
+        if not self._imports_all:
+            own = self._members.get((), set())
+            hidden = self.namespace.keys() & known.keys()
+            names.update(n for n in hidden if n not in own and n[:2] != "__")
+        return sorted(names - _SET_BY_PYTHON)
 
     def _is_explained(self, name: OwnedName) -> bool:
         """Whether the text explains what a name is bound to now, or it was not reached."""
@@ -195,6 +217,7 @@ class _Attribution:
         self._found = found
         self._is_loaded = False
         self._reported: set[tuple[str, str, int, bool]] = set()
+        self._replaced_builtins: set[str] = set()
         self.violated = False
         self._watch()
 
@@ -208,13 +231,17 @@ class _Attribution:
         self._facts = [fact for state in self._states for fact in state.facts]
         kinds = [s.value for s in self._states if s.code is not None]
         self._sizes = [(space, len(space)) for space in (self._namespace, *map(vars, kinds))]
+        self._builtins = list(vars(builtins).values())
 
     def is_unchanged(self) -> bool:
         """Whether nothing seems to have changed since the last attribution; this is fast."""
         for read, key, value, _ in self._facts:
             if read(key) is not value:
                 return False
-        return all(len(space) == size for space, size in self._sizes)
+        for space, size in self._sizes:
+            if len(space) != size:
+                return False
+        return list(vars(builtins).values()) == self._builtins
 
     def attribute(self, place: Place | None) -> None:
         """Report what changed and whether the place that changed it is the owner's."""
@@ -234,6 +261,11 @@ class _Attribution:
                 self._report(name, changes, place, own=own)
                 if own:
                     self._report_text(name, new)
+        replaced = set(self._program.replaced_builtins())
+        for builtin in sorted(replaced - self._replaced_builtins):
+            own = place is not None and place.file == TESTS
+            self._tell(builtin, _BUILT_IN, place, own=own)
+        self._replaced_builtins = replaced
 
     def _attribute_binding(self, name: OwnedName, new: State, place: Place | None) -> None:
         """Report the first binding of a name."""

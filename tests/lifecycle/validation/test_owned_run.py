@@ -209,6 +209,18 @@ ATTACKS = {
         ),
         f"setattr(globals()['twice'], '__wrapped__', {NEW})",
     ),
+    "an import of another node": (
+        "from operator import neg\n\n\ndef twice(x):\n    return neg(x)\n",
+        f"globals()['neg'] = {NEW}",
+    ),
+    "a built-in": (
+        "def twice(x):\n    return abs(x)\n",
+        f"import builtins\nbuiltins.abs = {NEW}",
+    ),
+    "a built-in, by a new global name": (
+        "def twice(x):\n    return abs(x)\n",
+        f"globals()['abs'] = {NEW}",
+    ),
     "deleting": (
         "def twice(x):\n    return x + 1\n",
         "import builtins\nsetattr(builtins, 'twice', lambda *_: 4)\nglobals().pop('twice')",
