@@ -1,9 +1,11 @@
 """What decides how a function or class behaves, as facts that can be read again and compared.
 
-Data is left out: caches, registries, counters and arguments may change.
+Data is left out: caches, registries, counters and arguments may change. So are changes that the
+standard library makes lazily.
 """
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Set
 from typing import Any, NamedTuple
@@ -96,8 +98,9 @@ def _add_class(kind: type, members: Set[str], facts: list[Fact]) -> frozenset[st
     facts.append((type, kind, type(kind), "metaclass"))
     seen: set[int] = set()
     code = set()
+    placeholder = _placeholder()
     for name, value in list(space.items()):
-        if not is_code(value) or name in MADE_BY_PYTHON:
+        if not is_code(value) or name in MADE_BY_PYTHON or value is placeholder:
             continue
         if isinstance(value, type) and name[:2] != "__":  # such as the type of an attribute
             continue
@@ -116,12 +119,18 @@ def _hides(kind: type, name: str, value: object) -> bool:
     new attributes are data and callbacks, which parts of a program may share.
     """
     found = (vars(base).get(name, MISSING) for base in kind.__mro__[1:])
-    inherited = next((each for each in found if each is not MISSING), MISSING)
-    if value is inherited:
+    without = (MISSING, _placeholder())
+    inherited = next((each for each in found if all(each is not no for no in without)), MISSING)
+    if value is inherited or value is _placeholder():
         return False
     special = name.startswith("__") and name.endswith("__")
     data = _defines(type(value), "__set__") or _defines(type(value), "__delete__")
     return special or data or (inherited is not MISSING and is_code(inherited))
+
+
+def _placeholder() -> object:
+    """Return the method that `typing` replaces when a protocol's class is first instantiated."""
+    return getattr(sys.modules.get("typing"), "_no_init_or_replace_init", MISSING)
 
 
 def _content(place: tuple[types.FunctionType, int]) -> Any:

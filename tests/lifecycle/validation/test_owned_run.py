@@ -495,6 +495,24 @@ def test_what_an_owner_does_with_its_own_names_is_legal(
 
 
 HONEST: dict[str, tuple[str, str]] = {
+    "a protocol": (
+        "Impl().of(1)",
+        (
+            "import typing\n\n\nclass P(typing.Protocol):\n    def of(self, x): ...\n\n\n"
+            "class Impl(P):\n    def of(self, x):\n        return 2 * x\n\n\n"
+            "def twice(x):\n    return Impl().of(x)\n"
+        ),
+    ),
+    "a protocol with a base that has a constructor": (
+        "Impl(1).of(1)",
+        (
+            "import typing\n\n\n@typing.runtime_checkable\nclass P(typing.Protocol):\n"
+            "    def of(self, x): ...\n\n\nclass Base:\n    def __init__(self, y):\n"
+            "        self.y = y\n\n\nclass Impl(P, Base):\n    def of(self, x):\n"
+            "        return 2 * x\n\n\ndef twice(x):\n    assert isinstance(Impl(1), P)\n"
+            "    return Impl(1).of(x)\n"
+        ),
+    ),
     "caches": (
         "cached(3)\ncached.cache_clear()\nplain.cache[1] = 2\nplain(1)\nKind().value",
         (
