@@ -65,16 +65,15 @@ class CodeIntegrity:
         self._owners = {
             line: owner for first, last, owner in owned["lines"] for line in range(first, last + 1)
         }
-        self.names = [OwnedName(tuple(name.split(".")), *parts) for name, *parts in owned["units"]]
+        self._names = [OwnedName(tuple(name.split(".")), *parts) for name, *parts in owned["units"]]
         self._members: dict[tuple[str, ...], set[str]] = {}
-        for name in self.names:
+        for name in self._names:
             self._members.setdefault(name.path[:-1], set()).add(_key(name))
-        self.namespace = namespace
+        self._namespace = namespace
         self._defined: dict[str, set[types.CodeType]] = {}
         self._sources: dict[types.CodeType, str] = {}
         """The file that each code object of the program and its tests was compiled from."""
-        self._imports_all = False
-        self._builtins = dict(vars(builtins)) if self.names else {}
+        self._builtins = dict(vars(builtins)) if self._names else {}
         self._loaded: list[State] | None = None
         self._tracing: _Attribution | None = None
 
@@ -85,8 +84,7 @@ class CodeIntegrity:
 
     def expect(self, program: types.CodeType) -> None:
         """Take the functions that the program's text defines as expected."""
-        if self.names:
-            self._imports_all = self._imports_all or ("*",) in program.co_consts
+        if self._names:
             for code in _codes(program):
                 self._defined.setdefault(code.co_qualname, set()).add(code)
                 self._sources[code] = PROGRAM
@@ -100,7 +98,7 @@ class CodeIntegrity:
     def replaced(self) -> list[tuple[str, str]]:
         """Return the names whose code may have been replaced by others, and what changed."""
         found = []
-        for index, name in enumerate(self.names):
+        for index, name in enumerate(self._names):
             changes = changes_of(self._loaded[index]) if self._loaded else set()
             if name.defined and not self._is_explained(name):
                 changes.add(TEXT)
@@ -114,10 +112,9 @@ class CodeIntegrity:
         known = self._builtins
         if len(now) != len(known) or not all(map(operator.is_, now.values(), known.values())):
             names.update(n for n, v in known.items() if now.get(n, MISSING) is not v)
-        if not self._imports_all:
-            own = self._members.get((), set())
-            hidden = self.namespace.keys() & known.keys()
-            names.update(n for n in hidden if n not in own and n[:2] != "__")
+        own = self._members.get((), _NONE)
+        hidden = self._namespace.keys() & known.keys()
+        names.update(n for n in hidden if n not in own and n[:2] != "__")
         return sorted(names - _SET_BY_PYTHON)
 
     def _is_explained(self, name: OwnedName) -> bool:
@@ -139,7 +136,7 @@ class CodeIntegrity:
                 value = value.__func__
             if not isinstance(value, types.FunctionType) or value.__code__ not in defined:
                 return False
-            own = value.__globals__ is self.namespace
+            own = value.__globals__ is self._namespace
             return own and _has_defaults(value, name.defaults)
         owners = {name.owner, *name.wrappers}
         return all(self._may_wrap(each.__code__, owners) for each in _functions(value))
@@ -152,7 +149,7 @@ class CodeIntegrity:
 
     def states(self) -> list[State]:
         """Return the states of all names."""
-        return [self.state(name) for name in self.names]
+        return [self.state(name) for name in self._names]
 
     def state(self, name: OwnedName) -> State:
         """Return what a name is bound to, and the facts that decide what that does."""
@@ -163,13 +160,13 @@ class CodeIntegrity:
             space,
             _key(name),
             defined=name.defined,
-            module=self.namespace.get("__name__"),
+            module=self._namespace.get("__name__"),
             members=self._members.get(name.path, _NONE),
         )
 
     def _space(self, name: OwnedName) -> Any:
         """Return the namespace that a name is in; None if its class is gone."""
-        space: Any = self.namespace
+        space: Any = self._namespace
         for part in name.path[:-1]:
             holder = space.get(part)
             if not isinstance(holder, type):
@@ -192,7 +189,7 @@ class CodeIntegrity:
         """Compare after every step of the program and its tests from now on."""
         for code in _codes(tests) if tests else ():
             self._sources.setdefault(code, TESTS)
-        self._tracing = _Attribution(self, self.names, self.namespace, found)
+        self._tracing = _Attribution(self, self._names, self._namespace, found)
         trace_changes(self._sources, self._tracing.is_unchanged, self._tracing.attribute)
 
     def finish(self) -> None:
