@@ -82,8 +82,10 @@ def _run(job: dict[str, Any], report: Report, channel: int) -> int:
 def _report_replaced(names: CodeIntegrity, report: Report, *, traced: bool) -> int:
     """Report names whose code was replaced; a traced run reported them when it happened."""
     sys.settrace(None)
+    sys.setprofile(None)
+    names.finish()
     suspicious = [] if traced else names.replaced()
-    report("owned", replaced=[{"name": name} for name in suspicious])
+    report("owned", replaced=[{"name": name, "change": change} for name, change in suspicious])
     return int(names.violated)
 
 
@@ -146,12 +148,15 @@ def _perform(
     job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
 ) -> bool:
     """Load the program and do what the job asks for; return whether that came to its end."""
-    program = _compiled(job["source"], PROGRAM)
-    names.expect(program)
+    definitions, *main = _parts(job)
+    for part in (definitions, *main):
+        names.expect(part)
     if job["trace"]:
         _trace(job, names, report)
-    exec(program, module.__dict__)  # noqa: S102 - the purpose of the sandbox
+    exec(definitions, module.__dict__)  # noqa: S102 - the purpose of the sandbox
     names.remember()
+    for part in main:
+        exec(part, module.__dict__)  # noqa: S102
     if job["kind"] == "calls":
         for number, call in enumerate(job["calls"]):
             _call(call, module, number, report)
@@ -165,12 +170,26 @@ def _trace(job: dict[str, Any], names: CodeIntegrity, report: Report) -> None:
     """Report replaced code as soon as it is replaced, with the line that did it."""
     harness_integrity.gettrace = lambda: None  # the trace is ours
 
-    def found(name: str, line: int) -> None:
-        report("owned", replaced=[{"name": name, "line": line}])
+    def found(name: str, change: str, line: int, own: bool) -> None:
+        report("owned", replaced=[{"name": name, "change": change, "line": line, "own": own}])
 
     with contextlib.suppress(SyntaxError, ValueError):  # the run itself will report it
         tests = _compiled(job["tests"], TESTS) if job["kind"] == "tests" else None
         names.trace(tests, found)
+
+
+def _parts(job: dict[str, Any]) -> tuple[types.CodeType, ...]:
+    """Compile the program; its definitions apart from what uses them, if they are to be compared.
+
+    What the names are bound to is remembered between both.
+    """
+    owned = job["owned"]
+    if not owned or not owned["definitions"] or job["kind"] not in {"program", "files"}:
+        return (_compiled(job["source"], PROGRAM),)
+    lines = job["source"].split("\n")
+    first, rest = lines[: owned["definitions"]], lines[owned["definitions"] :]
+    definitions = _compiled("\n".join(first), PROGRAM)
+    return definitions, _compiled("\n" * len(first) + "\n".join(rest), PROGRAM)
 
 
 def _call(expression: str, module: types.ModuleType, number: int, report: Report) -> None:

@@ -51,8 +51,8 @@ def encoded_job(execution: Execution, proof: str) -> bytes:
 
 
 def _owned_fields(owned: Ownership) -> dict[str, Any]:
-    units = [(u.name, u.owner, u.plain, u.defaults, u.wrappers) for u in owned.units]
-    return {"lines": owned.lines, "units": units}
+    units = [(u.name, u.owner, u.plain, u.defaults, u.wrappers, u.defined) for u in owned.units]
+    return {"lines": owned.lines, "units": units, "definitions": owned.definitions}
 
 
 def _action_fields(action: Action) -> dict[str, Any]:
