@@ -196,6 +196,26 @@ class TestGeneratedChecks:
         assert dropped.reason.startswith("it does not hold in example-1")
         assert finished.outcome is RunOutcome.ABSTAINED  # the promise no longer blames a node
 
+    def test_a_dropped_check_does_not_run_again_when_its_node_is_repaired(
+        self, sandbox: Sandbox
+    ) -> None:
+        task = program(("1 2\n", "3\n"), ("7\n", "7\n"))
+        no_branch = python("def add_up(numbers: list[int]) -> int:\n    ...")
+        crashes = "def add_up(numbers):\n    numbers[1]\n    return sum(numbers)"
+        replies: ScriptedReplies = {
+            "sketch": promising("ensures: result == 5", "example: add_up([1, 2]) == 4"),
+            "joint": python(READS + crashes),
+            "replan_node": finding(),
+            "repair_node": python(ADDS),
+            "replan_branch": no_branch,
+        }
+        finished = run(sandbox, task, replies, SILENT)
+        assert finished.outcome is RunOutcome.PASSED
+        dropped = {d.check for d in finished.all(CheckDropped)}
+        assert {check.partition("-")[0] for check in dropped} == {"S2.ensures", "S2.example"}
+        for check in dropped:
+            assert len(finished.checks(check)) == 1
+
     def test_a_node_example_that_a_passing_example_contradicts_is_dropped(
         self, sandbox: Sandbox
     ) -> None:
