@@ -74,6 +74,8 @@ WRONG: list[tuple[Example, str]] = [
 UNKNOWN: list[tuple[Example, str]] = [
     (CallExample(arguments="3", result="Fraction(1, 3)"), "Fraction(1, 3)"),
     (CallExample(arguments="3", result="0.5"), "nan"),
+    (CallExample(arguments="3", result="1"), f"1{'0' * 400}+1j"),
+    (CallExample(arguments="3", result=f"1{'0' * 400}+1j"), "1"),
     (FilesExample(inputs={}, artefacts={"b": "2"}), "==> b <==\n==> b <==\n2\n"),
     # A wrong output is cut, and can begin like the right one.
     (StdioExample(input="", output="x" * MAX_OUTPUT), "x" * MAX_OUTPUT),
