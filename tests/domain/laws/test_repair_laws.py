@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.brief import Brief
+from auditcoder.domain.brief import Brief, DataRange, Parsed
 from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
     BriefCommitted,
@@ -350,6 +350,22 @@ class TestDecisions:
         honest = deciding(recorder.ledger)
         assert honest.brief is None
         assert_illegal(recorder, replace(honest, brief=brief.digest), Law.MISDECLARED)
+
+    def test_a_brief_with_an_equal_value_in_other_bytes_is_a_change(
+        self, store: SqliteStore
+    ) -> None:
+        def brief(minimum: float) -> Brief:
+            return Brief(parsed=Parsed(ranges=(DataRange(variable="x", minimum=minimum),)))
+
+        recorder = failing(store)
+        recorder.record(BriefCommitted(brief=brief(0.0)))
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        recorder.record(BriefCommitted(brief=brief(-0.0), reason="another reading"))
+        honest = deciding(recorder.ledger)
+        assert honest.brief == brief(-0.0).digest
+        assert_illegal(recorder, replace(honest, brief=None), Law.MISDECLARED)
+        recorder.record(honest)
 
     def test_a_decision_names_the_candidate_program(self, store: SqliteStore) -> None:
         recorder = improved(store)

@@ -21,7 +21,7 @@ from auditcoder.domain.laws.common import (
 )
 from auditcoder.domain.ledger import Ledger, OpenTransaction, WorkingState, change
 from auditcoder.domain.repair import CodeDelta, Decision, TransactionKind, decide
-from auditcoder.domain.values import CheckId
+from auditcoder.domain.values import CheckId, Digest
 
 
 def located(ledger: Ledger, event: Located) -> Ledger:
@@ -136,7 +136,7 @@ def deciding(ledger: Ledger, reason: str = "") -> TransactionDecided:
         before=transaction.rank,
         after=after,
         program=now.assembly.program if now.assembly else None,
-        brief=now.brief.digest if now.brief and now.brief != before.brief else None,
+        brief=_revised_brief(before, now),
         graph_delta=diff(before.graph, ledger.graph),
         code_deltas=tuple(
             CodeDelta(node=n, before=digest_in(before, n), after=digest_in(now, n))
@@ -146,6 +146,12 @@ def deciding(ledger: Ledger, reason: str = "") -> TransactionDecided:
         regressions=tuple(sorted(c for c in passed if not _passes(now, c))),
         reason=reason,
     )
+
+
+def _revised_brief(before: WorkingState, now: WorkingState) -> Digest | None:
+    """Return the digest of a brief that has changed: equal values can be written differently."""
+    earlier, present = (w.brief.digest if w.brief else None for w in (before, now))
+    return None if present == earlier else present
 
 
 def _differs(before: WorkingState, now: WorkingState, node: str) -> bool:
