@@ -408,15 +408,24 @@ class TestFrames:
         frame = Frame(function="<module>", line=0, file="<frozen runpy>")
         recorder.record(CheckRan(evidence=self.crashed(recorder, frame)))
 
+    def test_a_line_of_the_program_is_counted_from_1(self, store: SqliteStore) -> None:
+        recorder = built_with(store, STDIO)
+        for line in (0, -1):
+            frame = Frame(function="f_S1_1", line=line, file=PROGRAM_FILE, node=S1_1)
+            evidence = self.crashed(recorder, frame)
+            assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+
     @pytest.mark.parametrize("assembled", [False, True])
-    def test_the_frames_of_a_check_of_a_node_have_the_lines_of_its_bundle(
-        self, store: SqliteStore, assembled: bool
+    @pytest.mark.parametrize("subject", [AtNode(node=S2), AtBranch(root=S1)])
+    def test_a_check_of_a_node_or_branch_names_no_owner_of_code(
+        self, store: SqliteStore, subject: AtNode | AtBranch, assembled: bool
     ) -> None:
         recorder = built_with(store, STDIO)
         if assembled:
             recorder.assemble()
-        crashed = answer_of(recorder, AtNode(node=S2), Verdict.CRASH, "4", "")
-        frame = Frame(function="f_S2", line=2, file=PROGRAM_FILE, node=S2)
-        unknown = replace(crashed, frames=(replace(frame, line=0),))
-        assert_illegal(recorder, CheckRan(evidence=unknown), Law.FALSE_VERDICT)
-        recorder.record(CheckRan(evidence=replace(crashed, frames=(frame,))))
+        crashed = answer_of(recorder, subject, Verdict.CRASH, "4", "")
+        frame = Frame(function="f_S2", line=2, file=PROGRAM_FILE)
+        for forged in ({"ran": (S2,)}, {"frames": (frame, replace(frame, node=S2))}):
+            event = CheckRan(evidence=replace(crashed, **forged))
+            assert_illegal(recorder, event, Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(crashed, frames=(frame,), ran=())))

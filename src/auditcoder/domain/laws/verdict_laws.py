@@ -167,19 +167,19 @@ def _text(read: ReadBlob, name: Digest) -> str:
 
 def refuse_false_frames(ledger: Ledger, evidence: Evidence) -> None:
     """Refuse frames and executed nodes that do not exist, or do not own those lines."""
-    working = ledger.working
-    if any(frame.node is not None and frame.line < 1 for frame in evidence.frames):
-        refuse(Law.FALSE_VERDICT, ledger, "the lines of a node are counted from 1")
-    ran = evidence.ran or ()
+    working, ran = ledger.working, evidence.ran or ()
+    if not isinstance(evidence.subject, AtProgram):
+        if ran or any(frame.node is not None for frame in evidence.frames):
+            refuse(Law.FALSE_VERDICT, ledger, "only lines of the assembled program have an owner")
+        return
     if list(ran) != sorted(set(ran)):
         refuse(Law.FALSE_VERDICT, ledger, "the nodes that ran are not listed once and in order")
-    for node in {*(f.node for f in evidence.frames if f.node), *ran}:
+    for node in ran:
         if node not in working.code:
             refuse(Law.FALSE_VERDICT, ledger, f"{node} has no code that could run")
-    if isinstance(evidence.subject, AtProgram):
-        assert working.assembly is not None, "evidence is about the present program"
-        for frame in evidence.frames:
-            segment = owner_of_line(working.assembly.segments, frame.line)
-            owner = segment.node if segment and frame.file == PROGRAM_FILE else None
-            if frame.node != owner:
-                refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")
+    assert working.assembly is not None, "evidence is about the present program"
+    for frame in evidence.frames:
+        segment = owner_of_line(working.assembly.segments, frame.line)
+        owner = segment.node if segment and frame.file == PROGRAM_FILE else None
+        if frame.node != owner:
+            refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")

@@ -144,7 +144,7 @@ def action_for(task: Task, example: Example) -> Action:
 
 
 def run_example(context: RunContext, program: str, example: Example) -> CheckObservation:
-    """Run one example on the program; if the answer is wrong, trace which nodes ran."""
+    """Run one example on a program; if an assembled one answers wrong, trace which nodes ran."""
     task, sandbox = context.task, context.sandbox
     working = context.recorder.ledger.working
     execution = Execution(source=program, action=action_for(task, example), bounds=bounds(task))
@@ -152,7 +152,7 @@ def run_example(context: RunContext, program: str, example: Example) -> CheckObs
     seen = judge(context, example, outcome)._replace(outcome=outcome)
     if not seen.frames:
         seen = seen._replace(frames=owned_frames(outcome.raised, working))
-    if seen.verdict is Verdict.FAILED:
+    if seen.verdict is Verdict.FAILED and working.assembly is not None:
         watched = sandbox.run(
             Execution(source=program, action=execution.action, bounds=execution.bounds, watch=True)
         )
