@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import BudgetExceeded
 from auditcoder.domain.events import (
     Assembled,
     CheckDropped,
     CodeWritten,
     GraphCommitted,
     RolledBack,
+    RunFinished,
     RunOutcome,
 )
 from auditcoder.domain.evidence import CheckKind, Verdict
@@ -23,8 +26,10 @@ from auditcoder.domain.repair import Decision, RollbackStatus
 from auditcoder.domain.request import Request
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.task import CallExample, FilesExample, FilesForm, FunctionForm, Task
+from auditcoder.lifecycle.loop import run_strategy
 from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.run_context import RunContext
 from tests.support.addition_runs import (
     ADD,
     ADDS,
@@ -46,6 +51,9 @@ from tests.support.addition_runs import (
     promising,
     targets,
 )
+from tests.support.record_builders import RUN, built, check_program
+from tests.support.records import take
+from tests.support.run_contexts import open_run
 from tests.support.scripted_runs import (
     ScriptedReplies,
     costly,
@@ -130,6 +138,23 @@ class TestBudget:
         assert finished.code("S2") == OFF
         assert finished.graph.by_id[S2].hints == ()
         assert finished.all(RolledBack)[0].restored == finished.solution.trace.working.digest()
+
+    def test_a_budget_that_is_spent_after_every_check_passed_keeps_the_outcome(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.PASSED)
+
+        def asks_on(_: RunContext) -> tuple[RunOutcome, str]:
+            raise BudgetExceeded("budget.tokens", "nothing is left", "raise it")
+
+        with open_run(recorder) as (context, _):
+            assert run_strategy(context, asks_on) is RunOutcome.PASSED
+        (*_, finished) = take(store, RUN).events()
+        assert isinstance(finished, RunFinished)
+        assert (finished.outcome, finished.reason) == (RunOutcome.PASSED, "")
 
     def test_a_budget_spent_in_a_branch_repair_restores_the_graph(self, sandbox: Sandbox) -> None:
         replies = {**BRANCH, "replan_branch": costly(BRANCH_REPLANNED, 50_000)}

@@ -12,6 +12,7 @@ from auditcoder.domain.events import (
     RunFinished,
     RunOutcome,
 )
+from auditcoder.domain.laws import has_passed
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
@@ -39,13 +40,18 @@ Strategy: TypeAlias = Callable[[RunContext], tuple[RunOutcome, str]]
 
 
 def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
-    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program."""
+    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program.
+
+    A program that passes by then is the result.
+    """
     try:
         outcome, reason = strategy(context)
     except BudgetExceeded as exceeded:
         if context.recorder.ledger.transaction is not None:
             context.recorder.decide("the budget was spent before the candidate was complete")
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
+        if has_passed(context.recorder.ledger):
+            outcome, reason = RunOutcome.PASSED, ""
     assembly = context.recorder.ledger.working.assembly
     program = assembly.program if assembly else None
     context.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))

@@ -510,6 +510,19 @@ class TestRegressions:
         check_node(recorder, S1_1, Verdict.PASSED)
         assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
 
+    def test_a_fallback_needs_a_failure_that_still_stands(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.FAILED)
+        recorder.record(Located(diagnosis=Abstained(reason="no idea", evidence=())))
+        event = opening(recorder.ledger, TransactionKind.FALLBACK)
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.PASSED)
+        assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
+        check_program(recorder, "example-2", Verdict.FAILED)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+
     def test_a_diagnosis_cannot_rest_on_a_passed_check(self, store: SqliteStore) -> None:
         recorder = failing(store)
         passed = recorder.ledger.working.evidence[CheckId("example-2")].seq
