@@ -427,6 +427,26 @@ class TestFiles:
         + "        b.write(raised(a.read()))\n"
     )
 
+    def test_a_file_that_holds_the_heading_of_a_missing_one_does_not_end_the_run(
+        self, sandbox: Sandbox
+    ) -> None:
+        example = FilesExample(inputs={}, artefacts={"a.txt": "5\n", "b.txt": "6\n"})
+        form = FilesForm(artefacts=("a.txt", "b.txt"))
+        task = Task(title="Two", statement="Write both.", form=form, examples=(example,))
+        sketch = python(
+            stub("text() -> str", "Make the text.")
+            + "def solve() -> None:\n    open('a.txt', 'w').write(text())\n"
+        )
+        replies = {
+            "sketch": sketch,
+            "joint": python("def text():\n    return '5\\n\\n==> b.txt <==\\n6\\n'\n"),
+        }
+        options = Options(review=False, max_repairs=0, fallback=False)
+        finished = run(sandbox, task, replies, options)
+        assert finished.outcome is RunOutcome.FAILED
+        (failed,) = finished.checks("example-1")
+        assert (failed.verdict, failed.observed) == (Verdict.FAILED, None)
+
     def test_a_files_task_reads_inputs_and_writes_artefacts(self, sandbox: Sandbox) -> None:
         replies: ScriptedReplies = {
             "sketch": self.SKETCH,

@@ -1,6 +1,7 @@
 """The laws of verdicts: the recorder refuses each contradiction, and verification finds it."""
 
 from signal import SIGKILL, SIGSEGV
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -27,6 +28,7 @@ from auditcoder.domain.task import (
     StdioExample,
     example_check,
     example_content,
+    files_as_text,
 )
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
@@ -76,12 +78,11 @@ UNKNOWN: list[tuple[Example, str]] = [
     (CallExample(arguments="3", result="0.5"), "nan"),
     (CallExample(arguments="3", result="1"), f"1{'0' * 400}+1j"),
     (CallExample(arguments="3", result=f"1{'0' * 400}+1j"), "1"),
-    (FilesExample(inputs={}, artefacts={"b": "2"}), "==> b <==\n==> b <==\n2\n"),
     # A wrong output is cut, and can begin like the right one.
     (StdioExample(input="", output="x" * MAX_OUTPUT), "x" * MAX_OUTPUT),
     (
-        FilesExample(inputs={}, artefacts={"b": "x" * (MAX_OUTPUT - 10)}),
-        "==> b <==\n" + "x" * (MAX_OUTPUT - 10),
+        FilesExample(inputs={}, artefacts={"b": "x" * (MAX_OUTPUT - 11)}),
+        "==> b <==\n" + "x" * (MAX_OUTPUT - 11) + "\n",
     ),
 ]
 
@@ -324,6 +325,100 @@ class TestOfCode:
         for verdict in (Verdict.PASSED, Verdict.FAILED):
             event = CheckRan(evidence=replace(earlier, verdict=verdict))
             assert_illegal(recorder, event, Law.MISDECLARED)
+
+
+def files(**texts: str) -> FilesExample:
+    """An example that expects these files."""
+    return FilesExample(inputs={}, artefacts=texts)
+
+
+class TestOfFiles:
+    """Files are recorded as one text, in which a file can hold the heading of another one."""
+
+    ONE_WAY: ClassVar = [
+        (files(a="5", b="6"), {"a": "5", "b": "6"}, True),
+        (files(a="5", b="6"), {"a": "5", "b": ""}, False),
+        (files(a="5", b="6"), {"a": "", "b": "6"}, False),
+        (files(a="5"), {"a": "6\n\n==> a <==\n7\n"}, False),
+        (files(a="5\n==> a <==\n7"), {"a": "5\n==> a <==\n7"}, True),
+        (files(a="5", b="6"), {"a": "5\n\n==> b <==\n6", "b": "6"}, False),
+        (files(a="5", b="6"), {"a": "WRONG", "b": "==> b <==\n6\n"}, False),
+        (files(a="5", b="==> a <==\n5"), {"a": "5", "b": "==> a <==\n5"}, True),
+        (files(), {}, True),
+        (files(**{"a <==\nb": "5"}, a="6"), {"a <==\nb": "5", "a": "6"}, True),
+    ]
+
+    @pytest.mark.parametrize(("example", "written", "right"), ONE_WAY)
+    def test_files_that_can_be_read_in_one_way_decide(
+        self, store: SqliteStore, example: FilesExample, written: dict[str, str], right: bool
+    ) -> None:
+        recorder = built_with(store, example)
+        honest = Verdict.PASSED if right else Verdict.FAILED
+        forged = Verdict.FAILED if right else Verdict.PASSED
+        evidence = evidence_of(recorder, example, forged, files_as_text(written))
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(evidence, verdict=honest)))
+
+    @pytest.mark.parametrize(
+        ("example", "observed"),
+        [
+            (files(a="5"), "garbage\n==> a <==\n5\n\n"),
+            (files(a="5"), "5\n"),
+            (files(a="5"), "\n==> a <==\n5\n"),
+            (files(a="5"), "==> a <==\n5"),
+            (files(a=""), "==> a <==\n"),
+            (files(a="5"), "x ==> a <==\n5\n"),
+            (files(a="5", b="6"), "==> b <==\n6\n==> a <==\n5\n\n"),
+            (files(b="5"), "==> a <==\n5\n\n==> b <==\n5\n\n"),
+            (files(a="5", b="6"), "==> a <==\n5\n x ==> b <==\n6\n"),
+            (files(a="", b=""), "==> a <==\n==> b <==\n\n"),
+            (files(a="5", b="6", c="7"), "==> a <==\n5\n==> c <==\n7\n"),
+            (files(), "==> a <==\n5\n"),
+            (files(), "\n"),
+        ],
+    )
+    def test_a_text_that_is_not_of_these_files_has_not_passed(
+        self, store: SqliteStore, example: FilesExample, observed: str
+    ) -> None:
+        recorder = built_with(store, example)
+        evidence = evidence_of(recorder, example, Verdict.PASSED, observed)
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.FAILED)))
+
+    @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+    @pytest.mark.parametrize(
+        ("example", "written"),
+        [
+            (files(a="5", b="6\n\n==> b <==\n6"), {"a": "5", "b": "6\n\n==> b <==\n6"}),
+            (
+                files(a="1", b="2\n==> c <==\n3", c="3"),
+                {"a": "1", "b": "2\n==> c <==\n3", "c": "3"},
+            ),
+            (files(a="", b="==> b <==\n"), {"a": "", "b": "==> b <==\n"}),
+            (files(a="5"), {"a": "5" + "\n==> a <==" * 17}),
+            (files(a="5" + "\n==> a <==" * 17), {"a": "5" + "\n==> a <==" * 17}),
+        ],
+    )
+    def test_files_that_can_be_read_in_several_ways_are_believed(
+        self, store: SqliteStore, example: FilesExample, written: dict[str, str], verdict: Verdict
+    ) -> None:
+        recorder = built_with(store, example)
+        evidence = evidence_of(recorder, example, verdict, files_as_text(written))
+        recorder.record(CheckRan(evidence=evidence))
+
+    def test_sixteen_further_headings_are_compared(self, store: SqliteStore) -> None:
+        text = "5" + "\n==> a <==" * 16
+        recorder = built_with(store, files(a=text))
+        failed = evidence_of(recorder, files(a=text), Verdict.FAILED, files_as_text({"a": text}))
+        assert_illegal(recorder, CheckRan(evidence=failed), Law.FALSE_VERDICT)
+
+    def test_a_missing_file_leaves_no_result_that_looks_right(self, store: SqliteStore) -> None:
+        example = files(a="5\n", b="6\n")
+        recorder = built_with(store, example)
+        text = files_as_text({"a": "5\n\n==> b <==\n6\n"})
+        failed = evidence_of(recorder, example, Verdict.FAILED, text)
+        assert_illegal(recorder, CheckRan(evidence=failed), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(failed, observed=None)))
 
 
 def test_every_file_that_the_task_promises_must_be_there(store: SqliteStore) -> None:

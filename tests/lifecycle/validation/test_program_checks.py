@@ -181,6 +181,20 @@ class TestExampleRuns:
         seen = observe_form(sandbox, "files", "return")
         assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
 
+    def test_a_missing_artefact_is_not_made_up_by_its_heading(self, sandbox: Sandbox) -> None:
+        """Such a text would read as if both files were there and right."""
+        form = FilesForm(artefacts=("a", "b"))
+        example = FilesExample(inputs={}, artefacts={"a": "5\n", "b": "6\n"})
+        for written, observed in (
+            ("5\n\n==> b <==\n6\n", None),
+            ("5\n\n==> b <==\n7\n", "==> a <==\n5\n\n==> b <==\n7\n\n"),
+            ("5\n", "==> a <==\n5\n\n"),
+        ):
+            source = f"open('a', 'w').write({written!r})\n"
+            seen = observe_example(sandbox, form, example, source)
+            assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
+            assert seen.observed == observed
+
     @pytest.mark.parametrize(
         "result", ["object()", "1 / 0", "nonsense", "(", "1 << 5_000_000", "[0] * 5_000_000"]
     )

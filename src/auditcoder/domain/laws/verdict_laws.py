@@ -4,7 +4,8 @@ A verdict is derived where the record holds what it follows from. `docs/referenc
 what is believed instead.
 """
 
-import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from auditcoder.domain.assembly import owner_of_line
 from auditcoder.domain.contract import signature_faults
@@ -21,6 +22,9 @@ from auditcoder.sandboxed.result_comparison import same_output, same_value
 
 MAX_OUTPUT = 100_000
 """Maximum number of characters of an output that are recorded, unless the check passed."""
+
+_MAX_FURTHER_HEADINGS = 16
+"""Maximum number of lines like a heading, beyond one for each file, that are compared as such."""
 
 DATA_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 """Kinds of checks that compare a result with an expected one."""
@@ -121,7 +125,8 @@ def _answers(ledger: Ledger, example: Example, expected: str, observed: str) -> 
         case FilesExample(artefacts=artefacts):
             form = task_of(ledger).form
             promised = form.artefacts if isinstance(form, FilesForm) else ()
-            return _file_answers(artefacts, frozenset(promised), observed)
+            answers = file_answers(artefacts, {*promised, *artefacts}, observed)
+            return answers | {False} if len(observed) == MAX_OUTPUT else answers
         case _:
             return _UNKNOWN
 
@@ -134,22 +139,64 @@ def _value_answers(expected: str, observed: str) -> frozenset[bool]:
         return _UNKNOWN
 
 
-def _file_answers(
-    artefacts: dict[str, str], promised: frozenset[str], observed: str
+def file_answers(
+    artefacts: dict[str, str], required: Iterable[str], observed: str
 ) -> frozenset[bool]:
-    """Compare files that were recorded as one text, if it can be split in one way only."""
-    required = promised | artefacts.keys()
-    names = "|".join(re.escape(name) for name in sorted(required))
-    pieces = re.split(rf"^==> ({names}) <==\n", observed, flags=re.MULTILINE)
-    found, texts = pieces[1::2], pieces[2::2]
-    if len(set(found)) < len(found):
+    """Compare files that were recorded as one text, in every way in which it can be read.
+
+    A file can hold a line like the heading of another one. A reading chooses one heading for every
+    required file, in the order of their names, with nothing before the first.
+    """
+    names = sorted(required)
+    if not names or not observed.endswith("\n"):
+        return frozenset({not names and not observed})
+    headings = [f"==> {name} <==\n" for name in names]
+    places = [list(_line_starts(heading, observed)) for heading in headings]
+    if sum(map(len, places)) > len(names) + _MAX_FURTHER_HEADINGS:
         return _UNKNOWN
-    written = dict(zip(found, texts, strict=True))
-    equal = written.keys() == required and all(
-        same_output(text, written[name]) for name, text in artefacts.items()
-    )
-    cut = equal and len(observed) == MAX_OUTPUT
-    return _UNKNOWN if cut else frozenset({equal})
+    readings = {place: _Readings(1, 1) for place in places[0] if place == 0}
+    ends = (*places[1:], [len(observed)])
+    for name, heading, following in zip(names, headings, ends, strict=True):
+        readings = {
+            end: _read_to(end, readings, len(heading), artefacts.get(name), observed)
+            for end in following
+        }
+    number, right = readings[len(observed)]
+    return frozenset({right > 0, right > 0 and right == number})
+
+
+def _line_starts(heading: str, observed: str) -> Iterator[int]:
+    """Yield each place in a text at which a line begins with a heading."""
+    place = observed.find(heading)
+    while place >= 0:
+        if place == 0 or observed[place - 1] == "\n":
+            yield place
+        place = observed.find(heading, place + 1)
+
+
+class _Readings(NamedTuple):
+    """The ways to read a text up to one place."""
+
+    number: int
+    right: int
+    """The number of those in which every file has its expected text."""
+
+
+def _read_to(
+    end: int, readings: dict[int, _Readings], heading: int, expected: str | None, observed: str
+) -> _Readings:
+    """Return the ways to read one more file, whose line end is before `end`.
+
+    Each file begins with a heading of this length, at one of the places of `readings`.
+    """
+    number = right = 0
+    for place, known in readings.items():
+        begin = place + heading
+        if begin < end:
+            number += known.number
+            if expected is None or same_output(expected, observed[begin : end - 1]):
+                right += known.right
+    return _Readings(number, right)
 
 
 def _string(observed: str) -> str:

@@ -22,6 +22,7 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
+from auditcoder.domain.laws.verdict_laws import file_answers
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.targets import AtProgram, Subject
 from auditcoder.domain.task import (
@@ -255,7 +256,11 @@ def _judge_files(artefacts: dict[str, str], outcome: ExecutionOutcome) -> CheckO
     if verdict is not Verdict.PASSED:
         return CheckObservation(verdict, _ending_message(outcome), observed)
     if missing := [a.name for a in outcome.artefacts if a.content is None]:
-        return CheckObservation(Verdict.FAILED, f"it left no {', '.join(missing)}", observed)
+        # A file can hold the heading of one that is missing; such a text is no result.
+        required = (a.name for a in outcome.artefacts)
+        unclear = True in file_answers(artefacts, required, observed)
+        message = f"it left no {', '.join(missing)}"
+        return CheckObservation(Verdict.FAILED, message, None if unclear else observed)
     wrong = [n for n, text in artefacts.items() if not same_output(text, written.get(n, ""))]
     if wrong:
         message = f"{', '.join(wrong)} is not as expected"
