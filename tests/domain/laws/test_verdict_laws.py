@@ -250,6 +250,23 @@ def test_an_example_of_a_node_or_branch_is_compared_too(
     recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.FAILED)))
 
 
+@pytest.mark.parametrize("trust", [Trust.DERIVED, Trust.GENERATED])
+@pytest.mark.parametrize("subject", [AtNode(node=S1_1), AtBranch(root=S1)])
+def test_a_wrong_result_of_a_node_or_branch_may_be_cut(
+    store: SqliteStore, subject: AtNode | AtBranch, trust: Trust
+) -> None:
+    recorder = built_with(store, STDIO)
+    printed = "2" + "\n" * (MAX_OUTPUT - 1)
+    cut = replace(
+        answer_of(recorder, subject, Verdict.FAILED, STDIO.output, printed),
+        trust=trust,
+        input=recorder.put(STDIO.input),
+    )
+    whole = replace(cut, observed=recorder.put(printed[:-1]))
+    assert_illegal(recorder, CheckRan(evidence=whole), Law.FALSE_VERDICT)
+    recorder.record(CheckRan(evidence=cut))
+
+
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
 @pytest.mark.parametrize("written", ["==> b <==\n2\n", "==> b <==\n3\n"])
 def test_files_that_a_node_writes_are_believed(

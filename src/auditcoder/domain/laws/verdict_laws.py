@@ -104,29 +104,23 @@ def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> fro
     assert evidence.expected is not None
     expected, observed = (_text(read, name) for name in (evidence.expected, evidence.observed))
     if isinstance(evidence.subject, AtProgram):
-        return _answers(ledger, ledger.examples[evidence.check], expected, observed)
-    if not expected.startswith("==> "):
-        # A node can answer with the output of a program; it is recorded as code or as text.
-        texts = {observed, _string(observed)}
-        as_output = {same_output(expected, text) for text in texts}
-        return frozenset(as_output) | _value_answers(expected, observed)
-    return _UNKNOWN
+        answers = _answers(ledger, ledger.examples[evidence.check], expected, observed)
+    else:
+        answers = _answers_of_node(expected, observed)
+    # A wrong result may be cut, and then begin like the right one.
+    return answers | {False} if len(observed) == MAX_OUTPUT else answers
 
 
 def _answers(ledger: Ledger, example: Example, expected: str, observed: str) -> frozenset[bool]:
     match example:
         case StdioExample():
-            if not same_output(expected, observed):
-                return frozenset({False})
-            # A wrong output may be cut, and then begin like the right one.
-            return _UNKNOWN if len(observed) == MAX_OUTPUT else frozenset({True})
+            return frozenset({same_output(expected, observed)})
         case CallExample():
             return _value_answers(expected, observed)
         case FilesExample(artefacts=artefacts):
             form = task_of(ledger).form
             promised = form.artefacts if isinstance(form, FilesForm) else ()
-            answers = file_answers(artefacts, {*promised, *artefacts}, observed)
-            return answers | {False} if len(observed) == MAX_OUTPUT else answers
+            return file_answers(artefacts, {*promised, *artefacts}, observed)
         case _:
             return _UNKNOWN
 
@@ -137,6 +131,18 @@ def _value_answers(expected: str, observed: str) -> frozenset[bool]:
         return frozenset({same_value(literal_value(expected), literal_value(observed))})
     except LITERAL_ERRORS:
         return _UNKNOWN
+
+
+def _answers_of_node(expected: str, observed: str) -> frozenset[bool]:
+    """Compare the result of a node or branch, which can answer with a value or with output."""
+    if expected.startswith("==> "):
+        return _UNKNOWN
+    return _output_answers(expected, observed) | _value_answers(expected, observed)
+
+
+def _output_answers(expected: str, observed: str) -> frozenset[bool]:
+    """Compare the output of a node; it is recorded as text or as the literal of a string."""
+    return frozenset(same_output(expected, text) for text in (observed, _string(observed)))
 
 
 def file_answers(
