@@ -267,6 +267,71 @@ def test_a_wrong_result_of_a_node_or_branch_may_be_cut(
     recorder.record(CheckRan(evidence=cut))
 
 
+class TestOfDerivedChecksOfNodes:
+    """The example of the task, with whose texts such a check compares, says how."""
+
+    def derived(
+        self, recorder: Recorder, example: Example, verdict: Verdict, observed: str
+    ) -> Evidence:
+        given, expected = example_content(example)
+        assert expected is not None
+        evidence = answer_of(recorder, AtNode(node=S1_1), verdict, expected, observed)
+        return replace(evidence, trust=Trust.DERIVED, input=recorder.put(given))
+
+    @pytest.mark.parametrize(
+        ("example", "observed", "right"),
+        [
+            (CallExample(arguments="1", result="1"), "'1'", False),
+            (CallExample(arguments="1", result="1.0"), "'1'", False),
+            (CallExample(arguments="1", result="1"), "True", True),
+            (CallExample(arguments="1", result="[1,2]"), "[1, 2]", True),
+            (CallExample(arguments="1", result="'x'"), '"x"', True),
+            (CallExample(arguments="1", result="{'a', 'b'}"), "{'b', 'a'}", True),
+            (StdioExample(input="1", output="[1, 2]"), "[1,2]", False),
+            (StdioExample(input="1", output="5"), "+5", False),
+            (StdioExample(input="1", output="5\n"), "5", True),
+            (StdioExample(input="1", output="'5'"), "'5'", None),
+            (StdioExample(input="1", output="5\n"), "'5'", None),
+            (StdioExample(input="1", output="'5'"), "5", False),
+            (CallExample(arguments="1", result="Fraction(1, 3)"), "1", None),
+            (CallExample(arguments="1", result="1"), "Decimal('1')", None),
+            (FILES, files_as_text(FILES.artefacts), None),
+            (FILES, "", None),
+        ],
+    )
+    def test_a_verdict_follows_from_the_form_of_the_example(
+        self, store: SqliteStore, example: Example, observed: str, right: bool | None
+    ) -> None:
+        recorder = built_with(store, example)
+        for verdict in (Verdict.PASSED, Verdict.FAILED):
+            event = CheckRan(evidence=self.derived(recorder, example, verdict, observed))
+            if right in {None, verdict is Verdict.PASSED}:
+                recorder.record(event)
+            else:
+                assert_illegal(recorder, event, Law.FALSE_VERDICT)
+
+    @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+    def test_examples_with_the_same_texts_allow_each_of_their_verdicts(
+        self, store: SqliteStore, verdict: Verdict
+    ) -> None:
+        examples = (
+            StdioExample(input="1", output="[1, 2]"),
+            CallExample(arguments="1", result="[1, 2]"),
+        )
+        recorder = built(store, replace(TASK, examples=examples))
+        evidence = self.derived(recorder, examples[0], verdict, "[1,2]")
+        recorder.record(CheckRan(evidence=evidence))
+
+    def test_other_examples_do_not_count(self, store: SqliteStore) -> None:
+        examples = (
+            StdioExample(input="1", output="[1, 2]"),
+            CallExample(arguments="2", result="[1, 2]"),
+        )
+        recorder = built(store, replace(TASK, examples=examples))
+        passed = self.derived(recorder, examples[0], Verdict.PASSED, "[1,2]")
+        assert_illegal(recorder, CheckRan(evidence=passed), Law.FALSE_VERDICT)
+
+
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
 @pytest.mark.parametrize("written", ["==> b <==\n2\n", "==> b <==\n3\n"])
 def test_files_that_a_node_writes_are_believed(

@@ -133,6 +133,29 @@ class TestExamples:
             ("it answers example 1", Verdict.PASSED)
         ]
 
+    @pytest.mark.parametrize(
+        ("result", "output", "observed"),
+        [
+            ("fractions.Fraction(x)", "5/2\n", "5/2"),
+            ("decimal.Decimal(x)", "2.5\n", "2.5"),
+            ("x", "2.5\n", "'2.5'"),
+            ("[x]", "['2.5']\n", "['2.5']"),
+        ],
+    )
+    def test_an_answer_of_a_sole_node_is_compared_as_it_would_be_printed(
+        self, sandbox: Sandbox, result: str, output: str, observed: str
+    ) -> None:
+        example = StdioExample(input="2.5\n", output=output)
+        task = Task(title="T", statement="S", form=PROGRAM_TASK.form, examples=(example,))
+        source = f"import decimal\nimport fractions\n\n\ndef f(x):\n    return {result}\n"
+        sole = WrittenFunction(contract("Any"), source)
+        root = "# The root has no code of its own.\n"
+        with written_program(sandbox, [sole], root, task, root_contract=None) as context:
+            (*_, seen) = validate_node(context, NODE)
+            assert seen.verdict is Verdict.PASSED
+            assert seen.observed is not None
+            assert context.recorder.text(seen.observed) == observed
+
 
 class TestPromises:
     def test_a_promise_that_holds_passes(self, sandbox: Sandbox) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from auditcoder.domain.assembly import owner_of_line
 from auditcoder.domain.contract import signature_faults
-from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.common import Law, ReadBlob, refuse, task_of
@@ -106,7 +106,7 @@ def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> fro
     if isinstance(evidence.subject, AtProgram):
         answers = _answers(ledger, ledger.examples[evidence.check], expected, observed)
     else:
-        answers = _answers_of_node(expected, observed)
+        answers = _answers_of_node(ledger, evidence, expected, observed)
     # A wrong result may be cut, and then begin like the right one.
     return answers | {False} if len(observed) == MAX_OUTPUT else answers
 
@@ -133,11 +133,34 @@ def _value_answers(expected: str, observed: str) -> frozenset[bool]:
         return _UNKNOWN
 
 
-def _answers_of_node(expected: str, observed: str) -> frozenset[bool]:
-    """Compare the result of a node or branch, which can answer with a value or with output."""
-    if expected.startswith("==> "):
-        return _UNKNOWN
-    return _output_answers(expected, observed) | _value_answers(expected, observed)
+def _answers_of_node(
+    ledger: Ledger, evidence: Evidence, expected: str, observed: str
+) -> frozenset[bool]:
+    """Compare the result of a node or branch; a derived check takes the form of its example."""
+    if evidence.trust is not Trust.DERIVED:
+        if expected.startswith("==> "):
+            return _UNKNOWN
+        return _output_answers(expected, observed) | _value_answers(expected, observed)
+    answers: frozenset[bool] = frozenset()
+    for example in examples_of(ledger, evidence):
+        match example:
+            case StdioExample():
+                answers |= _output_answers(expected, observed)
+            case CallExample():
+                answers |= _value_answers(expected, observed)
+            case _:
+                answers |= _UNKNOWN
+    return answers
+
+
+def examples_of(ledger: Ledger, evidence: Evidence) -> list[Example]:
+    """Return the examples of the task with the input and the expected result of a check."""
+    content = (evidence.input, evidence.expected)
+    return [
+        ledger.examples[check]
+        for check, known in ledger.checks.items()
+        if known.trust is Trust.GIVEN and (known.input, known.expected) == content
+    ]
 
 
 def _output_answers(expected: str, observed: str) -> frozenset[bool]:

@@ -137,13 +137,18 @@ def _answer(
     match outcome.calls:
         case (Returned(value=text), *_) if outcome.ending is Ending.OK:
             value = value_of(text)
+            observed = shown(value)
+            message = f"it is {observed}"[:500]
             if isinstance(example, StdioExample):
-                right = same_output(example.output, _printed(value))
+                printed = _printed(value)
+                right = same_output(example.output, printed)
+                if not isinstance(value, str):
+                    observed = printed  # a fraction is not printed as it is represented
             else:
                 right = same_value(_literal(example.result), value)
-            message = "" if right else f"it is {shown(value)}"[:500]
-            verdict = Verdict.PASSED if right else Verdict.FAILED
-            return CheckObservation(verdict, message, shown(value), outcome)
+            if right:
+                return CheckObservation(Verdict.PASSED, "", observed, outcome)
+            return CheckObservation(Verdict.FAILED, message, observed, outcome)
         case (Raised() as raised, *_):
             return CheckObservation(
                 Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome
