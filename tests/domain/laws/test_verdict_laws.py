@@ -448,6 +448,8 @@ class TestOfFiles:
             (files(a="5"), "5\n"),
             (files(a="5"), "\n==> a <==\n5\n"),
             (files(a="5"), "==> a <==\n5"),
+            (files(a="5"), "==> a <==\n5x"),
+            (files(a="5", b="6"), "==> a <==\n5 ==> b <==\n6\n"),
             (files(a=""), "==> a <==\n"),
             (files(a="5"), "x ==> a <==\n5\n"),
             (files(a="5", b="6"), "==> b <==\n6\n==> a <==\n5\n\n"),

@@ -196,11 +196,11 @@ def file_answers(
 
 def _line_starts(heading: str, observed: str) -> Iterator[int]:
     """Yield each place in a text at which a line begins with a heading."""
-    place = observed.find(heading)
+    line, text = f"\n{heading}", f"\n{observed}"
+    place = text.find(line)
     while place >= 0:
-        if place == 0 or observed[place - 1] == "\n":
-            yield place
-        place = observed.find(heading, place + 1)
+        yield place  # in `observed`, which begins one character later
+        place = text.find(line, place + 1)
 
 
 class _Readings(NamedTuple):
