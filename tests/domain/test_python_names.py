@@ -107,10 +107,30 @@ def test_a_literal_is_evaluated() -> None:
     assert literal_value("[1, {'a': (2.5, None)}]") == [1, {"a": (2.5, None)}]
 
 
-@pytest.mark.parametrize("text", ["f(1)", "x", "{[]: 1}", "", "1 +", "__import__('os')"])
+_COLLIDING = [str(n * (2**61 - 1)) for n in range(20_000)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["f(1)", "x", "{[]: 1}", "", "1 +", "__import__('os')"],
+        *["{*()}", "{**{}}", "{[1]}", "{{1}}", "\0", "'\ud800'", "f'{1}'", "[" * 1000],
+        *[f"1{'0' * 5000}", f"1{'0' * 400} + 1j", f"0x{'f' * 400} - 1j"],
+        f"[{{{', '.join(_COLLIDING)}}}]",
+        f"{{{', '.join(f'({n},): 0' for n in _COLLIDING)}}}",
+    ],
+    ids=lambda text: text[:12],
+)
 def test_an_expression_that_is_not_a_literal_is_refused(text: str) -> None:
     with pytest.raises(LITERAL_ERRORS):
         literal_value(text)
+
+
+def test_sets_and_dictionaries_may_be_large() -> None:
+    numbers = range(2000)
+    assert literal_value(f"{{{', '.join(map(str, numbers))}}}") == set(numbers)
+    pairs = ", ".join(f"{n}: [{n}]" for n in numbers)
+    assert literal_value(f"{{{pairs}}}") == {n: [n] for n in numbers}
 
 
 def test_a_docstring_is_found_and_left_out() -> None:

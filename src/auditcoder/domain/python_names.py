@@ -7,6 +7,7 @@ import threading
 import types
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,8 +30,11 @@ PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, SystemErro
 Some versions raise SystemError for code that their compiler does not expect.
 """
 
-LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
+LITERAL_ERRORS = (TypeError, OverflowError, *PARSE_ERRORS)
 """Exceptions that evaluating an untrusted literal can raise."""
+
+MAX_COLLISIONS = 500
+"""Maximum number of keys with one hash: untrusted keys could be chosen to make tables slow."""
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -269,7 +273,29 @@ def expression(text: str) -> ast.expr:
 def literal_value(text: str) -> Any:
     """Return the value of a literal, or raise one of LITERAL_ERRORS."""
     tree = expression(text)
+    if "{" in text:  # walking the tree is slow
+        on_a_fresh_stack(lambda: _refuse_collisions(tree))
     return on_a_fresh_stack(lambda: ast.literal_eval(tree))
+
+
+def _refuse_collisions(tree: ast.expr) -> None:
+    """Refuse sets and dictionaries that would take hours to build."""
+    for node in ast.walk(tree):
+        keys: Sequence[ast.expr | None] = ()
+        match node:
+            case ast.Set(elts=elements):
+                keys = elements
+            case ast.Dict(keys=elements):
+                keys = elements
+        if len(keys) > MAX_COLLISIONS:
+            values = (ast.literal_eval(key) for key in keys if key is not None)
+            if collisions(values) > MAX_COLLISIONS:
+                raise ValueError("too many keys have one hash")
+
+
+def collisions(keys: Iterable[Any]) -> int:
+    """Return the largest number of keys that have the same hash."""
+    return max(Counter(map(hash, keys)).values(), default=0)
 
 
 def parsed(code: str) -> ast.Module | None:

@@ -4,16 +4,13 @@ Size and work are bounded, since a program could return a value that takes hours
 """
 
 import json
-from collections import Counter, deque
+from collections import deque
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from auditcoder.domain.python_names import on_a_fresh_stack
+from auditcoder.domain.python_names import MAX_COLLISIONS, collisions, on_a_fresh_stack
 from auditcoder.domain.values import Value, nests_deeper
-
-_MAX_COLLISIONS = 500
-"""Maximum number of keys with one hash: a program could choose keys that make tables slow."""
 
 _MAX_DEPTH = 310
 """Maximum depth of the JSON text: the sandbox encodes 100 levels, each in up to three."""
@@ -110,7 +107,7 @@ def _key(plain: Any) -> Any:
 def _keys(plain: list[Any]) -> list[Any]:
     """Decode keys; reject them if too many have the same hash."""
     keys = [_key(item) for item in plain]
-    if keys and max(Counter(map(hash, keys)).values()) > _MAX_COLLISIONS:
+    if collisions(keys) > MAX_COLLISIONS:
         raise ValueError("not a value: too many keys have one hash")
     return keys
 

@@ -39,13 +39,18 @@ Strategy: TypeAlias = Callable[[RunContext], tuple[RunOutcome, str]]
 
 
 def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
-    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program."""
+    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program.
+
+    A program that passes by then is the result.
+    """
     try:
         outcome, reason = strategy(context)
     except BudgetExceeded as exceeded:
         if context.recorder.ledger.transaction is not None:
             context.recorder.decide("the budget was spent before the candidate was complete")
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
+        if passes(context):
+            outcome, reason = RunOutcome.PASSED, ""
     assembly = context.recorder.ledger.working.assembly
     program = assembly.program if assembly else None
     context.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))

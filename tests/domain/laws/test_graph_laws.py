@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.brief import Brief
+from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.events import (
     BriefCommitted,
     CheckDropped,
@@ -20,6 +20,7 @@ from auditcoder.domain.repair import (
     TransactionKind,
 )
 from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
+from auditcoder.domain.task import example_check
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
@@ -218,6 +219,20 @@ class TestRegressions:
         recorder = repairing(store)
         delta = GraphDelta(revised=(GRAPH.by_id[S1_1],) * 2, order=GRAPH.order)
         assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.GRAPH_INVALID)
+
+    @pytest.mark.parametrize("name", ["loads", "S1_1.example", ".", "example-3", "example-01"])
+    def test_a_brief_plans_no_check_under_a_reserved_name(
+        self, store: SqliteStore, name: str
+    ) -> None:
+        recorder = started(store)
+        event = BriefCommitted(brief=planning(name, Trust.GENERATED))
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_brief_may_repeat_an_example_of_the_task(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        check = PlannedCheck(id=example_check(1), trust=Trust.GIVEN, example=TASK.examples[0])
+        brief = Brief(requirements=Requirements(checks=(check,)))
+        recorder.record(BriefCommitted(brief=brief))
 
     def test_a_dropped_check_is_not_planned_again(self, store: SqliteStore) -> None:
         recorder = built(store)

@@ -101,6 +101,15 @@ def record(context: RunContext, check: CheckSpec, run: Callable[[], CheckObserva
     return evidence
 
 
+def record_unless_dropped(
+    context: RunContext, check: CheckSpec, run: Callable[[], CheckObservation]
+) -> list[Evidence]:
+    """Run a check that a model wrote and record its result; a dropped check never runs again."""
+    if check.id in context.recorder.ledger.dropped:
+        return []
+    return [record(context, check, run)]
+
+
 def _difference(recorded: Evidence, repeated: Evidence) -> str:
     """Describe how a repeated check differs from the record; time and memory are not compared."""
     check, verdict = recorded.check, recorded.verdict

@@ -20,6 +20,7 @@ from auditcoder.lifecycle.validation.check_recorder import (
     CheckSpec,
     node_check,
     record,
+    record_unless_dropped,
 )
 from auditcoder.lifecycle.validation.cost_growth import validate_growth
 from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, ended, run_calls, value_of
@@ -51,7 +52,8 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
         return seen
     seen += _task_examples(context, chosen, contract, program)
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
-    seen += [_example(context, chosen, contract, e, program) for e in calls]
+    for example in calls:
+        seen += _example(context, chosen, contract, example, program)
     seen += _promises(context, chosen, contract, program)
     seen += validate_growth(context, chosen, contract, program)
     return seen
@@ -83,7 +85,7 @@ def _signature(contract: Contract, source: str) -> CheckObservation:
 
 def _example(
     context: RunContext, node: Node, contract: Contract, example: CallExample, program: str
-) -> Evidence:
+) -> list[Evidence]:
     call = f"{contract.name}({example.arguments})"
     check = node_check(
         node.id,
@@ -95,7 +97,7 @@ def _example(
         expected=example.result,
     )
 
-    return record(context, check, partial(_answer, context, program, call, example))
+    return record_unless_dropped(context, check, partial(_answer, context, program, call, example))
 
 
 def _task_examples(
@@ -135,13 +137,18 @@ def _answer(
     match outcome.calls:
         case (Returned(value=text), *_) if outcome.ending is Ending.OK:
             value = value_of(text)
+            observed = shown(value)
+            message = f"it is {observed}"[:500]
             if isinstance(example, StdioExample):
-                right = same_output(example.output, _printed(value))
+                printed = _printed(value)
+                right = same_output(example.output, printed)
+                if not isinstance(value, str):
+                    observed = printed  # a fraction is not printed as it is represented
             else:
                 right = same_value(_literal(example.result), value)
-            message = "" if right else f"it is {shown(value)}"[:500]
-            verdict = Verdict.PASSED if right else Verdict.FAILED
-            return CheckObservation(verdict, message, shown(value), outcome)
+            if right:
+                return CheckObservation(Verdict.PASSED, "", observed, outcome)
+            return CheckObservation(Verdict.FAILED, message, observed, outcome)
         case (Raised() as raised, *_):
             return CheckObservation(
                 Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome
@@ -193,7 +200,8 @@ def _promises(context: RunContext, node: Node, contract: Contract, program: str)
             requirement=expression,
             given="\n".join(rows),
         )
-        seen.append(record(context, check, _holds(outcome, rows, number, bool(required))))
+        run = _holds(outcome, rows, number, bool(required))
+        seen += record_unless_dropped(context, check, run)
     return seen
 
 

@@ -22,6 +22,7 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
+from auditcoder.domain.laws.verdict_laws import file_answers
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.targets import AtProgram, Subject
 from auditcoder.domain.task import (
@@ -144,7 +145,7 @@ def action_for(task: Task, example: Example) -> Action:
 
 
 def run_example(context: RunContext, program: str, example: Example) -> CheckObservation:
-    """Run one example on the program; if the answer is wrong, trace which nodes ran."""
+    """Run one example on a program; if an assembled one answers wrong, trace which nodes ran."""
     task, sandbox = context.task, context.sandbox
     working = context.recorder.ledger.working
     execution = Execution(source=program, action=action_for(task, example), bounds=bounds(task))
@@ -152,7 +153,7 @@ def run_example(context: RunContext, program: str, example: Example) -> CheckObs
     seen = judge(context, example, outcome)._replace(outcome=outcome)
     if not seen.frames:
         seen = seen._replace(frames=owned_frames(outcome.raised, working))
-    if seen.verdict is Verdict.FAILED:
+    if seen.verdict is Verdict.FAILED and working.assembly is not None:
         watched = sandbox.run(
             Execution(source=program, action=execution.action, bounds=execution.bounds, watch=True)
         )
@@ -255,7 +256,11 @@ def _judge_files(artefacts: dict[str, str], outcome: ExecutionOutcome) -> CheckO
     if verdict is not Verdict.PASSED:
         return CheckObservation(verdict, _ending_message(outcome), observed)
     if missing := [a.name for a in outcome.artefacts if a.content is None]:
-        return CheckObservation(Verdict.FAILED, f"it left no {', '.join(missing)}", observed)
+        # A file can hold the heading of one that is missing; such a text is no result.
+        required = (a.name for a in outcome.artefacts)
+        unclear = True in file_answers(artefacts, required, observed)
+        message = f"it left no {', '.join(missing)}"
+        return CheckObservation(Verdict.FAILED, message, None if unclear else observed)
     wrong = [n for n, text in artefacts.items() if not same_output(text, written.get(n, ""))]
     if wrong:
         message = f"{', '.join(wrong)} is not as expected"
