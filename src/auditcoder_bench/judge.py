@@ -198,13 +198,13 @@ def _equals(expected: str, text: str) -> bool:
 def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) -> dict[str, bool]:
     action = RunTests(code=hidden.code)
     outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
-    passed = outcome.ending is Ending.OK
     named = all_by_name((t.name, t.verdict is TestVerdict.PASSED) for t in outcome.tests if t.name)
+    # A program that removes the tests before they are collected has passed none.
+    complete = outcome.ending is Ending.OK and outcome.planned == len(outcome.tests) > 0
     if not named:
-        all_passed = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
-        return {_WHOLE: passed and all_passed}
-    if outcome.planned is None or len(outcome.tests) < outcome.planned or not passed:
-        named[_WHOLE] = passed and outcome.planned == len(outcome.tests)
+        return {_WHOLE: complete and all(t.verdict is TestVerdict.PASSED for t in outcome.tests)}
+    if not complete:
+        named[_WHOLE] = False
     return named
 
 

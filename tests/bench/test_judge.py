@@ -48,13 +48,14 @@ CALLS = problem(
         )
     )
 )
-CODE = problem(
-    CodeTests(
-        code="import unittest\n\nclass T(unittest.TestCase):\n"
-        "    def test_a(self):\n        self.assertEqual(add(1, 2), 3)\n"
-        "    def test_b(self):\n        self.assertEqual(add(0, 0), 0)\n"
-    )
+TESTED = (
+    "import unittest\n\nclass T(unittest.TestCase):\n"
+    "    def test_a(self):\n        self.assertEqual(add(1, 2), 3)\n"
+    "    def test_b(self):\n        self.assertEqual(add(0, 0), 0)\n"
 )
+CODE = problem(CodeTests(code=TESTED))
+REMOVABLE = f"{TESTED}\nLIST = [[n] for n in range(9)]\n"
+"""Test code that allocates after its class is defined, when a callback can remove the class."""
 PLAIN = problem(CodeTests(code="def check(f):\n    assert f(1, 2) == 3\n\ncheck(add)\n"))
 ADD = "def add(a, b):\n    return a + b\n"
 WRONG_ADD = "def add(a, b):\n    return 3\n"
@@ -236,6 +237,19 @@ class TestTestCode:
         self, sandbox: Sandbox, hidden: Problem, program: str
     ) -> None:
         assert not resolved(judge(sandbox, hidden, program))
+
+    def test_test_code_without_a_test_is_not_passed(self, sandbox: Sandbox) -> None:
+        assert judge(sandbox, problem(CodeTests(code="answer = 3\n")), ADD) == {"program": False}
+
+    def test_a_program_that_removes_the_tests_does_not_pass(self, sandbox: Sandbox) -> None:
+        remover = (
+            "import gc, sys\n\ndef remove(*_):\n"
+            "    tests = sys.modules.get('tests')\n"
+            "    if hasattr(tests, 'T'):\n        del tests.T\n\n"
+            "gc.callbacks.append(remove)\ngc.set_threshold(1)\n"
+        )
+        hidden = problem(CodeTests(code=REMOVABLE))
+        assert judge(sandbox, hidden, f"{remover}{WRONG_ADD}") == {"program": False}
 
 
 class TestSeveralTestsWithOneName:
