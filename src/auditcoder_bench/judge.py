@@ -87,7 +87,12 @@ def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str)
 
 
 def _output(outcome: ExecutionOutcome) -> str | None:
-    return outcome.stdout.decode("utf-8", "replace")
+    return _decoded(outcome.stdout)
+
+
+def _decoded(output: bytes) -> str:
+    """Decode an output; bytes that are no UTF-8 equal no character that a case expects."""
+    return output.decode("utf-8", "surrogateescape")
 
 
 def _batch_outputs(
@@ -129,7 +134,7 @@ def _text(line: bytes) -> str | None:
         output = msgspec.json.decode(line, type=bytes | None)
     except msgspec.DecodeError:
         return None
-    return None if output is None else output.decode("utf-8", "replace")
+    return None if output is None else _decoded(output)
 
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:

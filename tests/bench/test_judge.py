@@ -162,6 +162,11 @@ class TestStandardInput:
     ) -> None:
         assert not any(judge(sandbox, STDIO._replace(bounds=bounds), program).values())
 
+    def test_bytes_that_are_no_text_equal_no_expected_character(self, sandbox: Sandbox) -> None:
+        hidden = problem(StdioTests(cases=(StdioExample(input="", output="\ufffd\n"),)))
+        assert resolved(judge(sandbox, hidden, "print('\\ufffd')"))
+        assert not resolved(judge(sandbox, hidden, "import os\nos.write(1, b'\\xff\\n')"))
+
 
 class TestCalls:
     def test_values_are_compared_outside_the_sandbox(self, sandbox: Sandbox) -> None:
