@@ -40,7 +40,7 @@ class Array(Value):
 
 
 class Scalar(Value):
-    """A NumPy scalar."""
+    """A NumPy scalar that is no number, such as a date; numbers are decoded as Python's."""
 
     dtype: str
     value: Any
