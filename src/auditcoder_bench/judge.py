@@ -37,6 +37,8 @@ _TIMEOUTS = 3
 """After this many timeouts the remaining cases count as failed without being run."""
 _CONFIRMATIONS = 3
 """After this many wrong results confirmed in isolation, those of the batch are accepted."""
+_EXHAUSTED = {Ending.TIMEOUT, Ending.MEMORY, Ending.OUTPUT_LIMIT, Ending.KILLED}
+"""How tests end if the files that they read are too large."""
 _SECONDS_PER_INPUT = 0.05
 """Additional seconds for each input of a batch."""
 
@@ -226,6 +228,9 @@ def _files(sandbox: Sandbox, problem: Problem, hidden: FileTests, program: str) 
         source = joined_source(file_tests.__name__)
         tested = sandbox.run(Execution(source=source, action=run_tests, bounds=problem.bounds))
         (verdicts,) = tested.artefacts
+        if tested.ending in _EXHAUSTED:  # by what the program wrote
+            results[_WHOLE] = False
+            continue
         if tested.ending is not Ending.OK or verdicts.content is None:
             raise SandboxError(
                 "judge.tests",

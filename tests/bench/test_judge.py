@@ -308,6 +308,23 @@ class TestFiles:
         with pytest.raises(SandboxError, match="do not run"):
             judge(sandbox, problem(broken), "open('b.txt', 'w').write('7')")
 
+    @pytest.mark.parametrize(
+        ("artefact", "bounds"),
+        [
+            ("while True: pass", Bounds(seconds=2.0)),
+            ("import os\nos.abort()", Bounds(seconds=30.0)),
+            ("while True: print('x' * 9999)", Bounds(seconds=30.0, output_bytes=1 << 16)),
+            ("kept = bytearray(1 << 31)", Bounds(seconds=30.0, memory_bytes=1 << 28)),
+        ],
+    )
+    def test_a_file_that_exhausts_the_limits_of_the_tests_does_not_pass(
+        self, sandbox: Sandbox, artefact: str, bounds: Bounds
+    ) -> None:
+        program = f"open('b.txt', 'w').write({artefact!r})"
+        reading = FileTests(inputs={}, artefacts=("b.txt",), code=("exec(open('b.txt').read())",))
+        hidden = problem(reading)._replace(bounds=bounds)
+        assert judge(sandbox, hidden, program) == {"program": False}
+
     def test_the_program_cannot_see_its_hidden_tests(self, sandbox: Sandbox) -> None:
         spy = "import os\nopen('b.txt', 'w').write(' '.join(sorted(os.listdir('.'))))"
         looked = FileTests(
