@@ -122,16 +122,24 @@ def _batch_outputs(
     )
     if outcome.ending is not Ending.OK:
         return []  # right outputs of a program that then hung or crashed prove nothing
-    report = outcome.artefacts[0].content if outcome.artefacts else None
-    return [_text(line) for line in (report or b"").splitlines()][: len(hidden.cases)]
+    (report,) = outcome.artefacts
+    longest = bounds.output_bytes * 4 // 3 + 8  # in base64, with quotes and padding
+    return [_text(line, longest) for line in _first_lines(report.content or b"", len(hidden.cases))]
+
+
+def _first_lines(report: bytes, most: int) -> list[bytes]:
+    """Return the first lines; the judged program may have written millions of them."""
+    return report.split(b"\n", most)[: min(most, report.count(b"\n"))]
 
 
 def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _text(line: bytes) -> str | None:
+def _text(line: bytes, longest: int) -> str | None:
     """Decode a line of results, which the judged program may have forged."""
+    if len(line) > longest:
+        return None
     try:
         output = msgspec.json.decode(line, type=bytes | None)
     except msgspec.DecodeError:

@@ -8,6 +8,7 @@ from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import Bounds
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder_bench import judge as judge_module
 from auditcoder_bench.judge import judge, resolved
 from auditcoder_bench.problem import (
     CallTest,
@@ -139,6 +140,39 @@ class TestManyInputsInOneProcess:
             "    try: os.write(n, b'null\\n\"eA==\"\\n')\n    except OSError: pass\n"
         )
         assert not any(judge(sandbox, MANY, program + SUM.replace("sum", "min")).values())
+
+    def test_only_as_many_lines_of_the_report_are_decoded_as_there_are_inputs(
+        self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        decoded: list[int] = []
+        decode = judge_module._text
+
+        def counting(line: bytes, longest: int) -> str | None:
+            decoded.append(len(line))
+            return decode(line, longest)
+
+        monkeypatch.setattr(judge_module, "_text", counting)
+        program = (
+            "import os\n"
+            "if os.path.exists('outputs.jsonl'):\n"
+            "    open('outputs.jsonl', 'wb').write(b'\\n' * 1000)\n"
+            "    os._exit(0)\n"
+        )
+        assert not any(judge(sandbox, MANY, program).values())
+        assert decoded == [0] * 12
+
+    def test_a_line_longer_than_the_longest_output_is_not_decoded(self, sandbox: Sandbox) -> None:
+        small = Bounds(seconds=30.0, output_bytes=1024)
+        program = (
+            "import base64, os\n"
+            "if os.path.exists('outputs.jsonl'):\n"
+            "    line = base64.b64encode(b'1'.ljust(5000) + b'\\n').decode()\n"
+            "    open('outputs.jsonl', 'w').write(f'\"{line}\"\\n' * 12)\n"
+            "    os._exit(0)\n"
+        )
+        hidden = problem(StdioTests(cases=(StdioExample(input="", output="1\n"),)))
+        assert resolved(judge(sandbox, hidden, program))
+        assert not resolved(judge(sandbox, hidden._replace(bounds=small), program))
 
 
 class TestStandardInput:
