@@ -24,6 +24,7 @@ from auditcoder.domain.execution import (
 )
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.value_decoder import read
+from auditcoder.domain.values import digest
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.sandboxed.result_comparison import same_output, same_value
@@ -75,7 +76,8 @@ class _Case(NamedTuple):
 
 
 def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
-    outputs = _batch_outputs(sandbox, problem, hidden, program)
+    # The process of a single input is already its own.
+    outputs = _batch_outputs(sandbox, problem, hidden, program) if len(hidden.cases) > 1 else []
     cases = [
         _Case(
             RunProgram(stdin=case.input),
@@ -85,7 +87,26 @@ def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str)
         )
         for number, case in enumerate(hidden.cases)
     ]
+    # An earlier input cannot have helped the first one.
+    right = [case for case in cases[1:] if _is_right(case)]
+    if right and not _is_confirmed(sandbox, problem, program, right):
+        cases = [case._replace(reached=False, batch_result=None) for case in cases]
     return _verdicts(sandbox, problem, program, cases, _output)
+
+
+def _is_right(case: _Case) -> bool:
+    return case.batch_result is not None and case.is_correct(case.batch_result)
+
+
+def _is_confirmed(sandbox: Sandbox, problem: Problem, program: str, right: list[_Case]) -> bool:
+    """Whether one of the cases that are right in the batch is right in isolation, too.
+
+    The digest of the program chooses it, so that the program cannot know it.
+    """
+    case = right[int(digest(program.encode("utf-8", "replace"))[:8], 16) % len(right)]
+    outcome = sandbox.run(Execution(source=program, action=case.action, bounds=problem.bounds))
+    result = _output(outcome) if outcome.ending is Ending.OK else None
+    return result is not None and case.is_correct(result)
 
 
 def _output(outcome: ExecutionOutcome) -> str | None:
@@ -186,7 +207,7 @@ def _verdicts(
     results = {}
     timeouts, confirmed, contradicted = 0, 0, False
     for number, case in enumerate(cases, start=1):
-        correct = case.batch_result is not None and case.is_correct(case.batch_result)
+        correct = _is_right(case)
         batch_is_trusted = confirmed >= _CONFIRMATIONS and not contradicted
         accepted = correct or (case.reached and batch_is_trusted)
         if not accepted and timeouts < _TIMEOUTS:

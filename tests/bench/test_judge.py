@@ -161,18 +161,9 @@ class TestManyInputsInOneProcess:
         assert not any(judge(sandbox, MANY, program).values())
         assert decoded == [0] * 12
 
-    def test_a_line_longer_than_the_longest_output_is_not_decoded(self, sandbox: Sandbox) -> None:
-        small = Bounds(seconds=30.0, output_bytes=1024)
-        program = (
-            "import base64, os\n"
-            "if os.path.exists('outputs.jsonl'):\n"
-            "    line = base64.b64encode(b'1'.ljust(5000) + b'\\n').decode()\n"
-            "    open('outputs.jsonl', 'w').write(f'\"{line}\"\\n' * 12)\n"
-            "    os._exit(0)\n"
-        )
-        hidden = problem(StdioTests(cases=(StdioExample(input="", output="1\n"),)))
-        assert resolved(judge(sandbox, hidden, program))
-        assert not resolved(judge(sandbox, hidden._replace(bounds=small), program))
+    def test_a_line_longer_than_the_longest_output_is_not_decoded(self) -> None:
+        assert judge_module._text(b'"MQ=="', longest=6) == "1"
+        assert judge_module._text(b'"MQ=="', longest=5) is None
 
 
 class TestStandardInput:
@@ -213,6 +204,69 @@ class TestCalls:
             "def add(a, b):\n    return Yes()\n"
         )
         assert not any(judge(sandbox, CALLS, liar).values())
+
+
+NEVER_ENDS = "    while True: pass\n"
+FINALISER = "class Last:\n    def __del__(self{}):\n        {}\nlast = Last()\n"
+LAST_IS_SLOW = (
+    "import signal, time\ntotal = sum(map(int, input().split()))\n"
+    "if total == 4:\n    {}\n    time.sleep(2.2)\nprint(total)\n"
+)
+FAILING_ALONE = {
+    "another number as exit code": f"{SUM}raise SystemExit(0.0)\n",
+    "an exit code that equals everything": (
+        f"class Any:\n    def __eq__(self, _): return True\n{SUM}raise SystemExit(Any())\n"
+    ),
+    "a finaliser never ends": f"{FINALISER.format('', 'while True: pass')}{SUM}",
+    "a finaliser crashes": (
+        f"import ctypes\n{FINALISER.format(', crash=ctypes.string_at', 'crash(0)')}{SUM}"
+    ),
+    "a finaliser writes": (
+        f"import os\n{FINALISER.format(', write=os.write', 'write(1, bytes(1))')}{SUM}"
+    ),
+    "a generator never closes": (
+        f"def last():\n    try: yield\n    finally:\n    {NEVER_ENDS}"
+        f"kept = last()\nnext(kept)\n{SUM}"
+    ),
+    "a call after the last thread never ends": (
+        f"import threading\ndef last():\n{NEVER_ENDS}threading._register_atexit(last)\n{SUM}"
+    ),
+    "standard error is flooded": f"import sys\nsys.stderr.write('x' * (5 << 20))\n{SUM}",
+    "the timer is stopped": LAST_IS_SLOW.format("signal.setitimer(signal.ITIMER_REAL, 0)"),
+    "the timer's signal is ignored": (
+        LAST_IS_SLOW.format("signal.signal(signal.SIGALRM, signal.SIG_IGN)")
+    ),
+    "the timer's exception is caught": (
+        "import time\ntotal = sum(map(int, input().split()))\n"
+        "if total == 4:\n    try: time.sleep(9)\n    except: pass\nprint(total)\n"
+    ),
+    "a module of the library keeps something": (
+        "import decimal\nadded = hasattr(decimal, 'left')\ndecimal.left = 1\n"
+        f"{SUM.strip()} if added else print(3)\n"
+    ),
+    "something else is kept": (
+        "import functools\nadded = hasattr(functools.partialmethod, 'left')\n"
+        f"functools.partialmethod.left = 1\n{SUM.strip()} if added else print(3)\n"
+    ),
+}
+"""Programs that are right on inputs in one process, except that in isolation they fail."""
+
+
+@pytest.mark.parametrize("name", FAILING_ALONE)
+class TestProgramThatFailsInIsolation:
+    def test_it_does_not_pass(self, sandbox: Sandbox, name: str) -> None:
+        hidden = STDIO._replace(bounds=ENDLESS)
+        assert not resolved(judge(sandbox, hidden, FAILING_ALONE[name]))
+
+    def test_it_is_not_right_in_the_batch(self, sandbox: Sandbox, name: str) -> None:
+        if name == "something else is kept":
+            return  # found by the run in isolation that confirms the batch
+        hidden = STDIO.hidden
+        assert isinstance(hidden, StdioTests)
+        outputs = judge_module._batch_outputs(
+            sandbox, STDIO._replace(bounds=ENDLESS), hidden, FAILING_ALONE[name]
+        )
+        assert outputs != [case.output for case in hidden.cases]
 
 
 AT_EXIT = "import atexit, os\n@atexit.register\ndef last():\n    {}\n"
