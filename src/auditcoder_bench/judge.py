@@ -87,11 +87,13 @@ def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str)
         )
         for number, case in enumerate(hidden.cases)
     ]
+    results = _verdicts(sandbox, problem, program, cases, _output)
     # An earlier input cannot have helped the first one.
     right = [case for case in cases[1:] if _is_right(case)]
-    if right and not _is_confirmed(sandbox, problem, program, right):
-        cases = [case._replace(reached=False, batch_result=None) for case in cases]
-    return _verdicts(sandbox, problem, program, cases, _output)
+    if resolved(results) and right and not _is_confirmed(sandbox, problem, program, right):
+        alone = [case._replace(reached=False, batch_result=None) for case in cases]
+        results = _verdicts(sandbox, problem, program, alone, _output)
+    return results
 
 
 def _is_right(case: _Case) -> bool:

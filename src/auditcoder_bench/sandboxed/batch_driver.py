@@ -6,7 +6,7 @@ fresh process, since an earlier input may have caused it. An input ends here as 
 would: the program's objects are finalised and its streams flushed, all within the time limit. The
 remaining inputs run separately if a run leaves a file behind or ends the process, and its own
 input, too, if it leaves a thread or an exit handler behind, which could hang or crash after the
-output. All do if the program changed an attribute of a module, which later inputs could read.
+output. All do if the program changed an attribute of a module that it imports.
 
 This module is sent into the sandbox as text.
 """
@@ -28,7 +28,6 @@ import threading
 import time
 import types
 from collections.abc import Iterable, Sequence
-from operator import is_
 from typing import Any
 
 JUDGED, INPUTS, OUTPUTS = "judged.txt", "inputs.json", "outputs.jsonl"
@@ -112,11 +111,13 @@ def _nameless_file() -> int:
     return file
 
 
-def _import_modules_of(source: str) -> None:
-    """Import what the program imports, so that changes of those modules can be found."""
-    for name in re.findall(r"^\s*(?:import|from)\s+([\w.]+)", source, re.MULTILINE):
+def _imported(source: str) -> list[types.ModuleType]:
+    """Import and return the modules that the program imports, and the built-in names."""
+    found = [sys, sys.modules["builtins"]]
+    for name in set(re.findall(r"^\s*(?:import|from)\s+([\w.]+)", source, re.MULTILINE)):
         with contextlib.suppress(Exception):
-            importlib.import_module(name)
+            found.append(importlib.import_module(name))
+    return found
 
 
 _VARYING = {
@@ -126,24 +127,15 @@ _VARYING = {
 """Attributes of `sys` that are set for every input."""
 
 
-def _attributes() -> dict[str, dict[str, Any]]:
-    """Return the attributes of every module, except those that vary."""
-    modules: dict[str, Any] = dict(sys.modules)  # a program may have put anything there
-    found = {name: dict(vars(module)) for name, module in modules.items() if module is not None}
-    found["sys"] = {name: found["sys"][name] for name in found["sys"].keys() - _VARYING}
-    del found["__main__"]
+def _attributes(modules: Iterable[types.ModuleType]) -> list[dict[str, Any]]:
+    """Return the attributes of modules, except those of `sys` that vary.
+
+    Those of all modules would take longer: to refer to an object copies a page of memory.
+    """
+    found = [dict(vars(module)) for module in modules]
+    for name in _VARYING & found[0].keys():
+        del found[0][name]
     return found
-
-
-def _changed(before: dict[str, dict[str, Any]]) -> bool:
-    """Whether a module that was imported before has other attributes now."""
-    now = _attributes()
-    return any(
-        name not in now
-        or now[name].keys() != old.keys()
-        or not all(map(is_, map(now[name].__getitem__, old), old.values()))
-        for name, old in before.items()
-    )
 
 
 def main() -> None:
@@ -158,8 +150,8 @@ def main() -> None:
     report = os.open(OUTPUTS, os.O_WRONLY | os.O_CREAT)
     folder = os.open(".", os.O_RDONLY)
     files = [_nameless_file() for _ in range(3)]
-    _import_modules_of(source)
-    before = _attributes()
+    modules = _imported(source)
+    before = _attributes(modules)
     gc.freeze()  # makes collecting what the program left fast
     # Taken before the program could replace them.
     count_threads, count_handlers = _thread._count, atexit._ncallbacks  # noqa: SLF001
@@ -176,7 +168,7 @@ def main() -> None:
                 break
     finally:
         with contextlib.suppress(Exception):
-            unchanged = not _changed(before)
+            unchanged = _attributes(modules) == before
         if not unchanged:
             os.ftruncate(report, 0)
 
