@@ -156,6 +156,31 @@ class TestExamples:
             assert seen.observed is not None
             assert context.recorder.text(seen.observed) == observed
 
+    @pytest.mark.parametrize(
+        ("expected", "returned", "verdict"),
+        [
+            ("2**10", "1024", Verdict.PASSED),
+            ("2**10", "'2**10'", Verdict.FAILED),
+            ("{*()}", "set()", Verdict.PASSED),
+            ("float('inf')", "float('inf')", Verdict.PASSED),
+            ("f(3)", "'f(3)'", Verdict.FAILED),
+        ],
+    )
+    def test_an_expected_expression_is_evaluated_without_the_program(
+        self, sandbox: Sandbox, expected: str, returned: str, verdict: Verdict
+    ) -> None:
+        task = Task(
+            title="T",
+            statement="Do it.",
+            form=FunctionForm(entry="f"),
+            examples=(CallExample(arguments="3", result=expected),),
+        )
+        function = WrittenFunction(contract("int"), f"def f(x):\n    return {returned}\n")
+        root = "# The root has no code of its own.\n"
+        with written_program(sandbox, [function], root, task, root_contract=None) as context:
+            seen = validate_node(context, NODE)
+        assert [(e.requirement, e.verdict) for e in seen[2:]] == [("it answers example 1", verdict)]
+
 
 class TestPromises:
     def test_a_promise_that_holds_passes(self, sandbox: Sandbox) -> None:

@@ -10,7 +10,7 @@ from auditcoder.domain.execution import Ending, ExecutionOutcome, Raised, Return
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.check_laws import parsed_checks
-from auditcoder.domain.python_names import LITERAL_ERRORS, compile_fault, literal_value
+from auditcoder.domain.python_names import compile_fault
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
@@ -23,7 +23,13 @@ from auditcoder.lifecycle.validation.check_recorder import (
     record_unless_dropped,
 )
 from auditcoder.lifecycle.validation.cost_growth import validate_growth
-from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, ended, run_calls, value_of
+from auditcoder.lifecycle.validation.function_calls import (
+    NODE_BOUNDS,
+    ended,
+    expected_value,
+    run_calls,
+    value_of,
+)
 from auditcoder.lifecycle.validation.input_generator import inputs_for
 from auditcoder.sandboxed import contract_tester
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
@@ -145,7 +151,7 @@ def _answer(
                 if not isinstance(value, str):
                     observed = printed  # a fraction is not printed as it is represented
             else:
-                right = same_value(_literal(example.result), value)
+                right = same_value(expected_value(context, example.result), value)
             if right:
                 return CheckObservation(Verdict.PASSED, "", observed, outcome)
             return CheckObservation(Verdict.FAILED, message, observed, outcome)
@@ -162,13 +168,6 @@ def _printed(value: object) -> str:
         return str(value)
     except (ValueError, RecursionError):
         return shown(value)
-
-
-def _literal(text: str) -> object:
-    try:
-        return literal_value(text)
-    except LITERAL_ERRORS:
-        return text
 
 
 def _promises(context: RunContext, node: Node, contract: Contract, program: str) -> list[Evidence]:

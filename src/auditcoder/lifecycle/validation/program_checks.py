@@ -1,7 +1,6 @@
 """The checks of the whole program: given, derived and generated examples, in this order."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 
 from auditcoder.domain.evidence import Evidence, Trust, Verdict
@@ -23,7 +22,6 @@ from auditcoder.domain.execution import (
 )
 from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
 from auditcoder.domain.laws.verdict_laws import file_answers
-from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.targets import AtProgram, Subject
 from auditcoder.domain.task import (
     CallExample,
@@ -49,7 +47,7 @@ from auditcoder.lifecycle.validation.check_recorder import (
     record,
     who_ran,
 )
-from auditcoder.lifecycle.validation.function_calls import ended
+from auditcoder.lifecycle.validation.function_calls import ended, expected_value
 from auditcoder.lifecycle.validation.owned_run import run_owned
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
@@ -190,7 +188,7 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
                 value = read(text)
             except ValueError as error:
                 return CheckObservation(Verdict.FAILED, f"the result cannot be read: {error}")
-            if same_value(_expected(context, expected), value):
+            if same_value(expected_value(context, expected), value):
                 return CheckObservation(Verdict.PASSED, observed=shown(value))
             return CheckObservation(
                 Verdict.FAILED, "the result is not the one expected", shown(value)
@@ -200,23 +198,6 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
             return CheckObservation(Verdict.CRASH, message, frames=owned_frames(raised, working))
         case _:
             return CheckObservation(ended(outcome), _ending_message(outcome))
-
-
-def _expected(context: RunContext, text: str) -> object:
-    """Return the expected value of an example.
-
-    An expression that is no literal is evaluated in a run of its own, without the program.
-    """
-    try:
-        return literal_value(text)
-    except LITERAL_ERRORS:
-        pass
-    outcome = context.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
-    match outcome.calls:
-        case (Returned(value=value),) if outcome.ending is Ending.OK:
-            with suppress(ValueError):  # it is too large
-                return read(value)
-    return object()  # equals no value, so the check cannot pass
 
 
 def _judge_tests(context: RunContext, outcome: ExecutionOutcome) -> CheckObservation:
