@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 import zipfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -162,6 +163,34 @@ class TestDamaged:
         content = parts(path)
         content["events.jsonl"] = content["events.jsonl"].rstrip(b"\n")
         assert refusal_code(pack(path, content)) == "bundle.damaged"
+
+    def test_a_long_entry_is_read_in_time_proportional_to_its_length(self, path: Path) -> None:
+        content = parts(path)
+        line = b"".join(b"%08d" % number + b"a" * 900 for number in range(32_000)) + b"\n"
+        pack(path, content | {EVENTS: content[EVENTS].split(b"\n")[0] + b"\n" + line})
+        before = time.process_time()
+        with closing(BundleFile(path)) as bundle:
+            assert len(list(bundle.read(RUN))[1]) == len(line) - 1
+        assert time.process_time() - before < 3
+
+    def test_an_entry_beyond_the_size_limit_is_refused(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        content = parts(path)
+        longest = max(map(len, content[EVENTS].split(b"\n")))
+        monkeypatch.setattr(module, "MOST_BLOB_BYTES", longest)
+        assert verification_report(path).holds
+        monkeypatch.setattr(module, "MOST_BLOB_BYTES", longest - 1)
+        assert refusal_code(path) == "bundle.damaged"
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 7])
+    def test_entries_are_the_lines_wherever_a_chunk_ends(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        monkeypatch.setattr(module, "_CHUNK", size)
+        lines = b"\n\n{}\n\nfour\nfifth1\n\n"
+        with closing(BundleFile(pack(path, parts(path) | {EVENTS: lines}))) as bundle:
+            assert list(bundle.read(RUN)) == lines.split(b"\n")[:-1]
 
     def test_a_missing_blob_is_found_by_verification(self, path: Path) -> None:
         content = parts(path)

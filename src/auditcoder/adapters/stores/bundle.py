@@ -274,14 +274,19 @@ class BundleFile:
             yield from islice(self._lines(), start, None)
 
     def _lines(self) -> Iterator[bytes]:
-        pending = b""
+        pieces: list[bytes] = []
+        length = 0
         for chunk in self._inflated(_EVENTS):
-            *whole, pending = (pending + chunk).split(b"\n")
-            yield from whole
-            if len(pending) > MOST_BLOB_BYTES:
-                break
-        if pending:
-            raise self._damaged("an entry is incomplete or too long")
+            for number, piece in enumerate(chunk.split(b"\n")):
+                if number:
+                    yield b"".join(pieces)
+                    pieces, length = [], 0
+                pieces.append(piece)
+                length += len(piece)
+                if length > MOST_BLOB_BYTES:
+                    raise self._damaged(f"an entry is longer than {MOST_BLOB_BYTES:,} bytes")
+        if length:
+            raise self._damaged("the last entry has no line end")
 
     def blob(self, name: Digest) -> bytes:
         """Return a blob's content, which matches its digest."""
