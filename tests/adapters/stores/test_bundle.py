@@ -451,6 +451,21 @@ class TestFalseClaims:
         pack(path, content | {"manifest.json": compact(manifest)})
         assert finding in {f.code for f in verification_report(path).findings}
 
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            *(("entries", number) for number in (-1, 0, 1 << 63, 10**30)),
+            *(("head", text) for text in ("", "0" * 63, "A" * 64, "0" * 64 + "\n", "\u0660" * 64)),
+        ],
+    )
+    def test_an_impossible_number_of_entries_or_digest_is_refused(
+        self, path: Path, field: str, value: object
+    ) -> None:
+        content = parts(path)
+        manifest = json.loads(content["manifest.json"]) | {field: value}
+        pack(path, content | {"manifest.json": compact(manifest)})
+        assert refusal_code(path) == "bundle.not-a-bundle"
+
     def test_another_bundle_version_is_refused_with_its_number(self, path: Path) -> None:
         content = parts(path)
         manifest = json.loads(content["manifest.json"]) | {"bundle": 9, "new": "field"}

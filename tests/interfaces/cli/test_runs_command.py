@@ -1,6 +1,10 @@
 """`runs` lists the runs of a store."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY
@@ -46,3 +50,22 @@ def test_a_missing_store_is_not_created(run: RunCommand, tmp_path: Path) -> None
     (tmp_path / "empty.db").touch()
     assert run("runs", "--store", tmp_path / "empty.db").code == Exit.NOT_FOUND
     assert (tmp_path / "empty.db").stat().st_size == 0
+
+
+@pytest.mark.parametrize("entries", [-(1 << 63), -1, 0])
+@pytest.mark.parametrize("command", ["runs", "verify", "show", "export", "audit"])
+def test_an_impossible_number_of_entries_is_reported_as_damage(
+    run: RunCommand, tmp_path: Path, command: str, entries: int
+) -> None:
+    path = tmp_path / "damaged.db"
+    failing(damaged := SqliteStore(path))
+    damaged.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        ((trigger,),) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'runs_only_grow'")
+        db.execute("DROP TRIGGER runs_only_grow")
+        db.execute("UPDATE runs SET entries = ?", (entries,))
+        db.execute(trigger)
+    named = [] if command in {"runs", "audit"} else [RUN]
+    result = run(command, *named, "--store", path)
+    assert result.code == Exit.STORE
+    assert "[store.damaged]" in result.err

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
 
@@ -69,8 +69,8 @@ class BundleManifest(Value):
     bundle: int
     """The bundle version."""
     run: RunId
-    entries: int
-    head: Digest
+    entries: Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
+    head: Annotated[Digest, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
 def write_bundle(source: TraceReader, run: RunId, path: Path) -> Head:
