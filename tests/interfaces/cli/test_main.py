@@ -54,6 +54,14 @@ def test_an_unknown_command_or_flag_gets_a_suggestion() -> None:
     assert "did you mean --max-repairs?" in done.stderr
 
 
+@pytest.mark.parametrize("word", ["", " ", "\t\n"])
+@pytest.mark.parametrize("command", ["verify x", "runs", "models", "solve x --model y"])
+def test_a_blank_argument_is_a_usage_error(run: RunCommand, command: str, word: str) -> None:
+    result = run(*command.split(), word)
+    assert result.code == Exit.USAGE
+    assert repr(word) in result.err
+
+
 def test_an_unknown_action_or_choice_gets_a_suggestion() -> None:
     done = run_process("models", "pul")
     assert done.returncode == Exit.USAGE

@@ -54,7 +54,7 @@ class _Parser(argparse.ArgumentParser):
         unknown, _, rest = message.partition(": ")
         if unknown == "unrecognized arguments":
             known = [flag for flag in self._option_string_actions if flag.startswith("--")]
-            message += _suggestion(rest.split()[0].partition("=")[0], known)
+            message += _suggestion(rest.partition(" ")[0].partition("=")[0], known)
         self.exit(2, f"{self.prog}: {message}\n  '{self.prog} --help' lists the arguments\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -190,7 +190,8 @@ def _parse(words: list[str]) -> argparse.Namespace:
     parser = build_parser(*([chosen] if chosen else []))
     parsed, unknown = parser.parse_known_args(words)
     if unknown:
-        _subparser(parser, parsed).error(f"unrecognized arguments: {' '.join(unknown)}")
+        listed = " ".join(word if word.strip() else repr(word) for word in unknown)
+        _subparser(parser, parsed).error(f"unrecognized arguments: {listed}")
     if parsed.chosen is None:
         parser.error("a command is missing; 'auditcoder --help' lists the commands")
     return parsed
