@@ -62,6 +62,30 @@ def test_a_blank_argument_is_a_usage_error(run: RunCommand, command: str, word: 
     assert repr(word) in result.err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "verfy x",
+        "",
+        "solve x --max-repairs many",
+        "models pul",
+        "runs --no",
+        "show",
+        "export x y z",
+    ],
+)
+def test_a_usage_error_has_a_code_and_is_json_with_json(run: RunCommand, command: str) -> None:
+    result = run("-q", *command.split())
+    assert result.code == Exit.USAGE
+    assert result.err.splitlines()[0].endswith(" [usage]")
+    as_json = run("--json", *command.split())
+    assert as_json.code == Exit.USAGE
+    error = json.loads(as_json.err)["error"]
+    assert error["code"] == "usage"
+    assert error["message"] in result.err
+    assert "--help" in error["advice"]
+
+
 def test_an_unknown_action_or_choice_gets_a_suggestion() -> None:
     done = run_process("models", "pul")
     assert done.returncode == Exit.USAGE
