@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from auditcoder import __version__
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.altered_stores import alter
 from tests.support.commands import RunCommand, run_process
 from tests.support.fault_server import FaultServer
 from tests.support.record_builders import RUN, failing
@@ -137,10 +137,7 @@ def test_json_is_accepted_before_and_after_the_command(example: Path) -> None:
 def test_a_closed_pipe_does_not_change_the_exit_code(tmp_path: Path, example: Path) -> None:
     path = tmp_path / "runs.db"
     path.write_bytes(example.read_bytes())
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("DROP TRIGGER blobs_stand")
-    db.execute("UPDATE blobs SET body = x'00' WHERE id = 3")
-    db.close()
+    alter(path, "UPDATE blobs SET body = x'00' WHERE id = 3")
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

@@ -1,7 +1,5 @@
 """`runs` lists the runs of a store."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.altered_stores import alter
 from tests.support.commands import RunCommand
 from tests.support.record_builders import RUN, failing
 from tests.support.records import take
@@ -60,11 +59,7 @@ def test_an_impossible_number_of_entries_is_reported_as_damage(
     path = tmp_path / "damaged.db"
     failing(damaged := SqliteStore(path))
     damaged.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        ((trigger,),) = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'runs_only_grow'")
-        db.execute("DROP TRIGGER runs_only_grow")
-        db.execute("UPDATE runs SET entries = ?", (entries,))
-        db.execute(trigger)
+    alter(path, f"UPDATE runs SET entries = {entries}")
     named = [] if command in {"runs", "audit"} else [RUN]
     result = run(command, *named, "--store", path)
     assert result.code == Exit.STORE

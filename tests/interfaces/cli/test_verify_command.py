@@ -1,6 +1,5 @@
 """`verify` checks the chain, the blobs, the laws and the head of a record."""
 
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.altered_stores import alter
 from tests.support.bundles import deflated, pack_streams, parts
 from tests.support.commands import RunCommand
 from tests.support.record_builders import RUN, failing, repairing
@@ -56,26 +56,16 @@ def test_verify_writes_json(run: RunCommand, example: Path) -> None:
 def test_an_altered_store_does_not_verify(run: RunCommand, tmp_path: Path, example: Path) -> None:
     altered = tmp_path / "runs.db"
     altered.write_bytes(example.read_bytes())
-    db = sqlite3.connect(altered, isolation_level=None)
-    triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-
-    def alter(statement: str) -> None:
-        for name, _ in triggers:
-            db.execute(f"DROP TRIGGER {name}")
-        db.execute(statement)
-        for _, definition in triggers:
-            db.execute(definition)
-
     alter(
+        altered,
         "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), 'failed', 'passed') AS BLOB)"
-        " WHERE seq = 11"
+        " WHERE seq = 11",
     )
     result = run("verify", "helpful-currents", "--store", altered)
     assert result.code == Exit.DOES_NOT_HOLD
     assert "chain." in result.out
-    alter("DELETE FROM events WHERE seq = 32")
+    alter(altered, "DELETE FROM events WHERE seq = 32")
     assert "head.mismatch" in run("verify", "helpful-currents", "--store", altered).out
-    db.close()
 
 
 def test_an_empty_name_is_a_usage_error(run: RunCommand, example: Path) -> None:
