@@ -80,6 +80,12 @@ def test_control_characters_and_noncharacters_are_escaped(
     assert "two\\u000alines" in text
 
 
+def test_json_has_printable_characters_only() -> None:
+    text = as_json([HOSTILE])
+    assert all(line.isprintable() for line in text.splitlines())
+    assert json.loads(text)["tables"][0]["title"] == HOSTILE.title
+
+
 def test_a_cell_of_text_is_never_a_formula_in_csv() -> None:
     rows = list(csv.reader(as_csv([HOSTILE]).splitlines()))[1:]
     assert [row[1] for row in rows[:5]] == ["'=1+1", "'+1", "'-1", "'@x", "'\t=1"]

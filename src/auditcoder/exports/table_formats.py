@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from auditcoder.domain.table import Cell, Table
-from auditcoder.domain.values import printable
+from auditcoder.domain.values import printable, printable_json
 
 UNKNOWN = "n/a"
 
@@ -99,4 +99,4 @@ def _in_csv(cell: Cell) -> Cell:
 def as_json(tables: Iterable[Table]) -> str:
     """Format tables as JSON, with the contributing runs of every row."""
     text = msgspec.json.encode({"tables": list(tables)})
-    return msgspec.json.format(text, indent=1).decode() + "\n"
+    return printable_json(msgspec.json.format(text, indent=1).decode()) + "\n"
