@@ -59,7 +59,15 @@ class ProviderModel:
     ) -> None:
         self._endpoint = endpoint
         self._key = key or Secret("")
-        address = urlsplit(endpoint.base_url)
+        address = None
+        with contextlib.suppress(ValueError):  # its text can contain a password
+            address = urlsplit(endpoint.base_url)
+        if address is None:
+            raise ModelMisconfigured(
+                "model.address",
+                f"the base URL of the provider {endpoint.provider} is not a valid address",
+                "correct base_url in the configuration, or AUDITCODER_BASE_URL",
+            )
         parameters = parse_qsl(address.query)
         in_address = [value for name, value in parameters if _SECRET_NAME.search(name)]
         in_address.append(address.password or "")
