@@ -182,6 +182,7 @@ def test_a_judgement_of_another_program_is_reported(
         "postgresql+psycopg://me:hunter2@host/db",
         "host=h password=hunter2",
         ":memory:",
+        "a\0b",
     ],
 )
 def test_an_invalid_store_address_is_not_printed(

@@ -43,7 +43,7 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
                 "pip install 'auditcoder[postgres]'",
             ) from error
         return PostgresStore(where)
-    if "://" in where or "password=" in where or where == ":memory:":
+    if "://" in where or "password=" in where or "\0" in where or where == ":memory:":
         raise StoreUnavailable(
             "store.unknown-kind",
             "the store is neither a file nor a PostgreSQL address",
