@@ -156,6 +156,7 @@ class TestAssembly:
             "class Inner:\n    def m(self): ...\n",
             "limit = 3\n\ndef m(self, x=(y := 2)): return x\n",
             'def m(self):\n    """Doc\n\n    more\n    """\n    return """a\nb"""\n',
+            "try:\n    import json\nexcept ImportError:\n    json = None\n\ndef m(self): ...\n",
         ],
     )
     def test_ordinary_methods_are_assembled(self, bundle: str) -> None:

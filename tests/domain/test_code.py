@@ -32,6 +32,21 @@ class TestUnits:
     def test_in_a_class_every_function_is_a_method(self) -> None:
         assert registered("def m(self): pass\n", scope="C") == {"m": "C.m"}
 
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "if True:\n    from operator import neg as m\n",
+            "y = 1; from operator import neg as m\n",
+            "from operator import pos as m\nfrom operator import neg as m\n",
+            "try:\n    import json as m\nexcept ImportError:\n    m = None\n",
+        ],
+    )
+    def test_in_a_class_an_import_that_stays_in_the_bundle_is_a_member(self, source: str) -> None:
+        assert registered(source, scope="C")["m"] == "C.m"
+
+    def test_in_a_class_an_import_that_is_lifted_out_is_no_member(self) -> None:
+        assert registered("import math\n\ndef m(self): pass\n", scope="C") == {"m": "C.m"}
+
     def test_a_taken_name_is_registered_with_the_node(self) -> None:
         assert registered("def f(): pass\n", taken=frozenset({"f"})) == {"f": "f__S1"}
 

@@ -289,7 +289,8 @@ def units_of(
     """Return the units that `bundle` registers for `node`.
 
     A name that is `taken`, because another node owns it, is registered as `name__S1_2`. In a
-    class, every function of the bundle is a method and is registered with the class name.
+    class, every function of the bundle is a method and is registered with the class name, and so is
+    every import that stays in the bundle.
     """
     units: dict[str, Unit] = {}
     aliases = {} if scope else _aliases(bundle, node, taken)
@@ -309,6 +310,9 @@ def units_of(
                 for member, first, last in part.members:
                     known = f"{known_as}.{member}"
                     register(f"{name}.{member}", known, UnitKind.METHOD, first, last)
+        if scope and not part.lifted:
+            for name in sorted({imported.name for imported in part.imported}):
+                register(name, f"{scope}.{name}", UnitKind.METHOD, part.first, part.last)
     for part in bundle.parts:
         for name in part.declared:  # `global` names belong to the module even in a class
             if name not in units or scope:

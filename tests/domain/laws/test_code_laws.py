@@ -46,6 +46,25 @@ from tests.support.records import forge, take
 
 replace = msgspec.structs.replace
 
+METHODS = TaskGraph(
+    nodes=(replace(ROOT_NODE, contract=None, dependencies=()), node("S1"), node("S2")),
+    order=(S1, S2),
+)
+"""A class: the root has the class statement, S1 and S2 have a method each."""
+
+
+def method(name: str, before: str = "") -> str:
+    """The method of the node called `name`, after other code."""
+    return f"{before}def f_{name}(self, x):\n    return x\n"
+
+
+def with_class(store: SqliteStore, root: str = "class C:\n    pass\n") -> Recorder:
+    """A run whose root has a class, and S1 a method of it."""
+    recorder = started(store, METHODS)
+    recorder.write_code(ROOT, root)
+    recorder.write_code(S1, method("S1"), scope="C")
+    return recorder
+
 
 class TestIdsComeBeforeCode:
     def test_code_for_an_uncommitted_node_is_refused(self, store: SqliteStore) -> None:
@@ -547,6 +566,21 @@ class TestOneOwnerHoweverItIsBound:
         recorder.write_code(S1, f"class C:\n    from operator import neg as m\n\n\n{code('S1')}")
         source = "def m(self): pass\n"
         event = written(recorder, S2, source, scope="C")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "unlifted",
+        [
+            "if True:\n    from operator import neg as f_S1\n\n",
+            "y = 1; from operator import neg as f_S1\n\n",
+            "from operator import pos as f_S1\nfrom operator import neg as f_S1\n\n",
+        ],
+    )
+    def test_an_import_among_methods_cannot_bind_a_method_of_another_node(
+        self, store: SqliteStore, unlifted: str
+    ) -> None:
+        recorder = with_class(store)
+        event = written(recorder, S2, method("S2", unlifted), scope="C")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
     def test_a_method_cannot_bind_a_promised_name_by_global(self, store: SqliteStore) -> None:
