@@ -156,6 +156,8 @@ class TestAssembly:
             "class Inner:\n    def m(self): ...\n",
             "limit = 3\n\ndef m(self, x=(y := 2)): return x\n",
             'def m(self):\n    """Doc\n\n    more\n    """\n    return """a\nb"""\n',
+            "__seen = 0\n\ndef __help(self): return self.__seen\n\ndef m(self): self.__help()\n",
+            "class __Part:\n    def m(self):\n        global __made\n        __made = self\n",
             "try:\n    import json\nexcept ImportError:\n    json = None\n\ndef m(self): ...\n",
         ],
     )

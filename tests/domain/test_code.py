@@ -47,6 +47,21 @@ class TestUnits:
     def test_in_a_class_an_import_that_is_lifted_out_is_no_member(self) -> None:
         assert registered("import math\n\ndef m(self): pass\n", scope="C") == {"m": "C.m"}
 
+    @pytest.mark.parametrize(
+        ("source", "scope", "units"),
+        [
+            ("class A:\n    def __p(self): pass\n", "", {"A": "A", "A.__p": "A._A__p"}),
+            ("def __p(self): pass\n", "C", {"__p": "C._C__p"}),
+            ("if True:\n    import json as __p\n", "C", {"__p": "C._C__p"}),
+            ("class A:\n    global __x\n", "", {"A": "A", "_A__x": "_A__x"}),
+            ("def m(self):\n    global __x\n", "C", {"m": "C.m", "global __x": "_C__x"}),
+        ],
+    )
+    def test_a_private_name_in_a_class_is_registered_as_python_calls_it(
+        self, source: str, scope: str, units: dict[str, str]
+    ) -> None:
+        assert registered(source, scope) == units
+
     def test_a_taken_name_is_registered_with_the_node(self) -> None:
         assert registered("def f(): pass\n", taken=frozenset({"f"})) == {"f": "f__S1"}
 

@@ -22,8 +22,10 @@ from auditcoder.domain.python_names import (
     Imported,
     attribute_targets,
     bound_by,
+    declared_global,
     imports_in,
     imports_of,
+    mangled,
     may_set_attributes,
     on_a_fresh_stack,
     own_scope,
@@ -185,8 +187,8 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def _with_globals(statement: ast.stmt, first: int, last: int) -> BundlePart:
-    declared = {n for g in ast.walk(statement) if isinstance(g, ast.Global) for n in g.names}
-    return msgspec.structs.replace(_part(statement, first, last), declared=tuple(sorted(declared)))
+    declared = tuple(sorted(declared_global(statement)))
+    return msgspec.structs.replace(_part(statement, first, last), declared=declared)
 
 
 def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
@@ -290,7 +292,7 @@ def units_of(
 
     A name that is `taken`, because another node owns it, is registered as `name__S1_2`. In a
     class, every function of the bundle is a method and is registered with the class name, and so is
-    every import that stays in the bundle.
+    every import that stays in the bundle. A private member `__x` of `C` is registered as `C._C__x`.
     """
     units: dict[str, Unit] = {}
     aliases = {} if scope else _aliases(bundle, node, taken)
@@ -301,29 +303,33 @@ def units_of(
 
     for part in bundle.parts:
         for name in (*part.in_passing, *part.names):
-            known_as = f"{scope}.{name}" if scope else aliases.get(name, name)
+            known_as = _member(scope, name) if scope else aliases.get(name, name)
             kind = part.kind if name in part.names and part.kind else UnitKind.CONSTANT
             if scope and kind is UnitKind.FUNCTION:
                 kind = UnitKind.METHOD
             register(name, known_as, kind, part.first, part.last)
             if part.class_name == name and not scope:
                 for member, first, last in part.members:
-                    known = f"{known_as}.{member}"
+                    known = _member(name, member)
                     register(f"{name}.{member}", known, UnitKind.METHOD, first, last)
         if scope and not part.lifted:
             for name in sorted({imported.name for imported in part.imported}):
-                register(name, f"{scope}.{name}", UnitKind.METHOD, part.first, part.last)
+                register(name, _member(scope, name), UnitKind.METHOD, part.first, part.last)
     for part in bundle.parts:
         for name in part.declared:  # `global` names belong to the module even in a class
             if name not in units or scope:
                 register(
                     f"global {name}" if scope else name,
-                    aliases.get(name, name),
+                    mangled(name, scope) if scope else aliases.get(name, name),
                     UnitKind.CONSTANT,
                     part.first,
                     part.last,
                 )
     return tuple(units.values())
+
+
+def _member(class_name: str, name: str) -> str:
+    return f"{class_name}.{mangled(name, class_name)}"
 
 
 def foreign_target(
@@ -347,9 +353,9 @@ def definitions(code: NodeCode, bundle: CodeBundle) -> set[str]:
     """Return the names of a node's units that others may not set: all but data in classes."""
     if code.scope:
         parts = (p for p in bundle.parts if p.kind in {UnitKind.FUNCTION, UnitKind.CLASS})
-        return {f"{code.scope}.{name}" for part in parts for name in part.names}
+        return {_member(code.scope, name) for part in parts for name in part.names}
     plain = {unit.registered for unit in code.units if "." not in unit.registered}
-    methods = {f"{part.class_name}.{m}" for part in bundle.parts for m in part.methods}
+    methods = {_member(part.class_name, m) for part in bundle.parts for m in part.methods}
     return plain | methods
 
 

@@ -319,6 +319,27 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting.extend(outside)
 
 
+def mangled(name: str, class_name: str) -> str:
+    """Return what Python calls a name in a class: `__x`, which is private to `C`, is `_C__x`."""
+    owner = class_name.lstrip("_")
+    private = owner and name.startswith("__") and not name.endswith("__")
+    return f"_{owner}{name}" if private else name
+
+
+def declared_global(statement: ast.stmt) -> frozenset[str]:
+    """Return the names that a statement declares global in any scope, as Python calls them."""
+    declared: set[str] = set()
+    waiting: list[tuple[ast.AST, str]] = [(statement, "")]
+    while waiting:
+        node, class_name = waiting.pop()
+        if isinstance(node, ast.Global):
+            declared.update(mangled(name, class_name) for name in node.names)
+        if isinstance(node, ast.ClassDef):
+            class_name = node.name
+        waiting.extend((child, class_name) for child in ast.iter_child_nodes(node))
+    return frozenset(declared)
+
+
 _LAST_ATTRIBUTE = re.compile(r"\.(?:[\s\\]|#[^\n]*\n)*[A-Za-z_]\w*(?!\w|[ \t\f]*[(.\[])")
 """An attribute that is neither called nor indexed, and has no attribute itself."""
 

@@ -583,6 +583,31 @@ class TestOneOwnerHoweverItIsBound:
         event = written(recorder, S2, method("S2", unlifted), scope="C")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "class A:\n    global __x\n    def __x(): pass\n",
+            "class A:\n    def m(self):\n        global __x\n        __x = 1\n",
+            "class A:\n    global __x\n    from os import getpid as __x\n",
+        ],
+    )
+    def test_a_private_name_in_a_class_is_that_of_the_class(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"{code('S2')}\n\ndef _A__x(): pass\n")
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_two_spellings_of_a_private_method_are_one_name(self, store: SqliteStore) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    pass\n")
+        private = "def __p(self):\n    return 1\n\n"
+        recorder.write_code(S1, method("S1", private), scope="C")
+        for spelt in (private, private.replace("__p", "_C__p")):
+            event = written(recorder, S2, method("S2", spelt), scope="C")
+            assert_illegal(recorder, event, Law.SECOND_OWNER)
+
     def test_a_method_cannot_bind_a_promised_name_by_global(self, store: SqliteStore) -> None:
         recorder = started(store)
         source = "def m(self):\n    global f_S2\n    f_S2 = 1\n"
