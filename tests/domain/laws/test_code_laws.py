@@ -518,13 +518,37 @@ class TestOneOwnerHoweverItIsBound:
             "with open('x') as C.m: pass\n",
             "C.__init__ = None\n",
             "def q():\n    C.m = None\n",
+            "[[0 for C.m in ()] for _ in ()]\n",
+            "[0 for a in () for b in [0 for C.m in ()]]\n",
+            "[0 for a in () if [0 for C.m in ()]]\n",
+            "[(lambda: [0 for C.m in ()])() for _ in ()]\n",
+            "def q(a=lambda C: 0):\n    C.m = None\n",
+            "def q(a: (lambda C: 0) = 1):\n    C.m = None\n",
+            "def q():\n    [(lambda: (C := x)) for x in ()]\n    C.m = 2\n",
+            "class A:\n    C.m = None\n    C = 1\n",
+            "class A:\n    C = 1\n    del C\n    C.m = None\n",
+            "class A:\n    C = 1\n    [0 for C.m in ()]\n",
+            "def q(C):\n    class A:\n        global C\n        C.m = None\n",
+            "(C if True else 0).m = None\n",
+            "(0 or C).m = None\n",
+            "(E := C).m = None\n",
+            "[C][0].m = None\n",
+            "C._C__p = None\n",
         ],
     )
     def test_a_member_of_another_nodes_class_cannot_be_set(
         self, store: SqliteStore, hijack: str
     ) -> None:
         recorder = started(store)
-        recorder.write_code(S2, f"class C:\n    def m(self): pass\n\n\n{code('S2')}")
+        methods = "    def m(self): pass\n\n    def __p(self): pass\n"
+        recorder.write_code(S2, f"class C:\n{methods}\n\n{code('S2')}")
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_private_name_is_never_taken_as_local(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"class _A__C:\n    def m(self): pass\n\n\n{code('S2')}")
+        hijack = "def q(__C):\n    class A:\n        __C.m = None\n"
         event = written(recorder, S1_1, code("S1_1") + hijack)
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
@@ -547,8 +571,12 @@ class TestOneOwnerHoweverItIsBound:
             "def q():\n    C.count += 1\n",
             "C.count = 0\n",
             "def q():\n    from x import C\n    C.m = 3\n",
-            "class A:\n    C = object\n    C.m = 2\n",
             "[0 for C in () for C.m in ()]\n",
+            "[[0 for C.m in ()] for C in ()]\n",
+            "def q(a, /, *C, b=lambda: 0):\n    C.m = 2\n",
+            "def q():\n    [(C := x) for x in ()]\n    C.m = 2\n",
+            "def q(C):\n    class A:\n        C.m = 2\n",
+            "class A:\n    def q(self):\n        C.__count = 2\n",
             "def q():\n    return C.m\n",
         ],
     )
