@@ -15,6 +15,7 @@ from auditcoder.domain.code import (
     BundlePart,
     CodeBundle,
     NodeCode,
+    all_definitions,
     definitions,
     foreign_target,
     read_bundle,
@@ -168,12 +169,12 @@ def _merged_imports(
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]) -> str | None:
     """Return why an imported name would have another meaning in some node; None if none does."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
-    defined_by = {node: definitions(own, bundles[node]) for node, own in code.items()}
-    for node, own in code.items():
-        if not bundles[node].targets:
-            continue
-        others = {name for n, names in defined_by.items() if n != node for name in names}
-        if target := foreign_target(bundles[node], own.units, others):
+    setters = [node for node in code if bundles[node].targets]
+    defined_by = {n: definitions(own, bundles[n]) for n, own in code.items()} if setters else {}
+    for node in setters:
+        own = code[node]
+        others = all_definitions(d for n, d in defined_by.items() if n != node)
+        if target := foreign_target(bundles[node], own.units, own.scope, others):
             return f"{node} sets {target}, which another node defines"
     meanings: dict[str, set[str]] = {}
     for node in code:

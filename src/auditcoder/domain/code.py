@@ -6,7 +6,7 @@ own. Everything here is derived from the text by the parser, so any reader can d
 
 import ast
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
 
@@ -78,6 +78,16 @@ class NodeCode(Value):
         }
 
 
+class DefinedClass(msgspec.Struct, frozen=True):
+    """A class that a bundle defines for the program."""
+
+    name: str
+    methods: tuple[str, ...]
+    """The members that are functions, classes or imports, not those that are assigned."""
+    derived: bool
+    """Whether it can have members of other classes."""
+
+
 class BundlePart(msgspec.Struct, frozen=True):
     """One top-level statement of a bundle, with the comments above it."""
 
@@ -98,8 +108,9 @@ class BundlePart(msgspec.Struct, frozen=True):
     class_name: str = ""
     members: tuple[tuple[str, int, int], ...] = ()
     """For a class: the names that its body binds, with their first and last lines."""
-    methods: tuple[str, ...] = ()
-    """For a class: those of its members that are defined or imported, not assigned."""
+    defined: tuple[str, ...] = ()
+    """The names that it binds to functions, classes or imports, not by assigning."""
+    classes: tuple[DefinedClass, ...] = ()
 
 
 class CodeBundle(msgspec.Struct, frozen=True, dict=True):
@@ -187,8 +198,11 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def _with_globals(statement: ast.stmt, first: int, last: int) -> BundlePart:
-    declared = tuple(sorted(declared_global(statement)))
-    return msgspec.structs.replace(_part(statement, first, last), declared=declared)
+    declared = declared_global(statement)
+    part = _part(statement, first, last)
+    inner = (n for n in ast.walk(statement) if isinstance(n, ast.ClassDef) and n.name in declared)
+    classes = (*part.classes, *map(_outline, inner))
+    return msgspec.structs.replace(part, declared=tuple(sorted(declared)), classes=classes)
 
 
 def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
@@ -202,6 +216,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                 names=(name,),
                 kind=UnitKind.FUNCTION,
                 in_passing=_in_passing(statement),
+                defined=(name,),
             )
         case ast.ClassDef(name=name, body=body):
             return BundlePart(
@@ -218,23 +233,32 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                         bound_by([inner]) | {imported.name for imported in imports_in(inner)}
                     )
                 ),
-                methods=tuple(sorted(_methods(body))),
+                defined=(name,),
+                classes=(_outline(statement),),
             )
         case _:
             names = tuple(sorted(bound_by([statement])))
+            inside = list(own_scope([statement])) if hasattr(statement, "body") else []
             return BundlePart(
                 first=first,
                 last=last,
                 imported=imports_in(statement),
                 names=names,
                 kind=UnitKind.CONSTANT if names else None,
+                defined=tuple(n.name for n in inside if isinstance(n, Function | ast.ClassDef)),
+                classes=tuple(_outline(n) for n in inside if isinstance(n, ast.ClassDef)),
             )
 
 
-def _methods(body: list[ast.stmt]) -> set[str]:
-    defined = (n for n in own_scope(body) if isinstance(n, Function | ast.ClassDef))
+def _outline(definition: ast.ClassDef) -> DefinedClass:
+    body = definition.body
+    defined = {n.name for n in own_scope(body) if isinstance(n, Function | ast.ClassDef)}
     imported = {imported.name for inner in body for imported in imports_in(inner)}
-    return {definition.name for definition in defined} | imported
+    return DefinedClass(
+        name=definition.name,
+        methods=tuple(sorted(defined | imported)),
+        derived=bool(definition.bases or definition.keywords),
+    )
 
 
 def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
@@ -332,31 +356,65 @@ def _member(class_name: str, name: str) -> str:
     return f"{class_name}.{mangled(name, class_name)}"
 
 
+class Definitions(msgspec.Struct, frozen=True):
+    """What nodes define in the program, which others may not set: all but data in classes."""
+
+    names: frozenset[str] = frozenset()
+    """Global names."""
+    derived: frozenset[str] = frozenset()
+    """Classes that have members of other classes."""
+    methods: frozenset[str] = frozenset()
+    """Functions, classes and imports in classes, such as `C.m`."""
+
+
+def definitions(code: NodeCode, bundle: CodeBundle) -> Definitions:
+    """Return what the bundle of a node defines in the program."""
+    names = frozenset(unit.registered for unit in code.units if "." not in unit.registered)
+    if code.scope:
+        members = {name for part in bundle.parts for name in part.defined}
+        members |= {i.name for part in bundle.parts if not part.lifted for i in part.imported}
+        return Definitions(names, methods=frozenset(_member(code.scope, m) for m in members))
+    classes = [found for part in bundle.parts for found in part.classes]
+    return Definitions(
+        names,
+        derived=frozenset(found.name for found in classes if found.derived),
+        methods=frozenset(_member(found.name, m) for found in classes for m in found.methods),
+    )
+
+
+def all_definitions(each: Iterable[Definitions], promised: Iterable[str] = ()) -> Definitions:
+    """Return what several nodes define together, with names that their contracts promise."""
+    every = list(each)
+    return Definitions(
+        names=frozenset(promised).union(*(d.names for d in every)),
+        derived=frozenset().union(*(d.derived for d in every)),
+        methods=frozenset().union(*(d.methods for d in every)),
+    )
+
+
 def foreign_target(
-    bundle: CodeBundle, own: Iterable[Unit], owned_by_others: Collection[str]
+    bundle: CodeBundle, own: Sequence[Unit], scope: str, others: Definitions
 ) -> str | None:
     """Return an attribute that a bundle sets although another node owns it; None if there is none.
 
-    That is a method of another node's class, or a special attribute of another node's code, such as
-    `f.__code__`. Other attributes are state, which nodes may share, such as a counter of a class.
+    That is a method of another node, also in a class of this one; what another node's class may
+    inherit; or a special attribute of another node's code, such as `f.__code__`. Other attributes
+    are state, which nodes may share, such as a counter of a class.
     """
-    own_names = {unit.name for unit in own} | {imported.name for imported in bundle.imported}
+    mine = {unit.name for unit in own if "." not in unit.registered}
+    members = {unit.registered for unit in own}
+    inheritable = {method.partition(".")[2] for method in others.methods}
     for target in sorted(bundle.targets):
-        dotted = f"{target.base}.{target.attribute}"
-        special = target.attribute.startswith("__") and target.base in owned_by_others
-        if target.base not in own_names and (special or dotted in owned_by_others):
-            return dotted
+        attribute = mangled(target.attribute, scope)
+        # A class in the bundle whose name is `_` does not change the private names in it.
+        for base in (target.base, mangled(target.base, scope)):
+            dotted = f"{base}.{attribute}"
+            special = attribute.startswith("__") and base in others.names and base not in mine
+            inherited = base in others.derived and attribute in inheritable
+            taken = special or inherited or dotted in others.methods
+            if taken and dotted not in members:
+                return dotted
     return None
-
-
-def definitions(code: NodeCode, bundle: CodeBundle) -> set[str]:
-    """Return the names of a node's units that others may not set: all but data in classes."""
-    if code.scope:
-        parts = (p for p in bundle.parts if p.kind in {UnitKind.FUNCTION, UnitKind.CLASS})
-        return {_member(code.scope, name) for part in parts for name in part.names}
-    plain = {unit.registered for unit in code.units if "." not in unit.registered}
-    methods = {_member(part.class_name, m) for part in bundle.parts for m in part.methods}
-    return plain | methods
 
 
 def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:

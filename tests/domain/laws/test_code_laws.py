@@ -552,6 +552,104 @@ class TestOneOwnerHoweverItIsBound:
         event = written(recorder, S1_1, code("S1_1") + hijack)
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
+    @pytest.mark.parametrize(
+        ("defined", "hijack"),
+        [
+            ("if True:\n    class K:\n        def m(self): pass\n", "K.m = 1\n"),
+            ("class K:\n    if True:\n        def m(self): pass\n", "K.m = 1\n"),
+            ("class K:\n    from operator import neg as m\n", "K.m = 1\n"),
+            ("class K:\n    class m: pass\n", "K.m.a = 1\n"),
+            ("def q():\n    global K\n    class K:\n        def m(self): pass\n", "K.m = 1\n"),
+            ("class C:\n    def m(self): pass\n\nclass D(C): pass\n", "D.m = 1\n"),
+            ("class D(metaclass=M): pass\n\nclass E:\n    def m(self): pass\n", "D.m = 1\n"),
+            ("class K:\n    pass\n", "K.__init__ = 1\n"),
+            ("def q():\n    global h\n    def h(): pass\n", "h.__code__ = 1\n"),
+        ],
+    )
+    def test_a_method_cannot_be_set_however_it_is_defined(
+        self, store: SqliteStore, defined: str, hijack: str
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"{defined}\n\n{code('S2')}")
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "C.f_S1 = None\n",
+            "C.f_S1.__code__ = None\n",
+            "del C.f_S1\n",
+            "C._C__p = None\n",
+            "C.g = None\n",
+            "C.h = None\n",
+            "C.Inner.a = None\n",
+            "_C__made.__code__ = None\n",
+        ],
+    )
+    def test_the_owner_of_a_class_cannot_set_methods_of_other_nodes(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store, METHODS)
+        before = (
+            "def __p(self): pass\n\n"
+            "if True:\n    def g(self): pass\n    from operator import neg as h\n\n"
+            "class Inner:\n    pass\n\n"
+            "def make(self):\n    global __made\n    def __made(): pass\n\n"
+        )
+        recorder.write_code(S1, method("S1", before), scope="C")
+        event = written(recorder, ROOT, f"class C:\n    pass\n\n\n{hijack}")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "def B(self): pass\n\ndef set(self):\n    B.m = 1\n\n",
+            "B = object\nB.m = 1\n\n",
+            "def set(self):\n    C.f_S1 = 1\n\n",
+            "def set(self):\n    C.__p = 1\n\n",
+            "def set(self):\n    __h.__code__ = 1\n\n",
+            "class _:\n    __k.__code__ = 1\n\n",
+        ],
+    )
+    def test_code_in_a_class_cannot_set_what_other_nodes_define(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store, METHODS)
+        root = "class C:\n    pass\n\n\nclass B:\n    def m(self): pass\n\n\n"
+        recorder.write_code(ROOT, f"{root}def _C__h(): pass\n\n\ndef __k(): pass\n")
+        recorder.write_code(S1, method("S1", "def __p(self): pass\n\n"), scope="C")
+        event = written(recorder, S2, method("S2", hijack), scope="C")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "own",
+        [
+            "C.limit = 3\n\n",
+            "def set(self):\n    C.__seen = 3\n\n",
+            "def set(self):\n    C.f_S2.calls = 3\n\n",
+            "def __init__(self):\n    C.__init__.calls = 3\n\n",
+            "def set(self, B):\n    B.m = 3\n\n",
+            "def set(self):\n    self.f_S1 = 3\n\n",
+            "class Part:\n    def m(self): pass\n\n    def set(self):\n        C.Part.m = 1\n\n",
+        ],
+    )
+    def test_code_in_a_class_can_set_its_own_methods_and_shared_state(
+        self, store: SqliteStore, own: str
+    ) -> None:
+        root = "class B:\n    def m(self): pass\n\n\nclass C(B):\n    limit = 1\n"
+        recorder = with_class(store, root)
+        recorder.write_code(S2, method("S2", own), scope="C")
+        recorder.assemble()
+
+    def test_a_helper_that_is_renamed_is_not_that_of_the_other_node(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"{code('S2')}\n\ndef h(): pass\n")
+        recorder.write_code(S1_1, f"{code('S1_1')}\n\ndef h(): pass\n\n\nh.__doc__ = ''\n")
+        assert recorder.ledger.working.owners()["h__S1_1"] == S1_1
+
     def test_a_member_that_is_defined_later_cannot_be_set_either(self, store: SqliteStore) -> None:
         recorder = started(store)
         recorder.write_code(S1_1, f"{code('S1_1')}\n\ndef q():\n    C.m = None\n")

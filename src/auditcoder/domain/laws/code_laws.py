@@ -6,6 +6,7 @@ from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
 from auditcoder.domain.code import (
     CodeBundle,
     NodeCode,
+    all_definitions,
     definitions,
     foreign_target,
     read_bundle,
@@ -178,14 +179,20 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
         promiser = event.node if member else promised.get(unit.registered, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
-    others = {name for name, node in promised.items() if node != event.node}
-    for node, code in ledger.working.code.items():
-        if bundle.targets and node != event.node:
-            others |= definitions(code, ledger.working.bundles[node])
-    if target := foreign_target(bundle, event.units, others):
-        refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
+    if bundle.targets:
+        _refuse_foreign_target(ledger, event, bundle)
     if event.units != units_of(bundle, event.node, event.scope, taken):
         refuse(Law.MISDECLARED, ledger, f"the units of {event.node} do not match its code")
+
+
+def _refuse_foreign_target(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) -> None:
+    working = ledger.working
+    others = all_definitions(
+        (definitions(c, working.bundles[n]) for n, c in working.code.items() if n != event.node),
+        (name for name, node in ledger.graph.promises.items() if node != event.node),
+    )
+    if target := foreign_target(bundle, event.units, event.scope, others):
+        refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
 
 
 def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
