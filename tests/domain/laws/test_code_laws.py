@@ -767,3 +767,14 @@ class TestOneOwnerHoweverItIsBound:
         recorder = started(store)
         event = written(recorder, S1_1, f"{code('S1_1')}\n\n{name} = {{}}\n")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize("name", sorted(MODULE_NAMES - {"__debug__"}))
+    @pytest.mark.parametrize(
+        "statement", ["import operator as {}\n", "if True:\n    from operator import neg as {}\n"]
+    )
+    def test_names_of_the_interpreter_are_imported_by_no_node(
+        self, store: SqliteStore, name: str, statement: str
+    ) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, f"{statement.format(name)}\n\n{code('S1_1')}")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)

@@ -171,6 +171,8 @@ def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
 
 def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) -> None:
     taken = taken_names(ledger, event.node)
+    if reserved := sorted({i.name for i in bundle.imported} & MODULE_NAMES):
+        refuse(Law.SECOND_OWNER, ledger, f"{listed(reserved)} is a name of the interpreter")
     promised = ledger.graph.promises
     for unit in event.units:
         if unit.registered in taken:
