@@ -327,18 +327,18 @@ def units_of(
 
     for part in bundle.parts:
         for name in (*part.in_passing, *part.names):
-            known_as = _member(scope, name) if scope else aliases.get(name, name)
+            known_as = program_name(aliases.get(name, name), scope)
             kind = part.kind if name in part.names and part.kind else UnitKind.CONSTANT
             if scope and kind is UnitKind.FUNCTION:
                 kind = UnitKind.METHOD
             register(name, known_as, kind, part.first, part.last)
             if part.class_name == name and not scope:
                 for member, first, last in part.members:
-                    known = _member(name, member)
+                    known = program_name(member, name)
                     register(f"{name}.{member}", known, UnitKind.METHOD, first, last)
         if scope and not part.lifted:
             for name in sorted({imported.name for imported in part.imported}):
-                register(name, _member(scope, name), UnitKind.METHOD, part.first, part.last)
+                register(name, program_name(name, scope), UnitKind.METHOD, part.first, part.last)
     for part in bundle.parts:
         for name in part.declared:  # `global` names belong to the module even in a class
             if name not in units or scope:
@@ -352,8 +352,9 @@ def units_of(
     return tuple(units.values())
 
 
-def _member(class_name: str, name: str) -> str:
-    return f"{class_name}.{mangled(name, class_name)}"
+def program_name(name: str, class_name: str) -> str:
+    """Return what the program calls a name of a bundle that is placed in a class, if in any."""
+    return f"{class_name}.{mangled(name, class_name)}" if class_name else name
 
 
 class Definitions(msgspec.Struct, frozen=True):
@@ -373,12 +374,12 @@ def definitions(code: NodeCode, bundle: CodeBundle) -> Definitions:
     if code.scope:
         members = {name for part in bundle.parts for name in part.defined}
         members |= {i.name for part in bundle.parts if not part.lifted for i in part.imported}
-        return Definitions(names, methods=frozenset(_member(code.scope, m) for m in members))
+        return Definitions(names, methods=frozenset(program_name(m, code.scope) for m in members))
     classes = [found for part in bundle.parts for found in part.classes]
     return Definitions(
         names,
         derived=frozenset(found.name for found in classes if found.derived),
-        methods=frozenset(_member(found.name, m) for found in classes for m in found.methods),
+        methods=frozenset(program_name(m, found.name) for found in classes for m in found.methods),
     )
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.assembly import AssemblyConflict, Segment, build_order
+from auditcoder.domain.assembly import AssemblyConflict, Segment, assemble, build_order
 from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.errors import RecordRefused
 from auditcoder.domain.events import (
@@ -19,13 +19,13 @@ from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.python_names import MODULE_NAMES
-from auditcoder.domain.targets import AtNode
+from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.task import main_block
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.histories import assert_illegal, exception, reply, started_at, written
+from tests.support.histories import add_s1_2, assert_illegal, exception, reply, started_at, written
 from tests.support.record_builders import (
     GRAPH,
     ROOT_NODE,
@@ -37,6 +37,7 @@ from tests.support.record_builders import (
     built,
     code,
     failing,
+    failing_with,
     locate,
     node,
     repairing,
@@ -56,6 +57,13 @@ METHODS = TaskGraph(
 def method(name: str, before: str = "") -> str:
     """The method of the node called `name`, after other code."""
     return f"{before}def f_{name}(self, x):\n    return x\n"
+
+
+def assembling(recorder: Recorder) -> Assembled:
+    """The event of an assembly that the assembler makes."""
+    working = recorder.ledger.working
+    draft = assemble(recorder.ledger.graph, working.code, working.bundles)
+    return Assembled(program=recorder.put(draft.text), segments=draft.segments)
 
 
 def with_class(store: SqliteStore, root: str = "class C:\n    pass\n") -> Recorder:
@@ -152,6 +160,40 @@ class TestOneOwner:
         recorder = started(store)
         event = written(recorder, S1_1, code("S1_1") + code("S2"))
         assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_method_that_another_node_promises_is_refused(self, store: SqliteStore) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    pass\n")
+        both = written(recorder, S2, method("S2", method("S1")), scope="C")
+        assert_illegal(recorder, both, Law.SECOND_OWNER)
+        recorder.write_code(S1, "z = 1\n", scope="C")
+        assert_illegal(recorder, both, Law.SECOND_OWNER)
+
+    def test_a_method_of_another_class_is_not_the_promised_one(self, store: SqliteStore) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    pass\n\n\nclass D:\n    pass\n")
+        recorder.write_code(S1, method("S1"), scope="D")
+        recorder.write_code(S2, method("S2", method("S1")), scope="C")
+        recorder.assemble()
+
+    def test_a_promised_method_cannot_be_that_of_the_class_statement(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    def f_S1(self, x): pass\n")
+        recorder.write_code(S1, "z = 1\n", scope="C")
+        recorder.write_code(S2, method("S2"), scope="C")
+        assert_illegal(recorder, assembling(recorder), Law.SECOND_OWNER)
+
+    def test_a_name_that_is_promised_later_must_be_given_up(self, store: SqliteStore) -> None:
+        recorder = failing_with(store, {S1_1: "def helper():\n    return 1\n"})
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        recorder.record(add_s1_2("helper"))
+        recorder.write_code(NodeId("S1_2"), "other = 1\n")
+        assert_illegal(recorder, assembling(recorder), Law.SECOND_OWNER)
+        recorder.write_code(S1_1, code("S1_1"))
+        recorder.assemble()
 
     def test_units_that_differ_from_the_code_are_refused(self, store: SqliteStore) -> None:
         recorder = started(store)

@@ -9,10 +9,12 @@ from auditcoder.domain.code import (
     all_definitions,
     definitions,
     foreign_target,
+    program_name,
     read_bundle,
     units_of,
 )
 from auditcoder.domain.events import Assembled, CodeWritten, ExceptionRaised, ReplyRecorded
+from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.common import (
     Law,
@@ -174,11 +176,13 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
     if reserved := sorted({i.name for i in bundle.imported} & MODULE_NAMES):
         refuse(Law.SECOND_OWNER, ledger, f"{listed(reserved)} is a name of the interpreter")
     promised = ledger.graph.promises
+    # Until a node has code, its promise may be for this class.
+    scopes = {n: c.scope for n, c in ledger.working.code.items()}
+    in_class = {program_name(m, scopes.get(n, event.scope)): n for m, n in promised.items()}
     for unit in event.units:
         if unit.registered in taken:
             refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is owned elsewhere or built in")
-        member = event.scope and not unit.name.startswith("global ")
-        promiser = event.node if member else promised.get(unit.registered, event.node)
+        promiser = (promised | in_class).get(unit.registered, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
     if bundle.targets:
@@ -204,6 +208,7 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
         refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, f"{listed(missing)} have no code yet")
     text = _text(ledger, read, event.program)
     order = build_order(graph, working.code)
+    _refuse_promises_of_others(ledger, graph)
     if faults := assembly_faults(text, event.segments, order, working.code, working.bundles):
         refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "; ".join(faults))
     assembly = Assembly(program=event.program, segments=event.segments)
@@ -218,6 +223,15 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
             refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")
     after = rework(ledger, assembly=assembly)
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
+
+
+def _refuse_promises_of_others(ledger: Ledger, graph: TaskGraph) -> None:
+    owners = ledger.working.owners()
+    for name, node in graph.promises.items():
+        code = ledger.working.code.get(node)
+        promised = program_name(name, code.scope if code else "")
+        if (owner := owners.get(promised, node)) != node:
+            refuse(Law.SECOND_OWNER, ledger, f"{owner} owns {promised}, which {node} promises")
 
 
 def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:
