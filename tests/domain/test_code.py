@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.domain.code import UnitKind, read_bundle, units_of
+from auditcoder.domain.assembly import placed
+from auditcoder.domain.code import NodeCode, UnitKind, read_bundle, units_of
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.values import digest
 
 S1 = NodeId("S1")
 
@@ -65,6 +67,15 @@ class TestUnits:
     def test_a_taken_name_is_registered_with_the_node(self) -> None:
         assert registered("def f(): pass\n", taken=frozenset({"f"})) == {"f": "f__S1"}
 
+    def test_an_underscore_gets_a_name_that_classes_do_not_mangle(self) -> None:
+        source = "_ = str.upper\n\nclass K:\n    def m(self): return _('a')\n"
+        units = units_of(read_bundle(source), S1, "", frozenset({"_"}))
+        assert {u.name: u.registered for u in units}["_"] == "_S1"
+        code = NodeCode(digest=digest(b""), units=units, written=1)
+        space: dict[str, type] = {}
+        exec("\n".join(placed(read_bundle(source), code)), space)
+        assert space["K"]().m() == "A"
+
     @pytest.mark.parametrize(
         "source",
         [
@@ -102,3 +113,8 @@ class TestUnits:
         bundle = read_bundle(source)
         lines = [line for part in bundle.parts for line in range(part.first, part.last + 1)]
         assert lines == list(range(1, len(bundle.lines) + 1))
+
+
+def test_the_words_of_a_bundle_are_those_that_the_parser_reads() -> None:
+    words = read_bundle("\uff50ow = {}\n# sum\n").words
+    assert {"pow", "sum"} <= words

@@ -314,9 +314,10 @@ def units_of(
 ) -> tuple[Unit, ...]:
     """Return the units that `bundle` registers for `node`.
 
-    A name that is `taken`, because another node owns it, is registered as `name__S1_2`. In a
-    class, every function of the bundle is a method and is registered with the class name, and so is
-    every import that stays in the bundle. A private member `__x` of `C` is registered as `C._C__x`.
+    A name that is `taken`, because another node owns it, is registered as `name__S1_2`, and `_` as
+    `_S1_2`. In a class, every function of the bundle is a method and is registered with the class
+    name, and so is every import that stays in the bundle. A private member `__x` of `C` is
+    registered as `C._C__x`.
     """
     units: dict[str, Unit] = {}
     aliases = {} if scope else _aliases(bundle, node, taken)
@@ -421,5 +422,6 @@ def foreign_target(
 def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:
     """Return new names for those that are taken; none if a rename is not safe."""
     bound = {name for part in bundle.parts for name in (*part.names, *part.in_passing)}
-    aliases = {name: f"{name}__{node}" for name in sorted(bound & taken)}
+    # `_` with a suffix would begin with `__`, which class bodies mangle.
+    aliases = {n: f"_{node}" if n == "_" else f"{n}__{node}" for n in sorted(bound & taken)}
     return aliases if renamed(bundle.source, aliases) is not None else {}
