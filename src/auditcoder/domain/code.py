@@ -5,6 +5,7 @@ own. Everything here is derived from the text by the parser, so any reader can d
 """
 
 import ast
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import Enum
@@ -143,8 +144,9 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """All words in the text, which include all names."""
-        return words_in(self.source)
+        """All words in the text, which include all names as the parser reads them."""
+        # This version of Unicode is the same on every Python.
+        return words_in(unicodedata.ucd_3_2_0.normalize("NFKC", self.source))
 
     def at_margin(self, function: Function) -> str:
         """Return a method's text without its indentation; lines inside strings are unchanged."""

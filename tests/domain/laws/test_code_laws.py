@@ -480,9 +480,12 @@ class TestRegressions:
         )
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
-    def test_a_node_cannot_shadow_a_builtin_by_an_import(self, store: SqliteStore) -> None:
+    @pytest.mark.parametrize("use", ["pow(x, 2)", "\uff50ow(x, 2)"])
+    def test_a_node_cannot_shadow_a_builtin_by_an_import(
+        self, store: SqliteStore, use: str
+    ) -> None:
         recorder = started(store)
-        recorder.write_code(S2, code("S2", "return pow(x, 2)"))
+        recorder.write_code(S2, code("S2", f"return {use}"))
         for name in (S1_1, S1, ROOT):
             recorder.write_code(name, "from math import pow\n" + code(name))
         with pytest.raises(AssemblyConflict, match="pow"):
