@@ -212,6 +212,33 @@ class TestAssembly:
         )
         assert bundle_set.assemble().text.startswith("from __future__")
 
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "from __future__ import annotations; import sys\nb = sys.maxsize\n",
+            "from __future__ import annotations; import sys; import os\nb = os.sep\n",
+            "from __future__ import annotations\nannotations = []\n",
+            "from __future__ import annotations as late\n",
+            "from __future__ import (\n    annotations,\n    division,\n)\n",
+            '"""Doc."""\nfrom __future__ import annotations\n',
+        ],
+    )
+    @pytest.mark.parametrize("scope", ["", "C"])
+    def test_imports_from_the_future_are_lifted_out_in_any_form(
+        self, source: str, scope: str
+    ) -> None:
+        bundle_set = BundleSet(
+            {"S1": "a = 1\n", "S2": source + "c = 1\n", "S0": "class C:\n    pass\n"},
+            {"S2": scope},
+        )
+        draft = bundle_set.assemble()
+        exec(compile(draft.text, "program", "exec"), {})
+        assert bundle_set.faults(draft.text, draft.segments) == ()
+
+    def test_a_line_of_other_imports_stays_in_its_bundle(self) -> None:
+        bundle_set = BundleSet({"S1": "import os; import sys\na = 1\n"})
+        assert bundle_set.assemble().text == "import os; import sys\n\na = 1\n"
+
     @given(st.text(alphabet="defx=1():\n\t#'\" ,;", min_size=1, max_size=40))
     def test_whatever_the_bundles_are_the_certificate_holds(self, noise: str) -> None:
         bundle_set = BundleSet(PLAIN | {"S2": noise})

@@ -24,7 +24,7 @@ from auditcoder.domain.code import (
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.python_names import BUILTINS
+from auditcoder.domain.python_names import BUILTINS, FUTURE
 from auditcoder.domain.values import Digest, Value
 
 INDENT = "    "
@@ -161,8 +161,8 @@ def _merged_imports(
     for node in order:
         for statement in bundles[node].imports:
             asked.setdefault(statement, {})[node] = None
-    # `from __future__` imports must come first; the rest is sorted to be deterministic.
-    first = sorted(asked, key=lambda s: (not s.startswith("from __future__"), s))
+    # Imports from the future must come first; the rest is sorted to be deterministic.
+    first = sorted(asked, key=lambda s: (not s.startswith(FUTURE), s))
     return [(statement, tuple(asked[statement])) for statement in first]
 
 

@@ -17,6 +17,7 @@ from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_lexer import lines_inside_strings, words_in
 from auditcoder.domain.python_names import (
+    FUTURE,
     PARSE_ERRORS,
     AttributeTarget,
     Function,
@@ -141,6 +142,11 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
     def imported(self) -> tuple[Imported, ...]:
         """All names that it imports into the program, lifted out or not."""
         return tuple(imported for part in self.parts for imported in part.imported)
+
+    @cached_property
+    def has_late_annotations(self) -> bool:
+        """Whether a future import makes annotations text that is not evaluated."""
+        return any(i.statement.startswith(f"{FUTURE}annotations") for i in self.imported)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -269,12 +275,17 @@ def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
 
 
 def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
-    """Join two statements on one line; they cannot be separated, so no import is lifted out."""
+    """Join two statements on one line; they cannot be separated, so no import is lifted out.
+
+    Except if all are imports, one of them from the future, which works at the top only.
+    """
+    imported = a.imported + b.imported
     names = a.names + b.names
     return BundlePart(
         first=a.first,
         last=b.last,
-        imported=a.imported + b.imported,
+        imported=imported,
+        lifted=a.lifted and b.lifted and is_from_the_future(imported),
         names=names,
         kind=UnitKind.CONSTANT if names else None,
         in_passing=a.in_passing + b.in_passing,
@@ -282,19 +293,27 @@ def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
     )
 
 
+def is_from_the_future(imported: Iterable[Imported]) -> bool:
+    """Whether some of the names are imported from `__future__`."""
+    return any(i.statement.startswith(FUTURE) for i in imported)
+
+
 def _lifted(parts: list[BundlePart]) -> list[BundlePart]:
-    """Do not lift out imports of names that are bound more than once: the order could matter."""
+    """Do not lift out imports of names that are bound more than once: the order could matter.
+
+    Imports from the future are lifted out in any case, since they are the first statements.
+    """
     if not any(part.lifted for part in parts):
         return parts
     meanings = {(i.name, i.meaning) for part in parts for i in part.imported}
     bound = Counter(name for name, _ in meanings)
     bound.update(n for part in parts for n in (*part.names, *part.in_passing, *part.declared))
-    return [
-        msgspec.structs.replace(part, lifted=all(bound[i.name] == 1 for i in part.imported))
-        if part.lifted
-        else part
-        for part in parts
-    ]
+
+    def may_move(part: BundlePart) -> bool:
+        once = all(bound[i.name] == 1 for i in part.imported)
+        return part.lifted and (once or is_from_the_future(part.imported))
+
+    return [msgspec.structs.replace(part, lifted=may_move(part)) for part in parts]
 
 
 def _with_comments(parts: list[BundlePart], count: int) -> list[BundlePart]:

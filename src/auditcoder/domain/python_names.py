@@ -245,6 +245,10 @@ def body_without_docstring(node: Function | ast.ClassDef | ast.Module) -> list[a
     return node.body if docstring_of(node) is None else node.body[1:]
 
 
+FUTURE = "from __future__ import "
+"""The beginning of statements that change how a whole program is read."""
+
+
 class Imported(msgspec.Struct, frozen=True):
     """One name that an import binds."""
 

@@ -19,6 +19,7 @@ from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.python_names import MODULE_NAMES
+from auditcoder.domain.repair import TransactionKind
 from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.task import main_block
 from auditcoder.domain.usage import Phase
@@ -326,6 +327,46 @@ class TestRegressions:
         recorder = started(store)
         event = CodeWritten(node=S2, code=recorder.put(source), units=())
         assert_illegal(recorder, event, Law.MISDECLARED)
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "from __future__ import annotations; x = 1\n",
+            "if True:\n    from __future__ import annotations\n",
+        ],
+    )
+    def test_an_import_from_the_future_has_a_line_of_its_own(
+        self, store: SqliteStore, source: str
+    ) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, written(recorder, S2, source + code("S2")), Law.MISDECLARED)
+
+    def test_a_bounded_repair_cannot_change_annotations_of_frozen_nodes(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = repairing(store)
+        future = "from __future__ import annotations\n"
+        recorder.write_code(S1_1, future + code("S1_1"))
+        assert_illegal(recorder, assembling(recorder), Law.FROZEN_CHANGED)
+        recorder.write_code(S1_1, "from __future__ import division\n" + code("S1_1"))
+        recorder.assemble()
+
+    def test_a_repair_of_every_node_may_change_annotations(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        recorder.write_code(S1_1, "from __future__ import annotations\n" + code("S1_1"))
+        recorder.assemble()
+
+    @pytest.mark.parametrize("after", ["", "from __future__ import annotations\n"])
+    def test_a_node_may_keep_or_drop_an_import_from_the_future(
+        self, store: SqliteStore, after: str
+    ) -> None:
+        recorder = failing_with(store, {S1_1: "from __future__ import annotations\n"})
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        recorder.write_code(S1_1, after + code("S1_1", "return 3"))
+        recorder.assemble()
 
     def test_the_recorder_normalises_line_endings(self, store: SqliteStore) -> None:
         recorder = started(store)

@@ -9,6 +9,7 @@ from auditcoder.domain.code import (
     all_definitions,
     definitions,
     foreign_target,
+    is_from_the_future,
     program_name,
     read_bundle,
     units_of,
@@ -25,7 +26,7 @@ from auditcoder.domain.laws.common import (
     still_standing,
     task_of,
 )
-from auditcoder.domain.ledger import Ledger, UsableReply, change, rework
+from auditcoder.domain.ledger import Ledger, UsableReply, WorkingState, change, rework
 from auditcoder.domain.python_names import BUILTINS, MODULE_NAMES, is_identifier
 from auditcoder.domain.reply_code import foreign_statement
 from auditcoder.domain.request import FinishReason
@@ -71,6 +72,8 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
         refuse(Law.MISDECLARED, ledger, f"the code of {node} is empty")
     if any(imported.name == "*" for imported in bundle.imported):
         refuse(Law.MISDECLARED, ledger, "a star import binds unknown names")
+    if any(is_from_the_future(p.imported) and not p.lifted for p in bundle.parts):
+        refuse(Law.MISDECLARED, ledger, "an import from __future__ needs a line of its own")
     if event.scope and not is_identifier(event.scope):
         refuse(Law.MISDECLARED, ledger, "the class name is not an identifier")
     before = working.code.get(node)
@@ -221,8 +224,19 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
         before = transaction.before
         if (before.code, before.graph) == (working.code, graph):
             refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")
+        frozen = working.code.keys() - transaction.region
+        if frozen and _has_late_annotations(working) and not _has_late_annotations(before):
+            refuse(
+                Law.FROZEN_CHANGED,
+                ledger,
+                f"a future import changes the meaning of annotations in {listed(frozen)}",
+            )
     after = rework(ledger, assembly=assembly)
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
+
+
+def _has_late_annotations(working: WorkingState) -> bool:
+    return any(bundle.has_late_annotations for bundle in working.bundles.values())
 
 
 def _refuse_promises_of_others(ledger: Ledger, graph: TaskGraph) -> None:
