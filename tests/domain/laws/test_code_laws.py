@@ -191,7 +191,11 @@ class TestOneOwner:
         locate(recorder, AtBranch(root=S1))
         recorder.open_transaction()
         recorder.record(add_s1_2("helper"))
-        recorder.write_code(NodeId("S1_2"), "other = 1\n")
+        new, source = NodeId("S1_2"), "def helper(): pass\n"
+        units = units_of(read_bundle(source), new, "", frozenset({"helper"}))
+        renamed = CodeWritten(node=new, code=recorder.put(source), units=units)
+        assert_illegal(recorder, renamed, Law.SECOND_OWNER)
+        recorder.write_code(new, "other = 1\n")
         assert_illegal(recorder, assembling(recorder), Law.SECOND_OWNER)
         recorder.write_code(S1_1, code("S1_1"))
         recorder.assemble()
@@ -727,6 +731,13 @@ class TestOneOwnerHoweverItIsBound:
         recorder = with_class(store, root)
         recorder.write_code(S2, method("S2", own), scope="C")
         recorder.assemble()
+
+    def test_a_node_that_is_written_again_may_set_what_it_defined_before(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"class K:\n    def m(self): pass\n\n\n{code('S2')}")
+        recorder.write_code(S2, f"class K:\n    pass\n\n\nK.m = None\n\n\n{code('S2')}")
 
     def test_a_helper_that_is_renamed_is_not_that_of_the_other_node(
         self, store: SqliteStore

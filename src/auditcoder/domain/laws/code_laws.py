@@ -182,10 +182,11 @@ def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) 
     # Until a node has code, its promise may be for this class.
     scopes = {n: c.scope for n, c in ledger.working.code.items()}
     in_class = {program_name(m, scopes.get(n, event.scope)): n for m, n in promised.items()}
+    promisers = promised | in_class
     for unit in event.units:
         if unit.registered in taken:
             refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is owned elsewhere or built in")
-        promiser = (promised | in_class).get(unit.registered, event.node)
+        promiser = promisers.get(unit.registered, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
     if bundle.targets:
@@ -198,7 +199,7 @@ def _refuse_foreign_target(ledger: Ledger, event: CodeWritten, bundle: CodeBundl
     working = ledger.working
     others = all_definitions(
         (definitions(c, working.bundles[n]) for n, c in working.code.items() if n != event.node),
-        (name for name, node in ledger.graph.promises.items() if node != event.node),
+        promised=ledger.graph.promises,
     )
     if target := foreign_target(bundle, event.units, event.scope, others):
         refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
