@@ -732,6 +732,14 @@ class TestOneOwnerHoweverItIsBound:
         recorder.write_code(S2, method("S2", own), scope="C")
         recorder.assemble()
 
+    def test_a_local_class_of_another_node_has_no_methods_of_the_program(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        local = "def q():\n    global z\n    class K:\n        def m(self): pass\n"
+        recorder.write_code(S2, f"{local}\n\n{code('S2')}")
+        recorder.write_code(S1_1, f"class K:\n    pass\n\n\nK.m = None\n\n\n{code('S1_1')}")
+
     def test_a_node_that_is_written_again_may_set_what_it_defined_before(
         self, store: SqliteStore
     ) -> None:
