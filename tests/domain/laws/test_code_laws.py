@@ -336,6 +336,7 @@ class TestRegressions:
         "source",
         [
             "from __future__ import annotations; x = 1\n",
+            "x = 1; from __future__ import annotations\n",
             "if True:\n    from __future__ import annotations\n",
         ],
     )
@@ -674,6 +675,7 @@ class TestOneOwnerHoweverItIsBound:
             "C.g = None\n",
             "C.h = None\n",
             "C.Inner.a = None\n",
+            "C.Other.a = None\n",
             "_C__made.__code__ = None\n",
         ],
     )
@@ -683,7 +685,8 @@ class TestOneOwnerHoweverItIsBound:
         recorder = started(store, METHODS)
         before = (
             "def __p(self): pass\n\n"
-            "if True:\n    def g(self): pass\n    from operator import neg as h\n\n"
+            "if True:\n    def g(self): pass\n    from operator import neg as h\n"
+            "    class Other: pass\n\n"
             "class Inner:\n    pass\n\n"
             "def make(self):\n    global __made\n    def __made(): pass\n\n"
         )
