@@ -49,6 +49,9 @@ class TestUnits:
     def test_in_a_class_an_import_that_is_lifted_out_is_no_member(self) -> None:
         assert registered("import math\n\ndef m(self): pass\n", scope="C") == {"m": "C.m"}
 
+    def test_outside_a_class_an_import_is_no_unit(self) -> None:
+        assert registered("if True:\n    import json\n\ndef f(): pass\n") == {"f": "f"}
+
     @pytest.mark.parametrize(
         ("source", "scope", "units"),
         [

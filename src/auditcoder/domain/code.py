@@ -383,7 +383,7 @@ class Definitions(msgspec.Struct, frozen=True):
     """What nodes define in the program, which others may not set: all but data in classes."""
 
     names: frozenset[str] = frozenset()
-    """Global names."""
+    """Global names, and members such as `C.m`."""
     derived: frozenset[str] = frozenset()
     """Classes that have members of other classes."""
     methods: frozenset[str] = frozenset()
@@ -392,7 +392,7 @@ class Definitions(msgspec.Struct, frozen=True):
 
 def definitions(code: NodeCode, bundle: CodeBundle) -> Definitions:
     """Return what the bundle of a node defines in the program."""
-    names = frozenset(unit.registered for unit in code.units if "." not in unit.registered)
+    names = frozenset(unit.registered for unit in code.units)
     if code.scope:
         members = {name for part in bundle.parts for name in part.defined}
         members |= {i.name for part in bundle.parts if not part.lifted for i in part.imported}
