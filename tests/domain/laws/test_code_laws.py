@@ -71,7 +71,7 @@ def with_class(store: SqliteStore, root: str = "class C:\n    pass\n") -> Record
     """A run whose root has a class, and S1 a method of it."""
     recorder = started(store, METHODS)
     recorder.write_code(ROOT, root)
-    recorder.write_code(S1, method("S1"), scope="C")
+    recorder.write_code(S1, method("S1", "import math\n\n"), scope="C")
     return recorder
 
 
@@ -698,6 +698,7 @@ class TestOneOwnerHoweverItIsBound:
         "hijack",
         [
             "def B(self): pass\n\ndef set(self):\n    B.m = 1\n\n",
+            "def B(self): pass\n\ndef set(self):\n    B.__init__ = 1\n\n",
             "B = object\nB.m = 1\n\n",
             "def set(self):\n    C.f_S1 = 1\n\n",
             "def set(self):\n    C.__p = 1\n\n",
@@ -719,6 +720,7 @@ class TestOneOwnerHoweverItIsBound:
         "own",
         [
             "C.limit = 3\n\n",
+            "C.math = 3\n\n",
             "def set(self):\n    C.__seen = 3\n\n",
             "def set(self):\n    C.f_S2.calls = 3\n\n",
             "def __init__(self):\n    C.__init__.calls = 3\n\n",
@@ -783,12 +785,14 @@ class TestOneOwnerHoweverItIsBound:
             "def q():\n    [(C := x) for x in ()]\n    C.m = 2\n",
             "def q(C):\n    class A:\n        C.m = 2\n",
             "class A:\n    def q(self):\n        C.__count = 2\n",
+            "import operator\noperator.__doc__ = ''\n",
             "def q():\n    return C.m\n",
         ],
     )
     def test_local_names_and_shared_state_can_be_set(self, store: SqliteStore, own: str) -> None:
         recorder = started(store)
         counting = "class C:\n    count = 0\n\n    def m(self): pass\n"
+        counting += "\n\nclass Other:\n    def limit(self): pass\n"
         recorder.write_code(S2, f"{counting}\n\n{code('S2')}")
         recorder.write_code(S1_1, f"{code('S1_1')}\n\n{own}")
         for name in (S1, ROOT):
