@@ -775,6 +775,7 @@ class TestOneOwnerHoweverItIsBound:
             "def q(C):\n    C.m = None\n",
             "def q():\n    C = object()\n    C.m = None\n",
             "class D:\n    m = 1\nD.m = 2\n",
+            "class D:\n    pass\nD.m = 2\n",
             "def q():\n    C.limit = 3\n",
             "def q():\n    C.count += 1\n",
             "C.count = 0\n",
