@@ -176,7 +176,7 @@ def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
         others = all_definitions(d for n, d in defined_by.items() if n != node)
         if target := foreign_target(bundles[node], own.units, own.scope, others):
             return f"{node} sets {target}, which another node defines"
-    for scope in sorted({c.scope for c in code.values() if c.scope}):
+    for scope in sorted({c.scope for c in code.values()}):
         if _times_bound(scope, code, bundles) > 1:
             return f"class {scope} has methods of several nodes, but is bound more than once"
     meanings: dict[str, set[str]] = {}

@@ -721,6 +721,8 @@ class TestOneOwnerHoweverItIsBound:
         [
             "C.limit = 3\n\n",
             "C.math = 3\n\n",
+            "C = 3\n\n",
+            "def set(self):\n    global made\n    def made(): pass\n    made.__doc__ = ''\n\n",
             "def set(self):\n    C.__seen = 3\n\n",
             "def set(self):\n    C.f_S2.calls = 3\n\n",
             "def __init__(self):\n    C.__init__.calls = 3\n\n",
