@@ -14,12 +14,14 @@ from auditcoder.domain.python_names import (
     bound_by,
     compile_fault,
     compiled,
+    declared_global,
     docstring_of,
     expression,
     imported_by,
     imports_in,
     imports_of,
     literal_value,
+    mangled,
     may_set_attributes,
     on_a_fresh_stack,
     parse,
@@ -41,6 +43,9 @@ from auditcoder.domain.python_names import (
         ("f = lambda p: p", {"f"}),
         ("[i for i in r]", set()),
         ("[k := i for i in r]", {"k"}),
+        ("[[k := i for i in r] for _ in (lambda a=[(b := 1) for c in r]: 0)]", {"b", "k"}),
+        ("[lambda: (k := i) for i in r]", set()),
+        ("[lambda a=(k := 1): 0 for i in r]", {"k"}),
         ("def f(p=(n := 1)): pass", {"f", "n"}),
         ("try: pass\nexcept E as error: pass", {"error"}),
         ("match v:\n    case [a, *b]: pass\n    case {'k': c, **d}: pass", {"a", "b", "c", "d"}),
@@ -172,6 +177,30 @@ def test_work_that_exhausts_every_stack_raises() -> None:
 
     with pytest.raises(RecursionError):
         on_a_fresh_stack(forever)
+
+
+@pytest.mark.parametrize("class_name", ["A", "_A", "__A_", "__"])
+@pytest.mark.parametrize("name", ["__x", "__x_", "__x__", "_x", "x", "__"])
+def test_private_names_are_mangled_as_python_does_it(class_name: str, name: str) -> None:
+    space: dict[str, dict[str, object]] = {}
+    exec(f"class {class_name}:\n    {name} = 1\n", space)
+    assert mangled(name, class_name) in vars(space[class_name])
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f():\n    global __x", {"__x"}),
+        ("class A:\n    global __x, y", {"_A__x", "y"}),
+        ("class A:\n    def f(self):\n        global __x", {"_A__x"}),
+        ("class A:\n    class B:\n        def f(self):\n            global __x", {"_B__x"}),
+        ("def f():\n    class A:\n        global __x", {"_A__x"}),
+        ("if x:\n    class _:\n        global __x", {"__x"}),
+    ],
+)
+def test_names_are_declared_global_as_python_calls_them(source: str, names: set[str]) -> None:
+    (statement,) = parse(source).body
+    assert declared_global(statement) == names
 
 
 SETTING = [

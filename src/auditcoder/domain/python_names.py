@@ -330,6 +330,10 @@ def body_without_docstring(node: Function | ast.ClassDef | ast.Module) -> list[a
     return node.body if docstring_of(node) is None else node.body[1:]
 
 
+FUTURE = "from __future__ import "
+"""The beginning of statements that change how a whole program is read."""
+
+
 class Imported(msgspec.Struct, frozen=True):
     """One name that an import binds."""
 
@@ -404,6 +408,27 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting.extend(outside)
 
 
+def mangled(name: str, class_name: str) -> str:
+    """Return what Python calls a name in a class: `__x`, which is private to `C`, is `_C__x`."""
+    owner = class_name.lstrip("_")
+    private = owner and name.startswith("__") and not name.endswith("__")
+    return f"_{owner}{name}" if private else name
+
+
+def declared_global(statement: ast.stmt) -> frozenset[str]:
+    """Return the names that a statement declares global in any scope, as Python calls them."""
+    declared: set[str] = set()
+    waiting: list[tuple[ast.AST, str]] = [(statement, "")]
+    while waiting:
+        node, class_name = waiting.pop()
+        if isinstance(node, ast.Global):
+            declared.update(mangled(name, class_name) for name in node.names)
+        if isinstance(node, ast.ClassDef):
+            class_name = node.name
+        waiting.extend((child, class_name) for child in ast.iter_child_nodes(node))
+    return frozenset(declared)
+
+
 _LAST_ATTRIBUTE = re.compile(r"\.(?:[\s\\]|#[^\n]*\n)*[A-Za-z_]\w*(?!\w|[ \t\f]*[(.\[])")
 """An attribute that is neither called nor indexed, and has no attribute itself."""
 
@@ -421,35 +446,58 @@ class AttributeTarget(msgspec.Struct, frozen=True, order=True):
 
 
 def attribute_targets(
-    nodes: Sequence[ast.AST],
-    local: frozenset[str] = frozenset(),
-    of_class: frozenset[str] = frozenset(),
+    nodes: Sequence[ast.AST], local: frozenset[str] = frozenset(), class_name: str = ""
 ) -> Iterator[AttributeTarget]:
-    """Yield the attributes of global names that `nodes` set or delete.
+    """Yield the attributes of global names that `nodes` may set or delete.
 
-    `local` are the names of enclosing functions; `of_class` those of a class body, which functions
-    in it do not see.
+    `local` are the names of enclosing functions. The names of a class body are not local: they may
+    be unbound where they are used, and functions in the class do not see them.
     """
     for node in own_scope(nodes):
         match node:
-            case ast.Attribute(ctx=ast.Store() | ast.Del()):
-                target = _first_attribute(node)
-                if target is not None and target.base not in local | of_class:
-                    yield target
+            case ast.Attribute(ctx=ast.Store() | ast.Del(), value=value, attr=attribute):
+                for base, first in _first_attributes(value, attribute):
+                    # A local name that is private could be another name inside a class.
+                    if base not in local or base.startswith("__"):
+                        yield AttributeTarget(mangled(base, class_name), mangled(first, class_name))
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 _, inside = scopes(node)
-                own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-                outer = (g.names for g in own_scope(inside) if isinstance(g, ast.Global))
-                hidden = (local | own | _bound_or_imported(inside)).difference(*outer)
-                yield from attribute_targets(inside, hidden)
-            case ast.ClassDef(body=body):
-                yield from attribute_targets(body, local, _bound_or_imported(body))
+                hidden = (local | local_names(node)) - _global_in(inside)
+                yield from attribute_targets(inside, hidden, class_name)
+            case ast.ClassDef(name=name, body=body):
+                yield from attribute_targets(body, local - _global_in(body), name)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                # Its targets are in a scope of their own, which has no statements.
-                targets = [generator.target for generator in node.generators]
-                yield from attribute_targets(targets, local, of_class | bound_by(targets))
+                first_loop = node.generators[0]
+                inside = [c for c in ast.iter_child_nodes(node) if c is not first_loop]
+                inside += [first_loop.target, *first_loop.ifs]
+                yield from attribute_targets(inside, local | local_names(node), class_name)
             case _:
                 pass
+
+
+def _first_attributes(value: ast.AST, attribute: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that a value may come from, each with its attribute that is changed.
+
+    `C.a.b` changes `C.a`, and `(C if x else D).a` may change `C.a` and `D.a`. What a call returns
+    is known only at run time.
+    """
+    match value:
+        case ast.Name(id=name):
+            yield name, attribute
+        case ast.Attribute(value=inner, attr=first):
+            yield from _first_attributes(inner, first)
+        case ast.Subscript(value=inner):
+            yield from _first_attributes(inner, attribute)
+        case ast.Call():
+            pass
+        case _:
+            for child in ast.iter_child_nodes(value):
+                yield from _first_attributes(child, attribute)
+
+
+def _global_in(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    declarations = (n for n in own_scope(nodes) if isinstance(n, ast.Global))
+    return frozenset(name for declaration in declarations for name in declaration.names)
 
 
 def local_names(node: ast.AST) -> frozenset[str]:
@@ -457,7 +505,7 @@ def local_names(node: ast.AST) -> frozenset[str]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             _, inside = scopes(node)
-            params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+            params = (a.arg for a in ast.iter_child_nodes(node.args) if isinstance(a, ast.arg))
             return frozenset(params) | _bound_or_imported(inside)
         case ast.ClassDef(body=body):
             return _bound_or_imported(body)
@@ -469,14 +517,6 @@ def local_names(node: ast.AST) -> frozenset[str]:
 def _bound_or_imported(nodes: Sequence[ast.AST]) -> frozenset[str]:
     imports = (n for n in own_scope(nodes) if isinstance(n, ast.Import | ast.ImportFrom))
     return frozenset(bound_by(nodes) | {i.name for s in imports for i in imports_of(s)})
-
-
-def _first_attribute(node: ast.Attribute) -> AttributeTarget | None:
-    """Return the base and the first attribute of a chain such as `C.a.b`; None for `f().a`."""
-    inner = node.value
-    while isinstance(inner, ast.Attribute):
-        node, inner = inner, inner.value
-    return AttributeTarget(inner.id, node.attr) if isinstance(inner, ast.Name) else None
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
@@ -491,8 +531,7 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
                 bound.add(name)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 # A walrus in a comprehension binds in the enclosing scope.
-                walrus = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
-                bound.update(target.id for target in walrus)
+                bound.update(_assigned_in(node))
             case (
                 ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)
@@ -506,3 +545,13 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
             case _:
                 pass
     return bound - outer
+
+
+def _assigned_in(comprehension: ast.AST) -> Iterator[str]:
+    """Yield the names that walruses in a comprehension bind around it, so not those in lambdas."""
+    waiting = [comprehension]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
+        waiting.extend([node.args] if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node))

@@ -45,6 +45,7 @@ from tests.support.record_builders import (
     check_program,
     code,
     failing,
+    failing_with,
     locate,
     node,
     repairing,
@@ -116,6 +117,14 @@ class TestGraphs:
         twin = replace(node("S3"), contract=node("S2").contract)
         graph = TaskGraph(nodes=(*GRAPH.nodes, twin), order=(S1_1, S2, NodeId("S3")))
         assert_illegal(recorder, GraphCommitted(graph=graph), Law.SECOND_OWNER)
+
+    def test_a_name_that_a_frozen_node_owns_cannot_be_promised(self, store: SqliteStore) -> None:
+        helper = "def helper():\n    return 1\n"
+        recorder = failing_with(store, {S1: helper, S2: helper.replace("helper", "frozen")})
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        assert_illegal(recorder, add_s1_2("frozen"), Law.SECOND_OWNER)
+        recorder.record(add_s1_2("helper"))
 
     def test_a_brief_is_revised_only_with_a_reason(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)

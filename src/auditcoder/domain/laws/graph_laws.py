@@ -123,6 +123,11 @@ def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
         _refuse_revision(ledger, graph, region, node)
     after = apply(graph, delta)
     _refuse_faulty_graph(ledger, after)
+    owners = ledger.working.owners()
+    for name, promiser in after.promises.items():
+        if owners.get(name, promiser) not in region | {promiser}:
+            owner = owners[name]
+            refuse(Law.SECOND_OWNER, ledger, f"{promiser} promises {name}, which {owner} owns")
     reshaped = _shape(after) != _shape(graph)
     gone = frozenset(delta.retired)
     new_contracts = {n.id for n in delta.revised if n.contract != graph.by_id[n.id].contract}
