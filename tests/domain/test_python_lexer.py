@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.domain.python_lexer import (
+from auditcoder.domain.portable_limits import (
     MAX_BLOCKS,
     MAX_CHARACTERS,
     MAX_COMPREHENSIONS,
     MAX_DEPTH,
     MAX_INTEGER_DIGITS,
     is_plain,
+)
+from auditcoder.domain.python_lexer import (
     lex,
     refuse_unstable_identifier,
 )
@@ -215,15 +217,6 @@ def test_the_fast_check_never_accepts_what_is_nested_too_deeply(form: str) -> No
     assert not is_plain(make(times + 2))
 
 
-def test_most_code_needs_no_lexer() -> None:
-    assert is_plain(
-        'def f(xs: list[int], limit=3):\n    """Return the sum: it\'s small."""\n'
-        "    if not xs:  # nothing\n        return {'a': (1.5, -2)}\n"
-        "    for x in sorted(xs, key=lambda x: -x)[:limit]:\n        total = total + x ** 2\n"
-        "    return {\n        key: value + f(g(x), [y for y in xs if y > 2])\n    }\n"
-    )
-
-
 @pytest.mark.parametrize("more", [2, 100, 50_000])
 @pytest.mark.parametrize("form", NESTED)
 def test_code_that_is_nested_more_deeply_is_refused(form: str, more: int) -> None:
@@ -274,34 +267,6 @@ def test_any_text_is_read_or_refused_with_a_syntax_error(source: str) -> None:
     except SyntaxError:
         return
     assert all(source[n.start : n.end] for n in read.names())
-
-
-_SOUP = """
-    if else for in not lambda await yield async elif with try for_x_in_y 1 0xf 0b1 1j .5 1e5 x 'a'
-    "b" ''_ ( ) [ ] { } , ; : + - . ** = @
-"""
-SOUPS = st.lists(
-    st.tuples(st.sampled_from(_SOUP.split()), st.sampled_from(["", "", " ", "\n", "\n "])),
-    max_size=12,
-)
-
-
-@given(SOUPS, st.integers(1, 250), SOUPS)
-def test_the_fast_check_accepts_no_repetition_that_the_lexer_refuses(
-    before: list[tuple[str, str]], times: int, inside: list[tuple[str, str]]
-) -> None:
-    """Whatever tokens are next to each other, with or without a space between them."""
-    first, repeated_part = (
-        "".join(token.replace("_", " ") + space for token, space in soup)
-        for soup in (before, inside)
-    )
-    source = first + repeated_part * times
-    if is_plain(source):
-        try:
-            lex(source)
-        except SyntaxError:
-            with pytest.raises(SyntaxError):
-                ast.parse(source)
 
 
 @pytest.mark.parametrize(

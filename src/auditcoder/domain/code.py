@@ -13,22 +13,24 @@ from functools import cached_property, lru_cache
 
 import msgspec
 
+from auditcoder.domain.attribute_targets import (
+    AttributeTarget,
+    attribute_targets,
+    may_set_attributes,
+)
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_lexer import lines_inside_strings, words_in
 from auditcoder.domain.python_names import (
     FUTURE,
     PARSE_ERRORS,
-    AttributeTarget,
     Function,
     Imported,
-    attribute_targets,
     bound_by,
     declared_global,
     imports_in,
     imports_of,
     mangled,
-    may_set_attributes,
     on_a_fresh_stack,
     own_scope,
     parse,

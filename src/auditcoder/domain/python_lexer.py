@@ -13,37 +13,19 @@ from typing import NamedTuple
 
 import msgspec
 
-MAX_CHARACTERS = 10_000_000
-"""Maximum length of code."""
-
-MAX_DEPTH = 200
-"""Maximum depth of nesting: an upper bound of the depth of the syntax tree.
-
-A bracket counts five levels, a block two; an operator that can be chained counts one level until
-the next comma, and an `elif` one level for its branch.
-"""
-
-MAX_BLOCKS = 18
-"""Maximum number of loops, `with` items and `try` statements (three each) around an expression.
-
-A comprehension counts one and each `async for` in it two more: since Python 3.12 a comprehension is
-compiled as a part of the function around it, and the blocks of both share a stack of fixed size.
-"""
-
-MAX_COMPREHENSIONS = 8
-"""Maximum number of comprehensions and generator expressions in each other."""
-
-MAX_INTEGER_DIGITS = 4300
-"""Maximum number of digits of an integer, also when it is written in decimal: Python's default."""
-_MAX_INTEGER_BITS = 14_284
-"""Integers with no more bits have at most MAX_INTEGER_DIGITS decimal digits."""
-_FEWEST_LONG_DIGITS = _MAX_INTEGER_BITS // 4
-"""An integer that exceeds a limit has more digits than this, whatever its base."""
-
-_BRACKET_LEVELS = 5
-"""Brackets hold, for example, a call, a starred argument, `or`, `and` and a comparison."""
-_BLOCK_LEVELS = 2
-"""A block holds, for example, `try` and its handler."""
+from auditcoder.domain.portable_limits import (
+    BLOCK_LEVELS,
+    BRACKET_LEVELS,
+    FEWEST_LONG_DIGITS,
+    MAX_BLOCKS,
+    MAX_CHARACTERS,
+    MAX_COMPREHENSIONS,
+    MAX_DEPTH,
+    MAX_INTEGER_BITS,
+    MAX_INTEGER_DIGITS,
+    STRING,
+    is_plain,
+)
 
 _DIGITS = "[0-9](?:_?[0-9])*+"
 _NUMBER = (
@@ -51,10 +33,6 @@ _NUMBER = (
     rf"|(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?[jJ]?"
 )
 _WORD = "[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+"
-_STRING = (
-    r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\""
-    r"|'(?!'')(?:[^\\'\n]|\\.)*+'|\"(?!\"\")(?:[^\\\"\n]|\\.)*+\""
-)
 _MARKED_WORD = r"(?:if|not|for|async|lambda|await|yield|barry_as_FLUFL|[tT]|[tT][rR]|[rR][tT])\b"
 _TOKEN = re.compile(
     r"[ \t\f]*+(?:"
@@ -67,7 +45,7 @@ _TOKEN = re.compile(
     r"|(?P<newline>\n)"
     r"|(?P<other>:=|[=!:]|<(?!<)|>(?!>))"
     r"|(?P<string>(?:[bB][rR]?|[rR][bBfF]?|[fF][rR]?|[uU])?+"
-    rf"(?:{_STRING}))"
+    rf"(?:{STRING}))"
     rf"|(?P<word>{_WORD})"
     r"|(?P<operator>\*\*|//|<<|>>|[-+*/%@&|^~])"
     r"|(?P<comment>\#[^\n]*+)"
@@ -78,18 +56,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NAME_OR_NUMBER = re.compile(rf"(?P<name>{_WORD})|{_NUMBER}")
-_STRING_OR_COMMENT = re.compile(rf"{_STRING}|\#[^\n]*+", re.DOTALL)
-_RARE = re.compile(
-    r"[\0\r\t\f\\]|\b(?:[fF][rR]?|[tT][rR]?|[rR][fFtT])['\"]|\b(?:async|with)\b|barry_as_FLUFL"
-    rf"|\b[0-9]\w{{{_FEWEST_LONG_DIGITS}}}"
-)
-"""What the fast check leaves to the lexer: f-strings, escapes, tabs, `with`, `async` and long
-integers.
-"""
-_NESTING = re.compile(r"[-+*/%@&|^~.<>]|(?:if|not|lambda|await|yield)\b")
-"""Operators and keywords that can be chained. A keyword may follow a number without a space, and
-the ends of some names count as well.
-"""
 _LINE_START = re.compile(r"(?P<blank>(?:[ \t\f]*(?:\#[^\n]*)?\n)*+)(?P<margin>[ \t\f]*)")
 _HEADER = re.compile(r"(?:async[ \t\f]+)?(?P<word>[a-z]+)(?P<bracket>[ \t\f]*\()?")
 _NAMED_CHARACTER = re.compile(r"\\(?:N\{(?P<name>[^}]*)\}|.)", re.DOTALL)
@@ -169,40 +135,6 @@ def lines_inside_strings(source: str) -> frozenset[int]:
 def has_comment(source: str) -> bool:
     """Whether code has a comment; or raise SyntaxError."""
     return "#" in source and lex(source).has_comment
-
-
-def is_plain(source: str) -> bool:
-    """Whether code clearly keeps all rules; a fast check, so that most code is not lexed.
-
-    It counts all brackets and operators of a statement as if they were nested in each other.
-    """
-    if not source.isascii() or len(source) > MAX_CHARACTERS or _RARE.search(source):
-        return False
-    bare = _STRING_OR_COMMENT.sub(" 0 ", source)
-    if "'" in bare or '"' in bare:
-        return False
-    margins = {0}
-    deepest = depth = opened = most_loops = loops = 0
-    for line in bare.split("\n"):
-        code = line.lstrip(" ")
-        if opened == 0:
-            depth = loops = 0
-            if code:
-                margins.add(len(line) - len(code))
-        begun = code.count("(") + code.count("[") + code.count("{")
-        opened += begun - code.count(")") - code.count("]") - code.count("}")
-        if opened < 0:
-            return False
-        depth += _BRACKET_LEVELS * begun + len(_NESTING.findall(code))
-        deepest = max(deepest, depth)
-        if "for" in code:
-            loops += code.count("for")
-            most_loops = max(most_loops, loops)
-    outside = _BLOCK_LEVELS * len(margins) + source.count("elif")
-    blocks = (3 if "try" in bare else 1) * len(margins) + most_loops
-    return (
-        blocks <= MAX_BLOCKS and most_loops <= MAX_COMPREHENSIONS and deepest + outside <= MAX_DEPTH
-    )
 
 
 @lru_cache(maxsize=64)
@@ -305,7 +237,7 @@ class _Lexer:
         weight = 0 if self.header in {"def", "class"} else self._weight()
         if weight > MAX_BLOCKS:
             raise self._refusal("too many loops, `with` items and `try` statements are nested")
-        self.blocks.append(_Block(column, self.depth + _BLOCK_LEVELS, weight))
+        self.blocks.append(_Block(column, self.depth + BLOCK_LEVELS, weight))
 
     def _weight(self) -> int:
         """Return how many blocks are around the body of the statement."""
@@ -322,7 +254,7 @@ class _Lexer:
                 *(closer, self.depth, self.chain, self.lambdas, self.own, self.nested, self.inside)
             )
         )
-        self.depth += self.chain + _BRACKET_LEVELS
+        self.depth += self.chain + BRACKET_LEVELS
         self.chain = self.lambdas = self.own = self.nested = self.inside = 0
         self._check_depth()
 
@@ -410,7 +342,7 @@ class _Lexer:
         if dots:
             self.chain += dots
             self._check_depth()
-        if end - start > _FEWEST_LONG_DIGITS:
+        if end - start > FEWEST_LONG_DIGITS:
             for found in _NAME_OR_NUMBER.finditer(self.source, start, end):
                 if _is_too_long(found[0].replace("_", "")):
                     raise self._refusal(f"an integer has over {MAX_INTEGER_DIGITS:,} digits")
@@ -527,4 +459,4 @@ def _is_too_long(number: str) -> bool:
     bits = _DIGIT_BITS.get(number[:2].lower())
     if bits is None:
         return len(number) > MAX_INTEGER_DIGITS and number.isdecimal()
-    return bits * (len(number) - 2) > _MAX_INTEGER_BITS
+    return bits * (len(number) - 2) > MAX_INTEGER_BITS
