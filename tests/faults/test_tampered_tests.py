@@ -30,6 +30,138 @@ WRONG = "def f(x):\n    return 5\n"
 BOUNDS = Bounds(seconds=60.0)
 ENDLESS = Bounds(seconds=2.0)
 
+VALUES = """\
+import unittest
+
+class T(unittest.TestCase):
+    def test_1(self):
+        self.assertEqual(f(2), 4)
+
+    def test_2(self):
+        self.assertEqual(f(3), 6)
+"""
+FUNCTIONS = "def test_1():\n    assert f(2) == 4\n\ndef test_2():\n    assert f(3) == 6\n"
+CLASS = "class TestF:\n    def test_1(self):\n        assert f(2) == 4\n"
+SUB_TESTS = """\
+import unittest
+
+class T(unittest.TestCase):
+    def test_1(self):
+        for n in (2, 3):
+            with self.subTest(n=n):
+                self.assertEqual(f(n), 2 * n)
+"""
+ASYNC = """\
+import unittest
+
+class T(unittest.IsolatedAsyncioTestCase):
+    async def test_1(self):
+        self.assertEqual(f(2), 4)
+"""
+FORMS = {
+    "methods": VALUES,
+    "functions": FUNCTIONS,
+    "methods of a plain class": CLASS,
+    "sub-tests": SUB_TESTS,
+    "an async method": ASYNC,
+    "asserts": PLAIN,
+}
+# Instead of returning a value.
+RAISED = {
+    "an exception that unittest ignores": "import unittest.case\nraise unittest.case._ShouldStop",
+    "a subclass of it": (
+        "import unittest.case\n"
+        "raise type('E', (unittest.case._ShouldStop, AssertionError, ValueError), {})"
+    ),
+    "an exception that skips": "import unittest\nraise unittest.SkipTest",
+    "an exception for unexpected success": (
+        "import unittest.case\nraise unittest.case._UnexpectedSuccess"
+    ),
+    "the end of a generator": "raise GeneratorExit",
+    "the end of an iterator": "raise StopIteration",
+    "a comparison that raises": (
+        "import unittest.case\n"
+        "class Lie:\n"
+        "    def __eq__(self, other): raise unittest.case._ShouldStop\n"
+        "return Lie()"
+    ),
+}
+EACH_CASE = """\
+import gc, unittest
+for case in gc.get_objects():
+    if isinstance(case, unittest.TestCase) and type(case).__module__ == 'tests':
+"""
+EACH_FRAME = """\
+import sys
+frame = sys._getframe()
+while frame := frame.f_back:
+"""
+ME = "import sys\nme = sys._getframe(1).f_locals['self']\n"
+# In the function that is called by a test, which returns 2 * 2 then.
+DATA = {
+    "the outcome of the test": (
+        f"{ME}me._outcome = type('O', (), {{'testPartExecutor': None, 'success': True}})()"
+    ),
+    "whether the outcome expects a failure": (
+        f"{EACH_FRAME}    me = frame.f_locals.get('self')\n"
+        "    if hasattr(me, '_outcome'):\n"
+        "        me._outcome.expecting_failure = True\n"
+        "return 5"
+    ),
+    "whether later tests expect a failure": (
+        f"{ME}type(me).test_2.__unittest_expecting_failure__ = True"
+    ),
+    "whether later cases expect a failure": (
+        f"{EACH_CASE}        case.__dict__['__unittest_expecting_failure__'] = True"
+    ),
+    "whether later tests are skipped": f"{ME}type(me).test_2.__unittest_skip__ = True",
+    "whether the class was set up": f"{ME}type(me)._classSetupFailed = True",
+    "whether the run is over": (
+        f"{EACH_FRAME}    for thing in frame.f_locals.values():\n"
+        "        if hasattr(thing, 'stop'):\n"
+        "            thing.stop()\n"
+        "        if hasattr(thing, 'broken'):\n"
+        "            thing.broken = True\n"
+        "        if hasattr(thing, 'finished'):\n"
+        "            thing.finished = 1\n"
+        "        if hasattr(thing, '_report'):\n"
+        "            thing._report('test', name='T.test_2', verdict='passed', message='',"
+        " frames=[])"
+    ),
+    "the reporter of a result": (
+        f"{EACH_FRAME}    result = frame.f_locals.get('result')\n"
+        "    if hasattr(result, '_report'):\n"
+        "        def lie(what, real=result._report, **k): real(what, **k | {'verdict': 'passed'})\n"
+        "        result._report = lie\n"
+        "        break"
+    ),
+    "the cases of the suite": (
+        "import unittest\n"
+        "class Fake(unittest.TestCase):\n"
+        "    def runTest(self): pass\n"
+        "    def id(self): return 'tests.T.test_2'\n"
+        f"{EACH_FRAME}    suite = frame.f_locals.get('self')\n"
+        "    if isinstance(suite, unittest.TestSuite):\n"
+        "        suite._tests[1:] = [Fake()]"
+    ),
+    "the method of later cases": f"{EACH_CASE}        case._testMethodName = 'test_1'",
+    "the class of later cases": (
+        "class Fake(__import__('unittest').TestCase):\n"
+        "    def test_1(self): pass\n"
+        "    def test_2(self): pass\n"
+        f"{EACH_CASE}        case.__class__ = Fake"
+    ),
+    "the code of later tests": (f"{ME}type(me).test_2.__code__ = (lambda self: None).__code__"),
+    "how the test compares": (
+        f"{ME}me._type_equality_funcs = {{int: lambda *a, **k: None}}\nreturn 5"
+    ),
+    "how the test compares a type": (
+        f"{ME}me.addTypeEqualityFunc(int, lambda *a, **k: None)\nreturn 5"
+    ),
+    "how later tests compare": (
+        f"{EACH_CASE}        case.addTypeEqualityFunc(int, 'assertIsNotNone')"
+    ),
+}
 # At the top level of the program.
 AT_IMPORT = {
     "an assertion": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None",
@@ -280,3 +412,16 @@ def test_a_right_program_with_a_bad_ending_does_not_pass(
     sandbox: Sandbox, ending: str, tests: str
 ) -> None:
     assert not passes(sandbox, BAD_ENDINGS[ending], tests, ENDLESS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("raised", RAISED)
+def test_a_test_passes_only_if_its_body_returned(sandbox: Sandbox, form: str, raised: str) -> None:
+    assert not passes(sandbox, f"def f(x):\n{indented(RAISED[raised])}\n", FORMS[form])
+    assert passes(sandbox, "def f(x):\n    return 2 * x\n", FORMS[form])
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_replaced_data_of_a_test_does_not_decide_about_it(sandbox: Sandbox, data: str) -> None:
+    program = f"def f(x):\n{indented(DATA[data])}\n    return 4\n"
+    assert not passes(sandbox, program, VALUES)

@@ -24,7 +24,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from . import code_checks, exception_report, harness_integrity, value_encoder
+from . import case_runner, code_checks, exception_report, harness_integrity, value_encoder
 from .code_checks import LIBRARY, Report, run_tests
 from .code_integrity import CodeIntegrity
 from .exception_report import PROGRAM, TESTS, described, show
@@ -329,7 +329,7 @@ def _stream(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:
 _OWN = take_snapshot(
     [
         sys.modules[__name__],
-        *(code_checks, exception_report, harness_integrity, value_encoder),
+        *(case_runner, code_checks, exception_report, harness_integrity, value_encoder),
     ]
 )
 """The code of this package that decides about tests."""

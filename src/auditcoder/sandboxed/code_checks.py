@@ -23,10 +23,10 @@ import unittest.util
 from collections.abc import Callable
 from typing import Any
 
+from .case_runner import Error, Tell, names_used, plan, run_all
 from .exception_report import TESTS, described, text
 from .harness_integrity import (
     Snapshot,
-    Tampering,
     check_unchanged,
     module_snapshot,
     take_snapshot,
@@ -74,20 +74,12 @@ def run_tests(
     report("planned", count=len(cases))
     # Changes that the tests made themselves while they were loaded are allowed.
     parts = LIBRARY + take_snapshot([builtins]) + _methods(_classes(cases))
-    result = _Result(report)
-    unittest.TestSuite(cases).run(result)
+    names = names_used(compiled)
+    planned = tuple(
+        plan(case, names, case.body if isinstance(case, _Function) else None) for case in cases
+    )
+    run_all(planned, _teller(report))
     check_unchanged(parts)
-    _check_objects(result, cases)
-    if result.finished != len(cases) and not result.broken:
-        raise Tampering(f"{len(cases)} tests were to run, and {result.finished} did")
-
-
-def _check_objects(result: unittest.TestResult, cases: list[unittest.TestCase]) -> None:
-    """Raise if an object hides a method that decides about a test."""
-    for thing in (result, *cases):
-        for name in thing.__dict__:
-            if name in _JUDGING or (thing is result and callable(getattr(_Result, name, None))):
-                raise Tampering(f"the program replaced {name} of one object")
 
 
 def _cases(own: dict[str, Any]) -> list[unittest.TestCase]:
@@ -142,16 +134,15 @@ def _runnable(case: unittest.TestCase) -> unittest.TestCase:
 
 
 class _Function(unittest.TestCase):
-    """A test that is a function."""
+    """A test that is a function; a coroutine or generator as result means that it did not run."""
 
     def __init__(self, name: str, function: Callable[[], Any]) -> None:
         super().__init__()
         self.name = name
-        self._function = function
+        self.body = lambda: _require_run(function())
 
     def runTest(self) -> None:  # noqa: N802
-        """Call it; a coroutine or generator as result means that the test did not run."""
-        _require_run(self._function())
+        """Exist, as unittest requires."""
 
 
 def _require_run(value: Any) -> None:
@@ -184,25 +175,17 @@ def has_assertion_or_call(lines: list[ast.stmt]) -> bool:
     return False
 
 
-class _Result(unittest.TestResult):
-    """Reports each test as it ends, so that a later timeout loses none."""
+def _teller(report: Report) -> Tell:
+    """Return what reports each test as it ends, so that a later timeout loses none."""
 
-    def __init__(self, report: Report) -> None:
-        super().__init__()
-        self._report = report
-        self._reported = False
-        self.finished = 0
-        self.broken = False
-        """Whether a class or module could not be set up, so that its tests never ran."""
-
-    def _report_test(self, test: Any, verdict: str, error: Any = None, message: str = "") -> None:
-        self._reported = True
-        self.broken = self.broken or not isinstance(test, unittest.TestCase)
+    def tell(test: Any, verdict: str, error: Error | None, message: str) -> None:
+        if verdict == "passed":
+            check_unchanged(_CASES)
         details: dict[str, Any] = {"message": text(message), "frames": []}
-        if error:
+        if error and verdict != "skipped":
             details = described(error[1])
             details["message"] = f"{details['type']}: {details['message']}"
-        self._report(
+        report(
             "test",
             name=_name(test),
             verdict=verdict,
@@ -210,39 +193,7 @@ class _Result(unittest.TestResult):
             frames=details["frames"],
         )
 
-    def startTest(self, test: Any) -> None:  # noqa: N802
-        self._reported = False
-        super().startTest(test)
-
-    def stopTest(self, test: Any) -> None:  # noqa: N802
-        if not self._reported:  # a test without a verdict did not pass
-            self._report_test(test, "error", message="the test ended without a verdict")
-        self.finished += 1
-        super().stopTest(test)
-
-    def addSuccess(self, test: Any) -> None:  # noqa: N802
-        check_unchanged(_CASES)
-        self._report_test(test, "passed")
-
-    def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        self._report_test(test, "failed", err)
-
-    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
-        self._report_test(test, "error", err)
-
-    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
-        self._report_test(test, "skipped", message=reason)
-
-    def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802, ARG002
-        self._report_test(test, "passed")
-
-    def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
-        self._report_test(test, "failed", message="it was expected to fail, and passed")
-
-    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
-        if err is not None:
-            failed = issubclass(err[0], test.failureException)
-            self._report_test(subtest, "failed" if failed else "error", err)
+    return tell
 
 
 def _name(test: Any) -> str:
@@ -265,6 +216,7 @@ _OWN_MODULES = {
     "unittest.suite",
     "unittest.loader",
     "unittest.result",
+    "sandboxed.case_runner",
     "sandboxed.code_checks",
 }
 _BUILTINS = take_snapshot([builtins])
@@ -281,9 +233,3 @@ LIBRARY = (
 """The parts of the standard library that decide about tests, as they were before any program."""
 _CASES = take_snapshot([unittest.case])
 """The part of it that is compared after every test that passed."""
-_JUDGING = frozenset(
-    name
-    for name, value in vars(unittest.TestCase).items()
-    if callable(value) and name.startswith(("assert", "fail", "run", "_call", "debug"))
-)
-"""Methods of a test case that decide about its verdict."""
