@@ -284,6 +284,73 @@ IN_A_CALL = {
     "leaving": "import sys\nsys.exit(0)",
     "leaving at once": "import os\nos._exit(0)",
 }
+# Right programs, which use the parts of the library that are compared.
+HONEST = {
+    "copies of context managers": (
+        "import contextlib, copy, io\n"
+        "def f(x):\n"
+        "    for one in (contextlib.nullcontext(), contextlib.suppress(KeyError),"
+        " contextlib.closing(io.StringIO())):\n"
+        "        copy.copy(one)\n"
+        "    return 2 * x\n"
+    ),
+    "copies of an encoder": (
+        "import copy, json\n"
+        "class Store:\n"
+        "    def __init__(self): self.encoder = json.JSONEncoder(sort_keys=True)\n"
+        "def f(x):\n    copy.deepcopy(Store())\n    return 2 * x\n"
+    ),
+    "an encoder of its own": (
+        "import json\n"
+        "class E(json.JSONEncoder):\n    def default(self, o): return str(o)\n"
+        "def f(x):\n    json.dumps({'a': {1}}, cls=E)\n    return 2 * x\n"
+    ),
+    "type hints": (
+        "import collections, contextlib, typing, unittest\n"
+        "def f(x):\n"
+        "    for kind in (unittest.TestCase, contextlib.ExitStack, collections.Counter):\n"
+        "        typing.get_type_hints(kind)\n"
+        "    return 2 * x\n"
+    ),
+    "mocks": (
+        "from unittest.mock import patch\n"
+        "def f(x):\n"
+        "    with patch('os.getcwd', return_value=2 * x):\n"
+        "        import os\n        return os.getcwd()\n"
+    ),
+    "output that is redirected": (
+        "import contextlib, io\n"
+        "def f(x):\n"
+        "    with contextlib.redirect_stdout(io.StringIO()): print(1)\n"
+        "    return 2 * x\n"
+    ),
+    "subclasses and registrations": (
+        "import collections, contextlib\n"
+        "class C(collections.Counter): pass\n"
+        "class M: pass\n"
+        "contextlib.AbstractContextManager.register(M)\n"
+        "def f(x): return C('ab' * x).total()\n"
+    ),
+    "tracing that ended": (
+        "import sys\ndef f(x):\n"
+        "    sys.settrace(lambda *a: None)\n    sys.settrace(None)\n    return 2 * x\n"
+    ),
+    "tests of its own": (
+        "import unittest\n"
+        "class TestMine(unittest.TestCase):\n    def test_a(self): pass\n"
+        "def f(x): return 2 * x\n"
+        "if __name__ == '__main__': unittest.main()\n"
+    ),
+    "an event loop": (
+        "import asyncio\nasync def g(x): return 2 * x\ndef f(x): return asyncio.run(g(x))\n"
+    ),
+    "a daemon thread": (
+        "import threading, time\n"
+        "threading.Thread(target=lambda: time.sleep(100), daemon=True).start()\n"
+        "def f(x): return 2 * x\n"
+    ),
+    "a cache": "import functools\n@functools.cache\ndef f(x): return 2 * x\n",
+}
 FORGE = """\
 import json, os, sys
 
@@ -425,3 +492,10 @@ def test_a_test_passes_only_if_its_body_returned(sandbox: Sandbox, form: str, ra
 def test_replaced_data_of_a_test_does_not_decide_about_it(sandbox: Sandbox, data: str) -> None:
     program = f"def f(x):\n{indented(DATA[data])}\n    return 4\n"
     assert not passes(sandbox, program, VALUES)
+
+
+@pytest.mark.parametrize("program", HONEST)
+def test_a_right_program_is_not_refused_for_using_the_library(
+    sandbox: Sandbox, program: str
+) -> None:
+    assert passes(sandbox, HONEST[program], VALUES)

@@ -119,8 +119,10 @@ def _contents(cell: types.CellType) -> tuple[Any, ...]:
         return ()
 
 
-PYTHONS_OWN = frozenset({"__annotations__", "__annotations_cache__", "__annotate_func__"})
-"""Names that Python adds to a class when they are read."""
+PYTHONS_OWN = frozenset(
+    {"__annotations__", "__annotations_cache__", "__annotate_func__", "__slotnames__"}
+)
+"""Names that Python adds to a class when they are read, or when an object of it is copied."""
 
 # Those who execute the code of `_compare` give it these names.
 snapshot = Snapshot()
