@@ -284,6 +284,163 @@ IN_A_CALL = {
     "leaving": "import sys\nsys.exit(0)",
     "leaving at once": "import os\nos._exit(0)",
 }
+MATH = "import math\nassert math.isclose(f(2), 4.0)\n"
+
+
+def _case(body: str, imports: str = "") -> str:
+    return (
+        f"import unittest\n{imports}\nclass T(unittest.TestCase):\n"
+        f"    def test_1(self):\n{indented(indented(body))}\n"
+    )
+
+
+def indented(code: str) -> str:
+    return "\n".join(f"    {line}" for line in code.splitlines())
+
+
+OUTPUT = _case(
+    "out = io.StringIO()\nwith contextlib.redirect_stdout(out): f(2)\n"
+    "self.assertEqual(out.getvalue(), '4\\n')",
+    "import contextlib, io",
+)
+MOCKED = _case(
+    "seen = Mock()\nf(seen)\nseen.assert_called_once_with(4)", "from unittest.mock import *"
+)
+PATCHED = _case(
+    "with patch('builtins.print') as printed: f(2)\nprinted.assert_called_with(4)",
+    "from unittest.mock import patch",
+)
+CLOSE = "import numpy as np\nassert np.allclose(f(2), 4)\n"
+# Tests, and a program that replaces what they use of the library.
+LIBRARY = {
+    "counting": (
+        _case("self.assertCountEqual([f(2)], [4])"),
+        "import collections\ncollections._count_elements = lambda m, i: None\n",
+    ),
+    "capturing logs": (
+        _case("with self.assertLogs('x'): f(2)"),
+        "import unittest._log\nunittest._log._AssertLogsContext.__exit__ = lambda *a: True\n",
+    ),
+    "regular expressions": (
+        _case("self.assertRegex(str(f(2)), '^4$')"),
+        (
+            "import re\nclass P:\n    pattern = ''\n    def search(self, *a): return True\n"
+            "re.compile = lambda *a: P()\n"
+        ),
+    ),
+    "warnings": (
+        _case("with self.assertWarns(UserWarning): f(2)"),
+        (
+            "import warnings\n"
+            "class C:\n"
+            "    def __enter__(self):\n"
+            "        return [type('W', (), dict(message=UserWarning(), filename='', lineno=1))]\n"
+            "    def __exit__(self, *a): pass\n"
+            "warnings.catch_warnings = lambda **k: C()\n"
+        ),
+    ),
+    "mocks": (
+        MOCKED,
+        (
+            "import unittest.mock as m\n"
+            "m.NonCallableMock.assert_called_once_with = lambda *a, **k: None\n"
+        ),
+    ),
+    "mocks that patch": (
+        PATCHED,
+        "import unittest.mock as m\nm.NonCallableMock.assert_called_with = lambda *a, **k: None\n",
+    ),
+    "the module of mocks": (
+        MOCKED.replace(".mock import *", " import mock\nfrom unittest.mock import Mock"),
+        (
+            "import unittest, unittest.mock\n"
+            "unittest.mock.Mock.assert_called_once_with = lambda *a, **k: None\n"
+        ),
+    ),
+    "text streams": (
+        OUTPUT,
+        (
+            "import io\nclass S(io.StringIO):\n    def getvalue(self): return '4\\n'\n"
+            "io.StringIO = S\n"
+        ),
+    ),
+    "decoding": (
+        _case("self.assertEqual(json.loads(json.dumps(f(2))), 4)", "import json"),
+        "import json\njson.loads = lambda *a: 4\n",
+    ),
+    "decoding, in what it calls": (
+        _case("self.assertEqual(json.loads(json.dumps(f(2))), 4)", "import json"),
+        "import json\njson.decoder.JSONDecoder.decode = lambda *a: 4\n",
+    ),
+    "copies": (
+        _case(
+            "given = [3]\nbefore = copy.deepcopy(given)\nf(given)\nself.assertEqual(given, before)",
+            "import copy",
+        ),
+        "import copy\ncopy.deepcopy = lambda x: x\ndef f(x): x.append(1)\n",
+    ),
+    "copies, in what they call": (
+        _case("self.assertEqual(copy.copy([f(2)]), [4])", "import copy"),
+        "import copy\ncopy.cls = 1\ncopy.copy.__code__ = (lambda x: [4]).__code__\n",
+    ),
+    "a function": (MATH, "import math\nmath.isclose = lambda *a: True\n"),
+    "a constant": (
+        "import math\nassert f(2) == math.tau\n",
+        "import math\nmath.tau = 5\n",
+    ),
+    "a module": (
+        MATH,
+        (
+            "import sys, types\nm = types.ModuleType('math')\nm.isclose = lambda *a: True\n"
+            "sys.modules['math'] = m\n"
+        ),
+    ),
+    "a part of a module": (
+        _case("self.assertTrue(os.path.isabs(str(f(2))))", "import os"),
+        "import os, types\nos.path = types.SimpleNamespace(isabs=lambda p: True)\n",
+    ),
+    "what finds modules": (
+        MATH,
+        (
+            "import importlib.machinery, sys, types\ndel sys.modules['math']\n"
+            "class F:\n"
+            "    def find_spec(self, name, *a):\n"
+            "        if name == 'math': return importlib.machinery.ModuleSpec(name, self)\n"
+            "    def create_module(self, s):\n"
+            "        m = types.ModuleType('math'); m.isclose = lambda *a: True; return m\n"
+            "    def exec_module(self, m): pass\n"
+            "sys.meta_path.insert(0, F())\n"
+        ),
+    ),
+    "how paths are read": (
+        "import math\nassert f(2) == 5\n",
+        "import sys\nsys.path_hooks.clear()\n",
+    ),
+    "arrays": (CLOSE, "import numpy\nnumpy.allclose = lambda *a: True\n"),
+    "arrays, in what they call": (
+        CLOSE,
+        (
+            "import sys, numpy\nfor name, module in [*sys.modules.items()]:\n"
+            "    if name.startswith('numpy.') and name.endswith('core.numeric'):\n"
+            "        module.isclose = lambda *a, **k: numpy.bool_(True)\n"
+        ),
+    ),
+    "assertions about arrays": (
+        "import numpy as np\nnp.testing.assert_allclose(f(2), 4)\n",
+        "import numpy.testing as t\nt._private.utils.assert_array_compare = lambda *a, **k: None\n",
+    ),
+}
+# Tests that replace parts of the library themselves.
+REPLACING = {
+    "a function": "import time\ntime.sleep = lambda s: None\nassert f(2) == 4\n",
+    "by name": "import time\nsetattr(time, 'sleep', None)\nassert f(2) == 4\n",
+    "by a patch that stays": (
+        "import time\nfrom unittest.mock import patch\npatch('time.sleep').start()\n"
+        "time.sleep(1)\nassert f(2) == 4\n"
+    ),
+    "standard output": "import io, sys\nsys.stdout = io.StringIO()\nassert f(2) == 4\n",
+    "in a test": _case("random.random = lambda: 0.5\nself.assertEqual(f(2), 4)", "import random"),
+}
 # Right programs, which use the parts of the library that are compared.
 HONEST = {
     "copies of context managers": (
@@ -349,6 +506,19 @@ HONEST = {
         "threading.Thread(target=lambda: time.sleep(100), daemon=True).start()\n"
         "def f(x): return 2 * x\n"
     ),
+    "a finder of modules": (
+        "import sys\n"
+        "class F:\n    def find_spec(self, *a): return None\n"
+        "sys.meta_path.append(F())\n"
+        "def f(x): return 2 * x\n"
+    ),
+    "hooks": (
+        "import logging, sys, threading, warnings\n"
+        "warnings.showwarning = warnings.formatwarning = print\n"
+        "sys.excepthook = threading.excepthook = print\n"
+        "logging.setLoggerClass(type('L', (logging.Logger,), {}))\n"
+        "def f(x): return 2 * x\n"
+    ),
     "a cache": "import functools\n@functools.cache\ndef f(x): return 2 * x\n",
 }
 FORGE = """\
@@ -404,7 +574,7 @@ BAD_ENDINGS = {
 
 @pytest.fixture(scope="module", name="sandbox")
 def _sandbox() -> Iterator[Sandbox]:
-    with LocalSandbox(layers=()) as opened:
+    with LocalSandbox(("numpy",), layers=()) as opened:
         yield opened
 
 
@@ -419,10 +589,6 @@ def passes(sandbox: Sandbox, program: str, tests: str, bounds: Bounds = BOUNDS) 
     judged = resolved(judge(sandbox, problem, program))
     assert judged <= reported
     return reported
-
-
-def indented(code: str) -> str:
-    return "\n".join(f"    {line}" for line in code.splitlines())
 
 
 def test_a_right_program_passes(sandbox: Sandbox) -> None:
@@ -499,3 +665,15 @@ def test_a_right_program_is_not_refused_for_using_the_library(
     sandbox: Sandbox, program: str
 ) -> None:
     assert passes(sandbox, HONEST[program], VALUES)
+
+
+@pytest.mark.parametrize("part", LIBRARY)
+def test_a_replaced_part_of_the_library_does_not_pass(sandbox: Sandbox, part: str) -> None:
+    tests, attack = LIBRARY[part]
+    program = attack if "def f(" in attack else f"{attack}{WRONG}"
+    assert not passes(sandbox, program, tests)
+
+
+@pytest.mark.parametrize("change", REPLACING)
+def test_tests_may_replace_parts_of_the_library(sandbox: Sandbox, change: str) -> None:
+    assert passes(sandbox, "def f(x):\n    return 2 * x\n", REPLACING[change])

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from . import case_runner, code_checks, exception_report, harness_integrity, value_encoder
-from .code_checks import LIBRARY, Report, run_tests
+from .code_checks import LIBRARY, Imports, Report, imported_snapshot, run_tests
 from .code_integrity import CodeIntegrity
 from .exception_report import PROGRAM, TESTS, described, show
 from .harness_integrity import (
@@ -111,8 +111,9 @@ def _act(
     evaluation stack, where Python code neither finds nor changes them.
     """
     if job["kind"] in {"program", "files"}:
-        _perform(job, module, names, report)
+        _perform(job, module, names, report, Snapshot())
         return
+    imported = _imported(job)
     os.write(
         channel,
         (
@@ -120,12 +121,12 @@ def _act(
             exec(  # type: ignore[func-returns-value]  # noqa: S102 - our own code
                 COMPARISON,
                 {
-                    "snapshot": _watched(job, report),
+                    "snapshot": _watched(job, report) + imported,
                     "gettrace": sys.gettrace,
                     "Tampering": Tampering,
                     "PYTHONS_OWN": PYTHONS_OWN,
                     # Last, since the others are evaluated before.
-                    "done": _perform(job, module, names, report),
+                    "done": _perform(job, module, names, report, imported),
                 },
             ),
         )[0],
@@ -142,8 +143,19 @@ def _watched(job: dict[str, Any], report: Report) -> Snapshot:
     return LIBRARY + _OWN + function_snapshot(report)
 
 
+def _imported(job: dict[str, Any]) -> Snapshot:
+    """Return what the tests use of modules that they import."""
+    if job["kind"] != "tests" or job["trace"]:
+        return Snapshot()
+    return imported_snapshot(Imports(*job["imports"]))
+
+
 def _perform(
-    job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
+    job: dict[str, Any],
+    module: types.ModuleType,
+    names: CodeIntegrity,
+    report: Report,
+    imported: Snapshot,
 ) -> bool:
     """Load the program and do what the job asks for; return whether that came to its end."""
     program = _compiled(job["source"], PROGRAM)
@@ -157,7 +169,7 @@ def _perform(
             _call(call, module, number, report)
     elif job["kind"] == "tests":
         ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
-        run_tests(job["tests"], module, _tests_module, report, ready)
+        run_tests(job["tests"], module, _tests_module, report, ready, imported)
     return True
 
 

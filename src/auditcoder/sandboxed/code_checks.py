@@ -9,27 +9,33 @@ import ast
 import builtins
 import collections
 import contextlib
+import importlib
 import inspect
 import json.encoder
+import re
 import sys
 import types
 import unittest
+import unittest._log
 import unittest.async_case
 import unittest.case
 import unittest.loader
 import unittest.result
 import unittest.suite
 import unittest.util
+import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .case_runner import Error, Tell, names_used, plan, run_all
 from .exception_report import TESTS, described, text
 from .harness_integrity import (
     Snapshot,
     check_unchanged,
+    import_snapshot,
     module_snapshot,
     take_snapshot,
+    used_snapshot,
 )
 
 _NAMES = frozenset(
@@ -41,6 +47,8 @@ _NAMES = frozenset(
     }
 )
 """Functions of larger modules that this one and unittest use."""
+_USED = frozenset({"_count_elements", "compile", "search", "catch_warnings", "simplefilter"})
+"""Functions of larger modules that assertions use."""
 Report = Callable[..., None]
 Load = Callable[[str, str], types.ModuleType]
 
@@ -51,12 +59,14 @@ def run_tests(
     load: Load,
     report: Report,
     ready: types.CodeType | None = None,
+    library: Snapshot = Snapshot(),  # noqa: B008 - it cannot be changed
 ) -> None:
     """Run unittest classes and `test…` functions; if there are none, the code is one test.
 
     `ready` is the same code, compiled before, if it asserts or calls something at its top level.
+    `library` is what the tests use of other modules, as it was before the program.
     """
-    check_unchanged(LIBRARY + _BUILTINS)
+    check_unchanged(LIBRARY + _BUILTINS + library)
     tests = load("tests", code)
     imported = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
     tests.__dict__.update(imported)
@@ -65,7 +75,7 @@ def run_tests(
     own = {k: v for k, v in tests.__dict__.items() if imported.get(k) is not v}
     cases = _cases(own)
     if not cases:
-        check_unchanged(LIBRARY + _BUILTINS)
+        check_unchanged(LIBRARY + _BUILTINS + library)
         tests_anything = bool(ready) or has_assertion_or_call(ast.parse(code).body)
         report("planned", count=int(tests_anything))
         if tests_anything:
@@ -73,7 +83,7 @@ def run_tests(
         return
     report("planned", count=len(cases))
     # Changes that the tests made themselves while they were loaded are allowed.
-    parts = LIBRARY + take_snapshot([builtins]) + _methods(_classes(cases))
+    parts = LIBRARY + take_snapshot([builtins]) + library + _methods(_classes(cases))
     names = names_used(compiled)
     planned = tuple(
         plan(case, names, case.body if isinstance(case, _Function) else None) for case in cases
@@ -159,6 +169,69 @@ def _classes(cases: list[unittest.TestCase]) -> list[type]:
     return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN_MODULES}]
 
 
+class Imports(NamedTuple):
+    """What tests import, and the names by which they use it."""
+
+    modules: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def imports_of(tree: ast.Module) -> Imports:
+    """Return what tests import, without names that they may replace themselves."""
+    modules: dict[str, None] = {}
+    used: set[str] = set()
+    replaced: set[str] = set()
+    texts: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                parts = [alias.name.split(".") for alias in names]
+                modules.update((".".join(p[: n + 1]), None) for p in parts for n in range(len(p)))
+                used.update(name for path in parts for name in path)
+            case ast.ImportFrom(module=str(module), names=names, level=0):
+                modules[module] = None
+                modules.update((f"{module}.{alias.name}", None) for alias in names)
+                used.update(alias.name for alias in names)
+            case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name):
+                used.add(name)
+            case ast.Attribute(attr=name):
+                replaced.add(name)
+            case ast.Constant(value=str(text)):
+                texts.add(text[-_LONGEST_NAME:].rpartition(".")[2])
+    if not used.isdisjoint({"setattr", "start", "__dict__"}):
+        replaced |= texts
+    if not modules:
+        return Imports((), ())
+    return Imports(tuple(modules), tuple(sorted(used - replaced)))
+
+
+def imported_snapshot(imports: Imports) -> Snapshot:
+    """Import what tests will import from the library, and return what they use of it."""
+    names, modules, parts = frozenset(imports.names), [], []
+    for name in imports.modules:
+        parent, _, last = name.rpartition(".")
+        top = name.partition(".")[0]
+        if top in _PROGRAMS or (top not in sys.modules and top not in sys.stdlib_module_names):
+            continue
+        if hasattr(sys.modules.get(parent), last) and name not in sys.modules:
+            continue  # it is no module
+        try:
+            module = importlib.import_module(name)
+            for lazy in names & {*getattr(module, "__all__", ())} - vars(module).keys():
+                getattr(module, lazy)
+        except Exception:  # noqa: S112 - the tests report it
+            continue
+        modules.append(module)
+        if parent:
+            parts.append((vars(sys.modules[parent]), last, module, name))
+    return (
+        Snapshot(entries=tuple(parts))
+        + used_snapshot((m for m in modules if m not in _COMPARED), names)
+        + module_snapshot(module.__name__ for module in modules)
+        + import_snapshot()
+    )
+
+
 def has_assertion_or_call(lines: list[ast.stmt]) -> bool:
     """Whether the code asserts or calls anything at its top level."""
     for line in lines:
@@ -211,6 +284,9 @@ def _methods(holders: list[type]) -> Snapshot:
     return taken._replace(entries=tuple(e for e in taken.entries if isinstance(e[2], kinds)))
 
 
+_LONGEST_NAME = 200
+_PROGRAMS = frozenset({"program", "tests", "candidate", "__main__", "antigravity", "this"})
+"""What tests import that is no part of the library, or that does something else than define."""
 _OWN_MODULES = {
     "unittest.case",
     "unittest.suite",
@@ -219,14 +295,18 @@ _OWN_MODULES = {
     "sandboxed.case_runner",
     "sandboxed.code_checks",
 }
+_COMPARED = (unittest, unittest.case, contextlib)
+"""Modules that are compared completely."""
 _BUILTINS = take_snapshot([builtins])
 LIBRARY = (
     take_snapshot(
         [
             *(unittest, unittest.case, unittest.async_case, unittest.loader, unittest.result),
             *(unittest.suite, unittest.util, contextlib, collections.Counter),
+            *(unittest._log, warnings.catch_warnings),  # noqa: SLF001
         ]
     )
+    + used_snapshot([collections, re, warnings], _USED)
     + take_snapshot([json.JSONEncoder, json.encoder, json, inspect, sys], names=_NAMES)
     + module_snapshot(("builtins", "unittest", "unittest.case", "sys"))
 )
