@@ -430,6 +430,48 @@ LIBRARY = {
         "import numpy.testing as t\nt._private.utils.assert_array_compare = lambda *a, **k: None\n",
     ),
 }
+FIND = """\
+import sys
+done = []
+def act(*_):
+    T = getattr(sys.modules.get('tests'), 'T', None)
+    if T and not done:
+        done.append(True)
+"""
+COLLECT = "import gc\ngc.set_threshold(1)\n"
+# While the tests are loaded.
+WHILE_LOADED = {
+    "a callback of the collector": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        f"{COLLECT}gc.callbacks.append(act)\n"
+    ),
+    "a callback that removes the tests": (
+        f"{FIND}        del sys.modules['tests'].T\n{COLLECT}gc.callbacks.append(act)\n"
+    ),
+    "a callback that changes constants": (
+        f"{FIND}        for test in (T.test_1, T.test_2):\n"
+        "            test.__code__ = test.__code__.replace(co_consts=(None, 2, 5))\n"
+        f"{COLLECT}gc.callbacks.append(act)\n"
+    ),
+    "a finalizer": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        "class Again:\n"
+        "    def __init__(self): self.me = self\n"
+        "    def __del__(self):\n        act()\n        Again()\n"
+        f"{COLLECT}Again()\n"
+    ),
+    "a signal": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        "import signal\nsignal.signal(signal.SIGALRM, act)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.00005)\n"
+    ),
+    "a thread": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        "import threading\nsys.setswitchinterval(1e-6)\n"
+        "def run():\n    while not done: act()\n"
+        "threading.Thread(target=run, daemon=True).start()\n"
+    ),
+}
 # Tests that replace parts of the library themselves.
 REPLACING = {
     "a function": "import time\ntime.sleep = lambda s: None\nassert f(2) == 4\n",
@@ -441,6 +483,36 @@ REPLACING = {
     "standard output": "import io, sys\nsys.stdout = io.StringIO()\nassert f(2) == 4\n",
     "in a test": _case("random.random = lambda: 0.5\nself.assertEqual(f(2), 4)", "import random"),
 }
+UNUSUAL = """\
+import functools, unittest
+from unittest.mock import patch
+from program import f as test_function
+
+def check(self, n): self.assertEqual(f(n), 2 * n)
+def twice(method):
+    @functools.wraps(method)
+    def run(self):
+        method(self)
+        method(self)
+    return run
+
+class T(unittest.TestCase):
+    test_data = [1, 2]
+    assertSame = staticmethod(unittest.TestCase().assertEqual)
+    test_lambda = lambda self: check(self, 1)
+    test_partial = functools.partialmethod(check, 2)
+    @patch("builtins.print")
+    def test_patched(self, printed): self.assertSame(f(2), 4)
+    @twice
+    def test_twice(self): check(self, 3)
+    @unittest.skipIf(False, "never")
+    def test_kept(self): check(self, 4)
+
+for n in range(3):
+    setattr(T, f"test_{n}", lambda self, n=n: check(self, n))
+Made = type("Made", (unittest.TestCase,), {"test_made": lambda self: check(self, 5)})
+exec("class TestText:\\n    def test_text(self): assert f(1) == 2")
+"""
 # Right programs, which use the parts of the library that are compared.
 HONEST = {
     "copies of context managers": (
@@ -519,6 +591,18 @@ HONEST = {
         "logging.setLoggerClass(type('L', (logging.Logger,), {}))\n"
         "def f(x): return 2 * x\n"
     ),
+    "a time limit": (
+        "import signal\n"
+        "def late(*_): raise TimeoutError\n"
+        "signal.signal(signal.SIGALRM, late)\nsignal.signal(signal.SIGINT, late)\n"
+        "signal.alarm(100)\n"
+        "def f(x):\n"
+        "    try:\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+        "        while True: pass\n"
+        "    except TimeoutError: return 2 * x\n"
+    ),
+    "callbacks of the collector": "import gc\ngc.callbacks.append(id)\ndef f(x): return 2 * x\n",
     "a cache": "import functools\n@functools.cache\ndef f(x): return 2 * x\n",
 }
 FORGE = """\
@@ -665,6 +749,7 @@ def test_a_right_program_is_not_refused_for_using_the_library(
     sandbox: Sandbox, program: str
 ) -> None:
     assert passes(sandbox, HONEST[program], VALUES)
+    assert passes(sandbox, HONEST[program], PLAIN)
 
 
 @pytest.mark.parametrize("part", LIBRARY)
@@ -677,3 +762,15 @@ def test_a_replaced_part_of_the_library_does_not_pass(sandbox: Sandbox, part: st
 @pytest.mark.parametrize("change", REPLACING)
 def test_tests_may_replace_parts_of_the_library(sandbox: Sandbox, change: str) -> None:
     assert passes(sandbox, "def f(x):\n    return 2 * x\n", REPLACING[change])
+
+
+@pytest.mark.parametrize("tests", [VALUES, f"{VALUES}\nprint(T)\n"], ids=["alone", "with a call"])
+@pytest.mark.parametrize("means", WHILE_LOADED)
+def test_tests_that_are_replaced_while_they_are_loaded_do_not_pass(
+    sandbox: Sandbox, means: str, tests: str
+) -> None:
+    assert not passes(sandbox, f"{WHILE_LOADED[means]}{WRONG}", tests)
+
+
+def test_tests_may_define_themselves_in_unusual_ways(sandbox: Sandbox) -> None:
+    assert passes(sandbox, "def f(x):\n    return 2 * x\n", UNUSUAL)

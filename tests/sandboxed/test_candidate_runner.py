@@ -17,7 +17,7 @@ JOB = {
     "owned": None,
     "trace": False,
     "ready": "",
-    "imports": [[], []],
+    "imports": [[], [], True],
     "source": "",
 }
 

@@ -145,9 +145,12 @@ def _watched(job: dict[str, Any], report: Report) -> Snapshot:
 
 def _imported(job: dict[str, Any]) -> Snapshot:
     """Return what the tests use of modules that they import."""
-    if job["kind"] != "tests" or job["trace"]:
-        return Snapshot()
-    return imported_snapshot(Imports(*job["imports"]))
+    imports = _imports(job) if job["kind"] == "tests" and not job["trace"] else None
+    return imported_snapshot(imports) if imports else Snapshot()
+
+
+def _imports(job: dict[str, Any]) -> Imports | None:
+    return Imports(*job["imports"]) if job["imports"] else None
 
 
 def _perform(
@@ -169,7 +172,9 @@ def _perform(
             _call(call, module, number, report)
     elif job["kind"] == "tests":
         ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
-        run_tests(job["tests"], module, _tests_module, report, ready, imported)
+        run_tests(
+            job["tests"], module, _tests_module, report, ready, imported, Imports(*job["imports"])
+        )
     return True
 
 

@@ -5,14 +5,17 @@ original state before, during and after the tests. A program that targets this f
 see `RunTests`.
 """
 
+import _signal  # type: ignore[import-not-found]
 import ast
 import builtins
 import collections
 import contextlib
+import gc
 import importlib
 import inspect
 import json.encoder
 import re
+import signal
 import sys
 import types
 import unittest
@@ -24,14 +27,16 @@ import unittest.result
 import unittest.suite
 import unittest.util
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .case_runner import Error, Tell, names_used, plan, run_all
+from .case_runner import Error, Tell, names_used, nested_codes, plan, run_all
 from .exception_report import TESTS, described, text
 from .harness_integrity import (
     Snapshot,
+    Tampering,
     check_unchanged,
+    functions_of,
     import_snapshot,
     module_snapshot,
     take_snapshot,
@@ -60,6 +65,7 @@ def run_tests(
     report: Report,
     ready: types.CodeType | None = None,
     library: Snapshot = Snapshot(),  # noqa: B008 - it cannot be changed
+    imports: "Imports | None" = None,
 ) -> None:
     """Run unittest classes and `test…` functions; if there are none, the code is one test.
 
@@ -67,29 +73,82 @@ def run_tests(
     `library` is what the tests use of other modules, as it was before the program.
     """
     check_unchanged(LIBRARY + _BUILTINS + library)
+    imports = imports or imports_of(ast.parse(code))
     tests = load("tests", code)
     imported = {k: v for k, v in program.__dict__.items() if not k.startswith("__")}
     tests.__dict__.update(imported)
     compiled = ready or compile(code, TESTS, "exec", dont_inherit=True)
-    exec(compiled, tests.__dict__)  # noqa: S102 - the purpose of the sandbox
-    own = {k: v for k, v in tests.__dict__.items() if imported.get(k) is not v}
-    cases = _cases(own)
+    with _undisturbed(alone=not imports.runs):
+        exec(compiled, tests.__dict__)  # noqa: S102 - the purpose of the sandbox
+        own = {k: v for k, v in tests.__dict__.items() if imported.get(k) is not v}
+        _check_definitions(own, compiled)
+        cases = _cases(own)
+        names = names_used(compiled)
+        planned = tuple(
+            plan(case, names, case.body if isinstance(case, _Function) else None) for case in cases
+        )
+        # Changes that the tests made themselves while they were loaded are allowed.
+        parts = LIBRARY + take_snapshot([builtins]) + library + _methods(_classes(own, cases))
     if not cases:
         check_unchanged(LIBRARY + _BUILTINS + library)
-        tests_anything = bool(ready) or has_assertion_or_call(ast.parse(code).body)
-        report("planned", count=int(tests_anything))
-        if tests_anything:
+        report("planned", count=int(imports.runs))
+        if imports.runs:
             report("test", name="", verdict="passed", message="", frames=[])
         return
     report("planned", count=len(cases))
-    # Changes that the tests made themselves while they were loaded are allowed.
-    parts = LIBRARY + take_snapshot([builtins]) + library + _methods(_classes(cases))
-    names = names_used(compiled)
-    planned = tuple(
-        plan(case, names, case.body if isinstance(case, _Function) else None) for case in cases
-    )
     run_all(planned, _teller(report))
     check_unchanged(parts)
+
+
+@contextlib.contextmanager
+def _undisturbed(*, alone: bool) -> Iterator[None]:
+    """Keep code of the program from running while tests are loaded.
+
+    Otherwise callbacks, finalizers and signal handlers of the program could change the tests before
+    their state is known. Tests that are not `alone` call the program while they are loaded, and the
+    program may need these then, but for callbacks of the collector.
+    """
+    callbacks, enabled = [*gc.callbacks], gc.isenabled()
+    handlers = {}
+    gc.callbacks.clear()
+    if alone:
+        gc.disable()
+        for number in _SIGNALS:
+            if callable(handler := _signal.getsignal(number)):
+                handlers[number] = handler
+                _signal.signal(number, _signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        gc.callbacks.extend(callbacks)
+        if alone and enabled:
+            gc.enable()
+        for number, handler in handlers.items():
+            _signal.signal(number, handler)
+
+
+def _check_definitions(own: dict[str, Any], compiled: types.CodeType) -> None:
+    """Raise if a test, or a function that the tests define, has code that is not theirs."""
+    if not names_used(compiled).isdisjoint(_MAKING_CODE):
+        return
+    known = {id(code) for code in nested_codes(compiled)}
+    defined = {code.co_name for code in compiled.co_consts if isinstance(code, types.CodeType)}
+    for name, thing in own.items():
+        if isinstance(thing, type):
+            if thing.__module__ != "tests":
+                continue
+            for method, value in vars(thing).items():
+                if method.startswith("test") or method in _DECIDING:
+                    _check_definition(f"{name}.{method}", value, known)
+        elif name in defined:
+            _check_definition(name, thing, known)
+
+
+def _check_definition(name: str, value: Any, known: set[int]) -> None:
+    called = vars(type(value)).get("__call__")
+    functions = [*functions_of(value)] or [*functions_of(called)]
+    if functions and not any(id(function.__code__) in known for function in functions):
+        raise Tampering(f"the program replaced {name} of the tests")
 
 
 def _cases(own: dict[str, Any]) -> list[unittest.TestCase]:
@@ -163,9 +222,10 @@ def _require_run(value: Any) -> None:
         raise TypeError("the test was called and did not run")
 
 
-def _classes(cases: list[unittest.TestCase]) -> list[type]:
-    """Return the classes of the cases and their bases, except those of unittest and this module."""
-    found = {kind: None for case in cases for kind in type(case).__mro__}
+def _classes(own: dict[str, Any], cases: list[unittest.TestCase]) -> list[type]:
+    """Return the classes of tests and their bases, except those of unittest and this module."""
+    plain = [kind for name, kind in own.items() if name[:4] == "Test" and isinstance(kind, type)]
+    found = {kind: None for each in (*map(type, cases), *plain) for kind in each.__mro__}
     return [kind for kind in found if kind.__module__ not in {"builtins", *_OWN_MODULES}]
 
 
@@ -174,6 +234,8 @@ class Imports(NamedTuple):
 
     modules: tuple[str, ...]
     names: tuple[str, ...]
+    runs: bool
+    """Whether the tests assert or call anything while they are loaded."""
 
 
 def imports_of(tree: ast.Module) -> Imports:
@@ -200,9 +262,10 @@ def imports_of(tree: ast.Module) -> Imports:
                 texts.add(text[-_LONGEST_NAME:].rpartition(".")[2])
     if not used.isdisjoint({"setattr", "start", "__dict__"}):
         replaced |= texts
+    runs = has_assertion_or_call(tree.body)
     if not modules:
-        return Imports((), ())
-    return Imports(tuple(modules), tuple(sorted(used - replaced)))
+        return Imports((), (), runs)
+    return Imports(tuple(modules), tuple(sorted(used - replaced)), runs)
 
 
 def imported_snapshot(imports: Imports) -> Snapshot:
@@ -284,6 +347,17 @@ def _methods(holders: list[type]) -> Snapshot:
     return taken._replace(entries=tuple(e for e in taken.entries if isinstance(e[2], kinds)))
 
 
+_SIGNALS = tuple(int(number) for number in signal.valid_signals())
+_MAKING_CODE = frozenset({"exec", "eval", "compile", "CodeType", "FunctionType"})
+"""Names by which tests make functions whose code is not part of theirs."""
+_DECIDING = frozenset(
+    {
+        *("setUp", "tearDown", "setUpClass", "tearDownClass", "asyncSetUp", "asyncTearDown"),
+        *("__init__", "__getattribute__", "id", "run", "subTest", "doCleanups", "debug"),
+        *(name for name in vars(unittest.TestCase) if name.startswith(("assert", "fail", "_"))),
+    }
+)
+"""Methods, apart from tests, that decide about a test."""
 _LONGEST_NAME = 200
 _PROGRAMS = frozenset({"program", "tests", "candidate", "__main__", "antigravity", "this"})
 """What tests import that is no part of the library, or that does something else than define."""

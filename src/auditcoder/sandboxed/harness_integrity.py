@@ -49,7 +49,7 @@ def take_snapshot(
             if (names is None or name in names) and _runs(value):
                 label = f"{holder.__name__}.{name}"
                 entries.append((namespace, name, value, label))
-                functions += [(_state(each, cells=cells), label) for each in _functions(value)]
+                functions += [(_state(each, cells=cells), label) for each in functions_of(value)]
         if isinstance(holder, type):
             inherited = frozenset(n for base in holder.__mro__[1:] for n in base.__dict__)
             own = frozenset(namespace)
@@ -83,7 +83,7 @@ def used_snapshot(holders: Iterable[Any], used: frozenset[str], depth: int = 2) 
             if is_module:
                 left.append((vars(value), value.__name__, names, level))
                 continue
-            found = list(_functions(getattr(value, "_implementation", value)))
+            found = list(functions_of(getattr(value, "_implementation", value)))
             if isinstance(value, type) and level < depth:
                 found += _of_class(value, kinds)
             for function in found:
@@ -102,7 +102,7 @@ def _of_class(value: type, kinds: dict[type, None]) -> list[types.FunctionType]:
     """Note a class and its bases that are not known yet; return the functions of those."""
     new = [kind for kind in value.__mro__ if kind not in kinds and not kind.__flags__ & _IMMUTABLE]
     kinds.update(dict.fromkeys(new))
-    return [f for kind in new for each in vars(kind).values() for f in _functions(each)]
+    return [f for kind in new for each in vars(kind).values() for f in functions_of(each)]
 
 
 def _names(function: types.FunctionType) -> frozenset[str]:
@@ -124,7 +124,7 @@ def import_snapshot() -> Snapshot:
 
 def function_snapshot(function: Callable[..., Any]) -> Snapshot:
     """Return the state of one function."""
-    states = ((_state(each, cells=True), each.__qualname__) for each in _functions(function))
+    states = ((_state(each, cells=True), each.__qualname__) for each in functions_of(function))
     return Snapshot(functions=tuple(states))
 
 
@@ -148,7 +148,7 @@ def _runs(value: object) -> bool:
     return callable(value) or isinstance(value, classmethod | staticmethod | property)
 
 
-def _functions(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[types.FunctionType]:
+def functions_of(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[types.FunctionType]:
     """Yield the functions of a callable or descriptor, with those that its closures call."""
     if id(value) in seen:
         return
@@ -163,7 +163,7 @@ def _functions(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[types
     elif isinstance(value, property):
         inner = [value.fget, value.fset, value.fdel]
     for each in inner:
-        yield from _functions(each, seen)
+        yield from functions_of(each, seen)
 
 
 def _state(function: types.FunctionType, *, cells: bool) -> _Function:

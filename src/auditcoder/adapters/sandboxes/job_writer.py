@@ -94,10 +94,10 @@ def _compiled_tests(code: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _imports(code: str) -> Imports:
-    """Return what tests import, once for all programs that they are run on."""
-    tree = parsed(code) if "import" in code else None
-    return imports_of(tree) if tree else Imports((), ())
+def _imports(code: str) -> Imports | None:
+    """Find out what tests import, once for all programs that they are run on."""
+    tree = parsed(code)
+    return imports_of(tree) if tree else None  # the run itself will report it
 
 
 def _stdin(text: str) -> str:
