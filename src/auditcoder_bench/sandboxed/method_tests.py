@@ -86,13 +86,15 @@ class FirstFailure:
 
     def tell(self, _test: object, verdict: str, error: Failure | None, message: str) -> None:
         """Keep what went wrong if it is the first; only a test can skip itself, not the class."""
-        if verdict == "passed" or (verdict == "skipped" and not (error and _of_class(error[2]))):
+        if verdict == "passed" or (
+            verdict == "skipped" and not (error and _ends_in_class(error[2]))
+        ):
             return
         unexpected = AssertionError(message)
         self.wrong = self.wrong or error or (AssertionError, unexpected, None)
 
 
-def _of_class(link: types.TracebackType | None) -> bool:
+def _ends_in_class(link: types.TracebackType | None) -> bool:
     """Whether a traceback ends in the class that is tested."""
     while link is not None and link.tb_next is not None:
         link = link.tb_next
