@@ -8,6 +8,7 @@ The sandbox itself, imported by the worker process as the package `sandboxed`:
     supervisor         one per run: private folder, time limit, and how the process ended
     candidate_runner   in the candidate's own process: runs the code and reports its results
     code_checks        runs test code beside the candidate and detects tampering with unittest
+    case_runner        runs unittest cases one by one; a test passes only if its body returned
     harness_integrity  finds out whether a program replaced code that judges it
     code_integrity     finds out whether a part of a program replaced the code of another part
     code_state         what decides how a function or class behaves

@@ -24,8 +24,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from . import code_checks, exception_report, harness_integrity, value_encoder
-from .code_checks import LIBRARY, Report, run_tests
+from . import case_runner, code_checks, exception_report, harness_integrity, value_encoder
+from .code_checks import LIBRARY, Imports, Report, imported_snapshot, run_tests
 from .code_integrity import CodeIntegrity
 from .exception_report import PROGRAM, TESTS, described, show
 from .harness_integrity import (
@@ -113,8 +113,9 @@ def _act(
     evaluation stack, where Python code neither finds nor changes them.
     """
     if job["kind"] in {"program", "files"}:
-        _perform(job, module, names, report)
+        _perform(job, module, names, report, Snapshot())
         return
+    imported = _imported(job)
     os.write(
         channel,
         (
@@ -122,12 +123,12 @@ def _act(
             exec(  # type: ignore[func-returns-value]  # noqa: S102 - our own code
                 COMPARISON,
                 {
-                    "snapshot": _watched(job, report),
+                    "snapshot": _watched(job, report) + imported,
                     "gettrace": sys.gettrace,
                     "Tampering": Tampering,
                     "PYTHONS_OWN": PYTHONS_OWN,
                     # Last, since the others are evaluated before.
-                    "done": _perform(job, module, names, report),
+                    "done": _perform(job, module, names, report, imported),
                 },
             ),
         )[0],
@@ -144,8 +145,22 @@ def _watched(job: dict[str, Any], report: Report) -> Snapshot:
     return LIBRARY + _OWN + function_snapshot(report)
 
 
+def _imported(job: dict[str, Any]) -> Snapshot:
+    """Return what the tests use of modules that they import."""
+    imports = _imports(job) if job["kind"] == "tests" and not job["trace"] else None
+    return imported_snapshot(imports) if imports else Snapshot()
+
+
+def _imports(job: dict[str, Any]) -> Imports | None:
+    return Imports(*job["imports"]) if job["imports"] else None
+
+
 def _perform(
-    job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
+    job: dict[str, Any],
+    module: types.ModuleType,
+    names: CodeIntegrity,
+    report: Report,
+    imported: Snapshot,
 ) -> bool:
     """Load the program and do what the job asks for; return whether that came to its end."""
     definitions, *main = _parts(job)
@@ -162,7 +177,9 @@ def _perform(
             _call(call, module, number, report)
     elif job["kind"] == "tests":
         ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
-        run_tests(job["tests"], module, _tests_module, report, ready)
+        run_tests(
+            job["tests"], module, _tests_module, report, ready, imported, Imports(*job["imports"])
+        )
     return True
 
 
@@ -348,7 +365,7 @@ def _stream(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:
 _OWN = take_snapshot(
     [
         sys.modules[__name__],
-        *(code_checks, exception_report, harness_integrity, value_encoder),
+        *(case_runner, code_checks, exception_report, harness_integrity, value_encoder),
     ]
 )
 """The code of this package that decides about tests."""

@@ -18,7 +18,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.events import CheckRan, Event
+from auditcoder.domain.events import CheckRan, CodeWritten, Event
 from auditcoder.domain.evidence import Evidence, Verdict
 from auditcoder.domain.laws.verdict_laws import DATA_KINDS, PARSED_KINDS
 from auditcoder.domain.targets import AtNode, AtProgram
@@ -87,6 +87,8 @@ def is_believed(forgery: Forgery) -> bool:
     ):
         return False
     before, after = forgery.before, forgery.event
+    if forgery.field == "CodeWritten.code" and isinstance(before, CodeWritten):
+        return before.reply is None  # it was replaced before there was a program, or never in one
     derived = DERIVED.get(forgery.field.removeprefix("CheckRan.evidence."))
     if derived is None or not isinstance(before, CheckRan) or not isinstance(after, CheckRan):
         return True
