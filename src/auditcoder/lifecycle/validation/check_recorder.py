@@ -162,10 +162,13 @@ def _verdict(check: CheckSpec, seen: CheckObservation) -> Verdict:
 
 
 def _kept(check: CheckSpec, seen: CheckObservation) -> str:
-    """Return the observed result; if it is wrong, it may be cut, since only a match proves it."""
+    """Return the observed result; if it is wrong, it may be cut, since only a match proves it.
+
+    Observations that do not judge are read again, so they are kept whole.
+    """
     assert seen.observed is not None
-    passed = _verdict(check, seen) is Verdict.PASSED
-    return seen.observed if passed else seen.observed[:MAX_OUTPUT]
+    is_whole = _verdict(check, seen) is Verdict.PASSED or not check.kind.judges
+    return seen.observed if is_whole else seen.observed[:MAX_OUTPUT]
 
 
 def owned_frames(raised: Raised | None, working: WorkingState) -> tuple[Frame, ...]:
