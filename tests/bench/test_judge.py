@@ -342,7 +342,8 @@ class TestTestCode:
             "gc.callbacks.append(remove)\ngc.set_threshold(1)\n"
         )
         hidden = problem(CodeTests(code=REMOVABLE))
-        assert judge(sandbox, hidden, f"{remover}{WRONG_ADD}") == {"program": False}
+        results = judge(sandbox, hidden, f"{remover}{WRONG_ADD}")
+        assert results == {"T.test_a": True, "T.test_b": False}  # callbacks wait for the tests
 
 
 class TestSeveralTestsWithOneName:

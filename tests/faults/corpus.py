@@ -2159,6 +2159,7 @@ def answer():
             frame.f_locals["result"].stop()
     return 42
 """,
+    Ending.OK,
     Ending.EXCEPTION,
     Ending.WRONG_EXIT,
     action=RunTests(

@@ -5,9 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -119,10 +119,10 @@ def test_a_killed_worker_loses_no_job_and_repeats_none(
             time.sleep(0.05)
         workers[0].send_signal(signal.SIGKILL)
 
-    killer = threading.Thread(target=kill_a_worker)
-    killer.start()
-    found = run_jobs(DaskEngine(address), there)
-    killer.join()
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(kill_a_worker)
+        found = run_jobs(DaskEngine(address), there)
+        killed.result()
     assert workers[0].wait() == -signal.SIGKILL
     assert outcomes(found) == outcomes(expected)
     with closing(SqliteStore(here)) as one, closing(SqliteStore(there)) as other:

@@ -22,6 +22,7 @@ from auditcoder.sandboxed.harness_integrity import (
 
 SOURCE = """
 import contextlib
+import typing
 LIMIT = 1
 
 def plain(a=1, *, b=2): return a
@@ -36,6 +37,15 @@ def managed():
 
 class Base:
     def inherited(self): pass
+
+class Shape(typing.Protocol):
+    def area(self): ...
+
+class Sized:
+    def __init__(self): pass
+
+class Below(Shape, Sized):
+    pass
 
 class Judge(Base):
     level = 1
@@ -100,6 +110,7 @@ HARMLESS: dict[str, Callable[[Any], object]] = {
     "a new method": lambda judge: setattr(judge.Judge, "other", nothing),
     "annotations are read": lambda judge: judge.Judge.__annotations__,
     "an object is copied": lambda judge: copy.deepcopy(judge.Judge()),
+    "a class below a protocol gets its constructor": lambda judge: judge.Below(),
     "a subclass": lambda judge: type("Sub", (judge.Judge,), {"method": nothing}),
 }
 

@@ -4,7 +4,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -307,3 +309,15 @@ def test_opening_a_new_file_twice_creates_one_store(tmp_path: Path) -> None:
     assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     for opened in (first, second, db):
         opened.close()
+
+
+def test_a_store_can_be_opened_while_others_create_it(tmp_path: Path) -> None:
+    def open_with_others(number: int, ready: threading.Barrier) -> None:
+        ready.wait()
+        SqliteStore(tmp_path / f"{number}.db").close()
+
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(50):
+            ready = threading.Barrier(4)
+            opened = [pool.submit(open_with_others, number, ready) for _ in range(4)]
+            assert [each.exception() for each in opened] == [None] * 4

@@ -117,6 +117,15 @@ class SqliteStore(SqlStore):
             raise
 
     def _refuse_foreign(self) -> None:
+        # All reads see one state: another process may be creating the store.
+        self._db.execute("BEGIN")
+        try:
+            self._refuse_other_content()
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+    def _refuse_other_content(self) -> None:
         owner = self._number("application_id")
         tables = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if owner != APPLICATION_ID and (owner or tables):
