@@ -15,6 +15,7 @@ from auditcoder.domain.assembly import (
     assemble,
     assembly_faults,
     build_order,
+    is_readable,
     owner_of_line,
 )
 from auditcoder.domain.code import CodeBundle, NodeCode, read_bundle, units_of
@@ -244,6 +245,37 @@ class TestAssembly:
         bundle_set = BundleSet(PLAIN | {"S2": noise})
         draft = bundle_set.assemble()
         assert bundle_set.faults(draft.text, draft.segments) == ()
+        readable = is_readable(draft.text, bundle_set.code, bundle_set.bundles)
+        assert readable is read_bundle(draft.text).parses
+
+    @pytest.mark.parametrize(
+        ("sources", "scopes"),
+        [
+            ({"S1": "x: late\n", "S2": "global late\nlate = 1\n"}, {}),
+            (
+                {
+                    "S1": "from __future__ import annotations\ndef f(x: late): ...\n",
+                    "S2": "def g():\n    global late\n    late = 1\n",
+                },
+                {},
+            ),
+            (
+                {
+                    "S1": "[x for x in map(super, [])]\ndef m(self): ...\n",
+                    "S0": "class C:\n    pass\n",
+                },
+                {"S1": "C"},
+            ),
+            ({"S1": "a = 1\n", "S2": "b = 2\n"}, {}),
+        ],
+    )
+    def test_a_program_is_readable_if_it_parses(
+        self, sources: dict[str, str], scopes: dict[str, str]
+    ) -> None:
+        bundle_set = BundleSet(sources, scopes)
+        draft = bundle_set.assemble()
+        readable = is_readable(draft.text, bundle_set.code, bundle_set.bundles)
+        assert readable is read_bundle(draft.text).parses
 
 
 class TestCertificate:

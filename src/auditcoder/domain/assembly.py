@@ -24,6 +24,7 @@ from auditcoder.domain.code import (
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.portable_limits import MAX_CHARACTERS
 from auditcoder.domain.python_names import BUILTINS, FUTURE
 from auditcoder.domain.values import Digest, Value
 
@@ -280,6 +281,18 @@ def _unowned_faults(
 
 def _scope(code: Mapping[NodeId, NodeCode], node: NodeId) -> str:
     return code[node].scope if node in code else ""
+
+
+def is_readable(
+    text: str, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
+) -> bool:
+    """Whether a program parses: as its parts do, unless they change how others are read."""
+    if not all(bundle.parses for bundle in bundles.values()):
+        return False
+    alone = len(text) <= MAX_CHARACTERS and not any(own.scope for own in code.values())
+    if alone and not any(bundle.affects_others for bundle in bundles.values()):
+        return True
+    return read_bundle(text).parses
 
 
 def _whole_faults(

@@ -151,6 +151,11 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
         return any(i.statement.startswith(f"{FUTURE}annotations") for i in self.imported)
 
     @cached_property
+    def affects_others(self) -> bool:
+        """Whether it can change how other code of the same file is read."""
+        return self.has_late_annotations or any(part.declared for part in self.parts)
+
+    @cached_property
     def words(self) -> frozenset[str]:
         """All words in the text, which include all names as the parser reads them."""
         # This version of Unicode is the same on every Python.

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
+from auditcoder.domain.assembly import Assembly, assembly_faults, build_order, is_readable
 from auditcoder.domain.code import (
     CodeBundle,
     NodeCode,
@@ -232,7 +232,9 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
                 ledger,
                 f"a future import changes the meaning of annotations in {listed(frozen)}",
             )
-    after = rework(ledger, assembly=assembly, readable=read_bundle(text).parses)
+    after = rework(
+        ledger, assembly=assembly, readable=is_readable(text, working.code, working.bundles)
+    )
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
 
 
