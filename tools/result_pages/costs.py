@@ -244,7 +244,8 @@ Digest of the laws: `{result["laws"]}`.
 
 {result["tried"]:,} forgeries of {len(result["fields"])} fields; {result["survived"]:,} verify. Of
 fields that [the laws](../reference/laws.md#what-is-believed) do not list as believed,
-{len(result["unexpected"])} verify. No forgery of {refused} fields verifies; of these, some do:
+{len(result["unexpected"])} verify. No forgery of {refused} fields verifies; of the following, some
+do:
 
 {table(["field", "tried", "verify"], rows)}
 

@@ -14,15 +14,16 @@ from auditcoder.domain.events import (
     CodeWritten,
     ExceptionRaised,
     GraphCommitted,
+    GraphRevised,
 )
-from auditcoder.domain.graph import TaskGraph
+from auditcoder.domain.graph import GraphDelta, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.python_names import MODULE_NAMES
 from auditcoder.domain.repair import TransactionKind
 from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.task import main_block
-from auditcoder.domain.usage import Phase
+from auditcoder.domain.usage import Phase, Scope
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.recorder import Recorder
@@ -893,3 +894,95 @@ class TestOneOwnerHoweverItIsBound:
         recorder = started(store)
         event = written(recorder, S1_1, f"{statement.format(name)}\n\n{code('S1_1')}")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+
+class TestReplies:
+    @pytest.mark.parametrize("assembled", [False, True])
+    def test_a_call_is_for_a_repair_exactly_once_there_is_a_program(
+        self, store: SqliteStore, assembled: bool
+    ) -> None:
+        recorder = failing(store) if assembled else started(store)
+        other = Scope.INITIAL if assembled else Scope.REPAIR
+        assert_illegal(recorder, replace(reply(recorder), scope=other), Law.MISDECLARED)
+
+    def test_a_reply_ends_in_a_known_way(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, replace(reply(recorder), finish="tired"), Law.MISDECLARED)
+
+    def test_a_reply_names_a_node_once(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, replace(reply(recorder), nodes=(S2, S2)), Law.MISDECLARED)
+
+    def test_a_rejected_reply_is_the_source_of_no_code_although_it_holds_it(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        held = replace(reply(recorder, text=code("S2")), rejected="it has no block")
+        event = written(recorder, S2, code("S2"), reply=recorder.record(held))
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_code_on_behalf_of_another_node_may_come_from_a_joint_reply(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        joint = recorder.record(reply(recorder, text=code("S2")))
+        recorder.record(exception(S1, S2))
+        recorder.record(written(recorder, S2, code("S2"), cause=S1, reply=joint))
+
+
+class TestWriting:
+    def test_star_imports_are_refused_although_the_units_match(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        event = written(recorder, S2, "from math import *\n" + code("S2"))
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_the_same_code_again_keeps_its_author_and_its_program(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        before = recorder.ledger.working
+        recorder.write_code(S1_1, code("S1_1"), agent="somebody else")
+        assert recorder.ledger.working == before
+
+    def test_no_node_causes_its_own_edit(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        event = written(recorder, S1_1, code("S1_1", "return 3"), cause=S1_1)
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_node_may_define_a_built_in_name_that_its_contract_promises(
+        self, store: SqliteStore
+    ) -> None:
+        promising = node("S2")
+        assert promising.contract is not None
+        promising = replace(promising, contract=replace(promising.contract, name="sum"))
+        nodes = (ROOT_NODE, node("S1"), promising)
+        recorder = started(store, TaskGraph(nodes=nodes, order=(S1, S2)))
+        recorder.write_code(S2, "def sum(x):\n    return x\n")
+        assert recorder.ledger.working.owners()["sum"] == S2
+
+    def test_another_order_of_the_graph_changes_the_program(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        delta = GraphDelta(order=(S2, S1_1))
+        recorder.record(GraphRevised(delta=delta, reason="S2 comes first"))
+        recorder.assemble()
+        assert recorder.ledger.working.assembly is not None
+
+
+class TestExceptionsBeforeAssembly:
+    @pytest.mark.parametrize(("parent", "child"), [("S9", "S2"), ("S2", "S2")])
+    def test_an_exception_is_between_two_nodes(
+        self, store: SqliteStore, parent: str, child: str
+    ) -> None:
+        recorder = built(store)
+        assert_illegal(recorder, exception(NodeId(parent), NodeId(child)), Law.WRONG_REGION)
+
+    def test_an_exception_after_assembly_needs_a_transaction(self, store: SqliteStore) -> None:
+        assert_illegal(failing(store), exception(S1, S2), Law.OUT_OF_PLACE)
+
+    def test_an_exception_leads_to_a_frozen_node(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        assert_illegal(recorder, exception(S1, S1_1), Law.WRONG_REGION)
+
+    def test_the_region_of_an_exception_names_a_node_once(self, store: SqliteStore) -> None:
+        twice = replace(exception(S1, S2).exception, region=(S2, S2))
+        assert_illegal(built(store), ExceptionRaised(exception=twice), Law.WRONG_REGION)

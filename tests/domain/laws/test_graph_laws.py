@@ -5,6 +5,7 @@ import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
+from auditcoder.domain.contract import Contract
 from auditcoder.domain.events import (
     BriefCommitted,
     CheckDropped,
@@ -12,7 +13,7 @@ from auditcoder.domain.events import (
     GraphRevised,
 )
 from auditcoder.domain.evidence import Trust, Verdict
-from auditcoder.domain.graph import FromNode, GraphDelta, Slot, TaskGraph
+from auditcoder.domain.graph import FromNode, FromTask, GraphDelta, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.repair import (
@@ -20,7 +21,7 @@ from auditcoder.domain.repair import (
     TransactionKind,
 )
 from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
-from auditcoder.domain.task import example_check
+from auditcoder.domain.task import StdioExample, derived_examples, example_check
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
@@ -266,3 +267,106 @@ class TestRegressions:
         recorder.open_transaction()
         event = GraphRevised(delta=GraphDelta(order=(S1, s3, S2)), reason="x")
         assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+
+
+def graph_with(**changes: object) -> TaskGraph:
+    """The graph with another S2."""
+    return TaskGraph(
+        nodes=(*GRAPH.nodes[:-1], replace(GRAPH.nodes[-1], **changes)), order=GRAPH.order
+    )
+
+
+TWO_SLOTS = (Slot(name="x", type="int", source=FromTask()),) * 2
+CONTRACT = node("S2").contract or Contract(name="")
+
+
+class TestOneFault:
+    """A graph or a brief that is right but for one thing."""
+
+    @pytest.mark.parametrize(
+        "graph",
+        [
+            TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()),), order=()),
+            graph_with(dependencies=(S1_1, S1_1)),
+            graph_with(inputs=TWO_SLOTS),
+            graph_with(outputs=TWO_SLOTS),
+            graph_with(contract=replace(CONTRACT, params=CONTRACT.params * 2)),
+            graph_with(contract=replace(CONTRACT, name="not a name")),
+        ],
+        ids=["no leaf", "dependency", "input", "output", "parameter", "name"],
+    )
+    def test_a_graph_is_refused(self, store: SqliteStore, graph: TaskGraph) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
+
+    def test_a_contract_without_a_name_promises_nothing(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        recorder.record(GraphCommitted(graph=graph_with(contract=replace(CONTRACT, name=""))))
+
+    def test_an_id_is_written_in_one_way(self, store: SqliteStore) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        padded = node("S03")
+        graph = TaskGraph(nodes=(*GRAPH.nodes, padded), order=(S1_1, S2, padded.id))
+        assert_illegal(recorder, GraphCommitted(graph=graph), Law.GRAPH_INVALID)
+
+    def test_a_dropped_check_is_not_planned_again_as_it_was(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED)))
+        recorder.record(CheckDropped(check=CheckId("x"), reason="wrong"))
+        event = BriefCommitted(brief=planning("x", Trust.GENERATED), reason="again")
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_derived_check_follows_from_an_example(self, store: SqliteStore) -> None:
+        task = replace(TASK, examples=(StdioExample(input="1\n", output="2\n"),))
+        recorder = started(store, task=task)
+        event = BriefCommitted(brief=planning("x", Trust.DERIVED, "3"))
+        assert_illegal(recorder, event, Law.MISDECLARED)
+        example = derived_examples(task)[0]
+        check = PlannedCheck(id=CheckId("x"), trust=Trust.DERIVED, example=example)
+        recorder.record(BriefCommitted(brief=Brief(requirements=Requirements(checks=(check,)))))
+
+
+class TestRevisions:
+    def test_the_graph_after_a_revision_is_valid(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        delta = GraphDelta(added=(node("S1_2", S1),), order=GRAPH.order)
+        assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.GRAPH_INVALID)
+
+    def test_a_hint_does_not_invalidate_evidence(self, store: SqliteStore) -> None:
+        recorder = repairing(store)
+        before = recorder.ledger.working.evidence
+        hinted = replace(GRAPH.by_id[S1_1], hints=("start at one",))
+        delta = GraphDelta(revised=(hinted,), order=GRAPH.order)
+        recorder.record(GraphRevised(delta=delta, reason="a hint"))
+        assert recorder.ledger.working.evidence == before
+
+    def test_a_retired_node_has_no_code(self, store: SqliteStore) -> None:
+        recorder = repairing(store, AtBranch(root=S1))
+        recorder.record(retire_s1_1())
+        working = recorder.ledger.working
+        assert S1_1 not in {*working.code, *working.bundles}
+
+    @pytest.mark.parametrize("kind", [TransactionKind.BOUNDED, TransactionKind.FALLBACK])
+    def test_a_node_moves_only_within_the_region(
+        self, store: SqliteStore, kind: TransactionKind
+    ) -> None:
+        sibling = node("S1_2", S1)
+        graph = TaskGraph(nodes=(*GRAPH.nodes, sibling), order=(S1_1, sibling.id, S2))
+        recorder = started(store, graph)
+        for name in (S1_1, sibling.id, S2, S1, ROOT):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
+        check_program(recorder, "example-1", Verdict.FAILED)
+        check_program(recorder, "example-2", Verdict.PASSED)
+        bounded = kind is TransactionKind.BOUNDED
+        locate(recorder, AtNodes(nodes=(S1_1, S2)) if bounded else None)
+        recorder.open_transaction(kind)
+        moved = replace(GRAPH.by_id[S1_1], parent=S2)
+        former = replace(GRAPH.by_id[S1], dependencies=())
+        revised = (moved,) if bounded else (moved, former)
+        delta = GraphDelta(revised=revised, order=(S1_1, sibling.id))
+        event = GraphRevised(delta=delta, reason="it belongs there")
+        if bounded:
+            assert_illegal(recorder, event, Law.BOUNDARY_CROSSED)
+        else:
+            recorder.record(event)

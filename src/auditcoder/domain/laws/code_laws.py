@@ -154,7 +154,7 @@ def _refuse_writing_outside(ledger: Ledger, event: CodeWritten) -> None:
     if cause is not None and (cause == node or cause not in ledger.graph.ids):
         refuse(Law.MISDECLARED, ledger, "the cause is not another node of this run")
     if transaction is not None:
-        if cause is not None and node in transaction.region and cause not in transaction.region:
+        if cause is not None and cause not in transaction.region:
             refuse(Law.BOUNDARY_CROSSED, ledger, f"{cause} is frozen and cannot cause an edit")
         if node not in transaction.region:
             law = Law.FROZEN_CHANGED if cause is None else Law.BOUNDARY_CROSSED
@@ -221,7 +221,7 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
     transaction = ledger.transaction
     if ledger.assembled and transaction is None:
         refuse(Law.FROZEN_CHANGED, ledger, "the program changes outside a transaction")
-    if transaction is not None and event.program != transaction.program:
+    if transaction is not None:
         before = transaction.before
         if (before.code, before.graph) == (working.code, graph):
             refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")

@@ -164,8 +164,6 @@ def _refuse_reaching_out(
         n for n in delta.order if n not in region and n in graph.ids
     ]:
         refuse(Law.BOUNDARY_CROSSED, ledger, "the delta reorders frozen nodes")
-    if ROOT in delta.retired:
-        refuse(Law.GRAPH_INVALID, ledger, "the root cannot be retired")
 
 
 def _refuse_revision(ledger: Ledger, graph: TaskGraph, region: Region, after: Node) -> None:
