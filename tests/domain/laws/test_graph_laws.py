@@ -287,13 +287,26 @@ class TestOneFault:
         "graph",
         [
             TaskGraph(nodes=(replace(ROOT_NODE, dependencies=()),), order=()),
+            TaskGraph(nodes=GRAPH.nodes, order=GRAPH.order, root=S1),
+            TaskGraph(
+                nodes=(replace(node("S1"), parent=None), node("S2", S1)), order=(S2,), root=S1
+            ),
             graph_with(dependencies=(S1_1, S1_1)),
             graph_with(inputs=TWO_SLOTS),
             graph_with(outputs=TWO_SLOTS),
             graph_with(contract=replace(CONTRACT, params=CONTRACT.params * 2)),
             graph_with(contract=replace(CONTRACT, name="not a name")),
         ],
-        ids=["no leaf", "dependency", "input", "output", "parameter", "name"],
+        ids=[
+            "no leaf",
+            "other root",
+            "no S0",
+            "dependency",
+            "input",
+            "output",
+            "parameter",
+            "name",
+        ],
     )
     def test_a_graph_is_refused(self, store: SqliteStore, graph: TaskGraph) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
