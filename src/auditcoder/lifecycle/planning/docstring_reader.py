@@ -63,12 +63,13 @@ def _singular(label: str) -> str:
 
 def _lines(function: Function, source: str) -> list[str]:
     """Return the lines of the docstring, as they are written."""
+    evaluated = ast.get_docstring(function)
     first = function.body[0]
-    written = None
-    if isinstance(first, ast.Expr):
-        written = _LITERAL.fullmatch(ast.get_source_segment(source, first.value) or "")
-    if written is None:
-        return whole(ast.get_docstring(function) or "").split("\n")
+    if evaluated is None or not isinstance(first, ast.Expr):
+        return []
+    written = _LITERAL.fullmatch(ast.get_source_segment(source, first.value) or "")
+    if written is None:  # it is joined from several literals
+        return whole(evaluated).split("\n")
     raw = "r" in written[1].lower()
     text = written[3].replace("\\", "\\\\") if raw else written[3]
     return whole(inspect.cleandoc(text)).split("\n")
