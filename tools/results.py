@@ -31,6 +31,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "overhead": costs.overhead,
     "trace": costs.trace,
     "sandbox": costs.sandbox,
+    "forgeries": costs.forgeries,
     "hostile": costs.hostile,
     "judge": costs.judge,
     "audit": costs.audit,

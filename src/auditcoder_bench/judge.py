@@ -24,6 +24,7 @@ from auditcoder.domain.execution import (
 )
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.value_decoder import read
+from auditcoder.domain.values import digest
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.sandboxed.result_comparison import same_output, same_value
@@ -37,6 +38,8 @@ _TIMEOUTS = 3
 """After this many timeouts the remaining cases count as failed without being run."""
 _CONFIRMATIONS = 3
 """After this many wrong results confirmed in isolation, those of the batch are accepted."""
+_EXHAUSTED = {Ending.TIMEOUT, Ending.MEMORY, Ending.OUTPUT_LIMIT, Ending.KILLED}
+"""How tests end if the files that they read are too large."""
 _SECONDS_PER_INPUT = 0.05
 """Additional seconds for each input of a batch."""
 
@@ -73,7 +76,8 @@ class _Case(NamedTuple):
 
 
 def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str) -> dict[str, bool]:
-    outputs = _batch_outputs(sandbox, problem, hidden, program)
+    # The process of a single input is already its own.
+    outputs = _batch_outputs(sandbox, problem, hidden, program) if len(hidden.cases) > 1 else []
     cases = [
         _Case(
             RunProgram(stdin=case.input),
@@ -83,11 +87,37 @@ def _stdio(sandbox: Sandbox, problem: Problem, hidden: StdioTests, program: str)
         )
         for number, case in enumerate(hidden.cases)
     ]
-    return _verdicts(sandbox, problem, program, cases, _output)
+    results = _verdicts(sandbox, problem, program, cases, _output)
+    # An earlier input cannot have helped the first one.
+    right = [case for case in cases[1:] if _is_right(case)]
+    if resolved(results) and right and not _is_confirmed(sandbox, problem, program, right):
+        alone = [case._replace(reached=False, batch_result=None) for case in cases]
+        results = _verdicts(sandbox, problem, program, alone, _output)
+    return results
+
+
+def _is_right(case: _Case) -> bool:
+    return case.batch_result is not None and case.is_correct(case.batch_result)
+
+
+def _is_confirmed(sandbox: Sandbox, problem: Problem, program: str, right: list[_Case]) -> bool:
+    """Whether one of the cases that are right in the batch is right in isolation, too.
+
+    The digest of the program chooses it, so that the program cannot know it.
+    """
+    case = right[int(digest(program.encode("utf-8", "replace"))[:8], 16) % len(right)]
+    outcome = sandbox.run(Execution(source=program, action=case.action, bounds=problem.bounds))
+    result = _output(outcome) if outcome.ending is Ending.OK else None
+    return result is not None and case.is_correct(result)
 
 
 def _output(outcome: ExecutionOutcome) -> str | None:
-    return outcome.stdout.decode("utf-8", "replace")
+    return _decoded(outcome.stdout)
+
+
+def _decoded(output: bytes) -> str:
+    """Decode an output; bytes that are no UTF-8 equal no character that a case expects."""
+    return output.decode("utf-8", "surrogateescape")
 
 
 def _batch_outputs(
@@ -115,21 +145,29 @@ def _batch_outputs(
     )
     if outcome.ending is not Ending.OK:
         return []  # right outputs of a program that then hung or crashed prove nothing
-    report = outcome.artefacts[0].content if outcome.artefacts else None
-    return [_text(line) for line in (report or b"").splitlines()][: len(hidden.cases)]
+    (report,) = outcome.artefacts
+    longest = bounds.output_bytes * 4 // 3 + 8  # in base64, with quotes and padding
+    return [_text(line, longest) for line in _first_lines(report.content or b"", len(hidden.cases))]
+
+
+def _first_lines(report: bytes, most: int) -> list[bytes]:
+    """Return the first lines; the judged program may have written millions of them."""
+    return report.split(b"\n", most)[: min(most, report.count(b"\n"))]
 
 
 def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _text(line: bytes) -> str | None:
+def _text(line: bytes, longest: int) -> str | None:
     """Decode a line of results, which the judged program may have forged."""
+    if len(line) > longest:
+        return None
     try:
         output = msgspec.json.decode(line, type=bytes | None)
     except msgspec.DecodeError:
         return None
-    return None if output is None else output.decode("utf-8", "replace")
+    return None if output is None else _decoded(output)
 
 
 def _calls(sandbox: Sandbox, problem: Problem, hidden: CallTests, program: str) -> dict[str, bool]:
@@ -171,7 +209,7 @@ def _verdicts(
     results = {}
     timeouts, confirmed, contradicted = 0, 0, False
     for number, case in enumerate(cases, start=1):
-        correct = case.batch_result is not None and case.is_correct(case.batch_result)
+        correct = _is_right(case)
         batch_is_trusted = confirmed >= _CONFIRMATIONS and not contradicted
         accepted = correct or (case.reached and batch_is_trusted)
         if not accepted and timeouts < _TIMEOUTS:
@@ -198,13 +236,13 @@ def _equals(expected: str, text: str) -> bool:
 def _tests(sandbox: Sandbox, problem: Problem, hidden: CodeTests, program: str) -> dict[str, bool]:
     action = RunTests(code=hidden.code)
     outcome = sandbox.run(Execution(source=program, action=action, bounds=problem.bounds))
-    passed = outcome.ending is Ending.OK
     named = all_by_name((t.name, t.verdict is TestVerdict.PASSED) for t in outcome.tests if t.name)
+    # A program that removes the tests before they are collected has passed none.
+    complete = outcome.ending is Ending.OK and outcome.planned == len(outcome.tests) > 0
     if not named:
-        all_passed = all(t.verdict is TestVerdict.PASSED for t in outcome.tests)
-        return {_WHOLE: passed and all_passed}
-    if outcome.planned is None or len(outcome.tests) < outcome.planned or not passed:
-        named[_WHOLE] = passed and outcome.planned == len(outcome.tests)
+        return {_WHOLE: complete and all(t.verdict is TestVerdict.PASSED for t in outcome.tests)}
+    if not complete:
+        named[_WHOLE] = False
     return named
 
 
@@ -221,6 +259,9 @@ def _files(sandbox: Sandbox, problem: Problem, hidden: FileTests, program: str) 
         source = joined_source(file_tests.__name__)
         tested = sandbox.run(Execution(source=source, action=run_tests, bounds=problem.bounds))
         (verdicts,) = tested.artefacts
+        if tested.ending in _EXHAUSTED:  # by what the program wrote
+            results[_WHOLE] = False
+            continue
         if tested.ending is not Ending.OK or verdicts.content is None:
             raise SandboxError(
                 "judge.tests",

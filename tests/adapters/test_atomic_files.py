@@ -42,6 +42,15 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
+def test_a_loop_of_links_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(StoreError) as refused:
+        write(tmp_path / "one", b"new")
+    assert refused.value.code == "file.unwritable"
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "two"}
+
+
 def test_a_new_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:

@@ -8,6 +8,7 @@ from auditcoder.domain.errors import SandboxError
 from auditcoder.domain.execution import Bounds
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder_bench import judge as judge_module
 from auditcoder_bench.judge import judge, resolved
 from auditcoder_bench.problem import (
     CallTest,
@@ -48,13 +49,14 @@ CALLS = problem(
         )
     )
 )
-CODE = problem(
-    CodeTests(
-        code="import unittest\n\nclass T(unittest.TestCase):\n"
-        "    def test_a(self):\n        self.assertEqual(add(1, 2), 3)\n"
-        "    def test_b(self):\n        self.assertEqual(add(0, 0), 0)\n"
-    )
+TESTED = (
+    "import unittest\n\nclass T(unittest.TestCase):\n"
+    "    def test_a(self):\n        self.assertEqual(add(1, 2), 3)\n"
+    "    def test_b(self):\n        self.assertEqual(add(0, 0), 0)\n"
 )
+CODE = problem(CodeTests(code=TESTED))
+REMOVABLE = f"{TESTED}\nLIST = [[n] for n in range(9)]\n"
+"""Test code that allocates after its class is defined, when a callback can remove the class."""
 PLAIN = problem(CodeTests(code="def check(f):\n    assert f(1, 2) == 3\n\ncheck(add)\n"))
 ADD = "def add(a, b):\n    return a + b\n"
 WRONG_ADD = "def add(a, b):\n    return 3\n"
@@ -139,6 +141,30 @@ class TestManyInputsInOneProcess:
         )
         assert not any(judge(sandbox, MANY, program + SUM.replace("sum", "min")).values())
 
+    def test_only_as_many_lines_of_the_report_are_decoded_as_there_are_inputs(
+        self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        decoded: list[int] = []
+        decode = judge_module._text
+
+        def counting(line: bytes, longest: int) -> str | None:
+            decoded.append(len(line))
+            return decode(line, longest)
+
+        monkeypatch.setattr(judge_module, "_text", counting)
+        program = (
+            "import os\n"
+            "if os.path.exists('outputs.jsonl'):\n"
+            "    open('outputs.jsonl', 'wb').write(b'\\n' * 1000)\n"
+            "    os._exit(0)\n"
+        )
+        assert not any(judge(sandbox, MANY, program).values())
+        assert decoded == [0] * 12
+
+    def test_a_line_longer_than_the_longest_output_is_not_decoded(self) -> None:
+        assert judge_module._text(b'"MQ=="', longest=6) == "1"
+        assert judge_module._text(b'"MQ=="', longest=5) is None
+
 
 class TestStandardInput:
     def test_each_case_has_its_verdict(self, sandbox: Sandbox) -> None:
@@ -161,6 +187,11 @@ class TestStandardInput:
     ) -> None:
         assert not any(judge(sandbox, STDIO._replace(bounds=bounds), program).values())
 
+    def test_bytes_that_are_no_text_equal_no_expected_character(self, sandbox: Sandbox) -> None:
+        hidden = problem(StdioTests(cases=(StdioExample(input="", output="\ufffd\n"),)))
+        assert resolved(judge(sandbox, hidden, "print('\\ufffd')"))
+        assert not resolved(judge(sandbox, hidden, "import os\nos.write(1, b'\\xff\\n')"))
+
 
 class TestCalls:
     def test_values_are_compared_outside_the_sandbox(self, sandbox: Sandbox) -> None:
@@ -173,6 +204,69 @@ class TestCalls:
             "def add(a, b):\n    return Yes()\n"
         )
         assert not any(judge(sandbox, CALLS, liar).values())
+
+
+NEVER_ENDS = "    while True: pass\n"
+FINALISER = "class Last:\n    def __del__(self{}):\n        {}\nlast = Last()\n"
+LAST_IS_SLOW = (
+    "import signal, time\ntotal = sum(map(int, input().split()))\n"
+    "if total == 4:\n    {}\n    time.sleep(2.2)\nprint(total)\n"
+)
+FAILING_ALONE = {
+    "another number as exit code": f"{SUM}raise SystemExit(0.0)\n",
+    "an exit code that equals everything": (
+        f"class Any:\n    def __eq__(self, _): return True\n{SUM}raise SystemExit(Any())\n"
+    ),
+    "a finaliser never ends": f"{FINALISER.format('', 'while True: pass')}{SUM}",
+    "a finaliser crashes": (
+        f"import ctypes\n{FINALISER.format(', crash=ctypes.string_at', 'crash(0)')}{SUM}"
+    ),
+    "a finaliser writes": (
+        f"import os\n{FINALISER.format(', write=os.write', 'write(1, bytes(1))')}{SUM}"
+    ),
+    "a generator never closes": (
+        f"def last():\n    try: yield\n    finally:\n    {NEVER_ENDS}"
+        f"kept = last()\nnext(kept)\n{SUM}"
+    ),
+    "a call after the last thread never ends": (
+        f"import threading\ndef last():\n{NEVER_ENDS}threading._register_atexit(last)\n{SUM}"
+    ),
+    "standard error is flooded": f"import sys\nsys.stderr.write('x' * (5 << 20))\n{SUM}",
+    "the timer is stopped": LAST_IS_SLOW.format("signal.setitimer(signal.ITIMER_REAL, 0)"),
+    "the timer's signal is ignored": (
+        LAST_IS_SLOW.format("signal.signal(signal.SIGALRM, signal.SIG_IGN)")
+    ),
+    "the timer's exception is caught": (
+        "import time\ntotal = sum(map(int, input().split()))\n"
+        "if total == 4:\n    try: time.sleep(9)\n    except: pass\nprint(total)\n"
+    ),
+    "a module of the library keeps something": (
+        "import decimal\nadded = hasattr(decimal, 'left')\ndecimal.left = 1\n"
+        f"{SUM.strip()} if added else print(3)\n"
+    ),
+    "something else is kept": (
+        "import functools\nadded = hasattr(functools.partialmethod, 'left')\n"
+        f"functools.partialmethod.left = 1\n{SUM.strip()} if added else print(3)\n"
+    ),
+}
+"""Programs that are right on inputs in one process, except that in isolation they fail."""
+
+
+@pytest.mark.parametrize("name", FAILING_ALONE)
+class TestProgramThatFailsInIsolation:
+    def test_it_does_not_pass(self, sandbox: Sandbox, name: str) -> None:
+        hidden = STDIO._replace(bounds=ENDLESS)
+        assert not resolved(judge(sandbox, hidden, FAILING_ALONE[name]))
+
+    def test_it_is_not_right_in_the_batch(self, sandbox: Sandbox, name: str) -> None:
+        if name == "something else is kept":
+            return  # found by the run in isolation that confirms the batch
+        hidden = STDIO.hidden
+        assert isinstance(hidden, StdioTests)
+        outputs = judge_module._batch_outputs(
+            sandbox, STDIO._replace(bounds=ENDLESS), hidden, FAILING_ALONE[name]
+        )
+        assert outputs != [case.output for case in hidden.cases]
 
 
 AT_EXIT = "import atexit, os\n@atexit.register\ndef last():\n    {}\n"
@@ -237,6 +331,19 @@ class TestTestCode:
     ) -> None:
         assert not resolved(judge(sandbox, hidden, program))
 
+    def test_test_code_without_a_test_is_not_passed(self, sandbox: Sandbox) -> None:
+        assert judge(sandbox, problem(CodeTests(code="answer = 3\n")), ADD) == {"program": False}
+
+    def test_a_program_that_removes_the_tests_does_not_pass(self, sandbox: Sandbox) -> None:
+        remover = (
+            "import gc, sys\n\ndef remove(*_):\n"
+            "    tests = sys.modules.get('tests')\n"
+            "    if hasattr(tests, 'T'):\n        del tests.T\n\n"
+            "gc.callbacks.append(remove)\ngc.set_threshold(1)\n"
+        )
+        hidden = problem(CodeTests(code=REMOVABLE))
+        assert judge(sandbox, hidden, f"{remover}{WRONG_ADD}") == {"program": False}
+
 
 class TestSeveralTestsWithOneName:
     """They pass only together."""
@@ -288,6 +395,23 @@ class TestFiles:
         broken = FileTests(inputs={}, artefacts=("b.txt",), code=("import nothing_like_it",))
         with pytest.raises(SandboxError, match="do not run"):
             judge(sandbox, problem(broken), "open('b.txt', 'w').write('7')")
+
+    @pytest.mark.parametrize(
+        ("artefact", "bounds"),
+        [
+            ("while True: pass", Bounds(seconds=2.0)),
+            ("import os\nos.abort()", Bounds(seconds=30.0)),
+            ("while True: print('x' * 9999)", Bounds(seconds=30.0, output_bytes=1 << 16)),
+            ("kept = bytearray(1 << 31)", Bounds(seconds=30.0, memory_bytes=1 << 28)),
+        ],
+    )
+    def test_a_file_that_exhausts_the_limits_of_the_tests_does_not_pass(
+        self, sandbox: Sandbox, artefact: str, bounds: Bounds
+    ) -> None:
+        program = f"open('b.txt', 'w').write({artefact!r})"
+        reading = FileTests(inputs={}, artefacts=("b.txt",), code=("exec(open('b.txt').read())",))
+        hidden = problem(reading)._replace(bounds=bounds)
+        assert judge(sandbox, hidden, program) == {"program": False}
 
     def test_the_program_cannot_see_its_hidden_tests(self, sandbox: Sandbox) -> None:
         spy = "import os\nopen('b.txt', 'w').write(' '.join(sorted(os.listdir('.'))))"

@@ -623,8 +623,9 @@ class IsolatedSandboxConformance(SandboxConformance):
 
     def test_paths_of_the_machine_are_not_shown(self, sandbox: Sandbox) -> None:
         source = """
-import ctypes, email.parser, gc, json, os, sys, traceback
-shown = [sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix, *sys.path, *sys.orig_argv]
+import ctypes, email.parser, gc, json, os, sys, sysconfig, traceback
+shown = [*map(str, vars(sysconfig).values()), *map(str, sysconfig.get_config_vars().values())]
+shown += [sys.executable, sys.prefix, sys.exec_prefix, sys.base_prefix, *sys.path, *sys.orig_argv]
 shown += [sys._base_executable, str(sys._stdlib_dir), os.getcwd(), *sys.argv]
 for module in list(sys.modules.values()):
     found = vars(module)

@@ -156,6 +156,9 @@ class TestAssembly:
             "class Inner:\n    def m(self): ...\n",
             "limit = 3\n\ndef m(self, x=(y := 2)): return x\n",
             'def m(self):\n    """Doc\n\n    more\n    """\n    return """a\nb"""\n',
+            "__seen = 0\n\ndef __help(self): return self.__seen\n\ndef m(self): self.__help()\n",
+            "class __Part:\n    def m(self):\n        global __made\n        __made = self\n",
+            "try:\n    import json\nexcept ImportError:\n    json = None\n\ndef m(self): ...\n",
         ],
     )
     def test_ordinary_methods_are_assembled(self, bundle: str) -> None:
@@ -181,11 +184,60 @@ class TestAssembly:
         with pytest.raises(AssemblyConflict, match="Thing"):
             BundleSet({"S1": "def m(self): pass\n"}, {"S1": "Thing"}).assemble()
 
+    @pytest.mark.parametrize(
+        "again",
+        [
+            "class C:\n    pass\n",
+            "C = object\n",
+            "a = C = 1; C = 2\n",
+            "del C\n",
+            "if True:\n    class C:\n        pass\n",
+            "from os import sep as C\n",
+            "def f(a=(C := 1)): pass\n",
+            "def f():\n    global C\n",
+        ],
+    )
+    def test_a_class_with_methods_of_other_nodes_is_bound_once(self, again: str) -> None:
+        root = "class C:\n    pass\n\n\n"
+        for source in (root + again, again + root):
+            bundle_set = BundleSet({"S1": "def m(self): pass\n", "S0": source}, {"S1": "C"})
+            with pytest.raises(AssemblyConflict, match="bound more than once"):
+                bundle_set.assemble()
+            alone = BundleSet({"S1": "n = 1\n", "S0": source})
+            assert alone.faults((draft := alone.assemble()).text, draft.segments) == ()
+
     def test_imports_from_the_future_come_first(self) -> None:
         bundle_set = BundleSet(
             {"S1": "import abc\na = 1\n", "S2": "from __future__ import annotations\nb = 1\n"}
         )
         assert bundle_set.assemble().text.startswith("from __future__")
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "from __future__ import annotations; import sys\nb = sys.maxsize\n",
+            "from __future__ import annotations; import sys; import os\nb = os.sep\n",
+            "from __future__ import annotations\nannotations = []\n",
+            "from __future__ import annotations as late\n",
+            "from __future__ import (\n    annotations,\n    division,\n)\n",
+            '"""Doc."""\nfrom __future__ import annotations\n',
+        ],
+    )
+    @pytest.mark.parametrize("scope", ["", "C"])
+    def test_imports_from_the_future_are_lifted_out_in_any_form(
+        self, source: str, scope: str
+    ) -> None:
+        bundle_set = BundleSet(
+            {"S1": "a = 1\n", "S2": source + "c = 1\n", "S0": "class C:\n    pass\n"},
+            {"S2": scope},
+        )
+        draft = bundle_set.assemble()
+        exec(compile(draft.text, "program", "exec"), {})
+        assert bundle_set.faults(draft.text, draft.segments) == ()
+
+    def test_a_line_of_other_imports_stays_in_its_bundle(self) -> None:
+        bundle_set = BundleSet({"S1": "import os; import sys\na = 1\n"})
+        assert bundle_set.assemble().text == "import os; import sys\n\na = 1\n"
 
     @given(st.text(alphabet="defx=1():\n\t#'\" ,;", min_size=1, max_size=40))
     def test_whatever_the_bundles_are_the_certificate_holds(self, noise: str) -> None:
@@ -261,6 +313,33 @@ class TestCertificate:
             Segment(lines=1, node=S1, source=1),
         )
         assert any("outside its class" in fault for fault in bundle_set.faults(text, segments))
+
+    def test_methods_of_several_nodes_follow_the_order_of_the_graph(self) -> None:
+        bundle_set = BundleSet(
+            {
+                "S1": "limit = 1\ndef m(self): pass\n",
+                "S2": "more = 2\ndef n(self): pass\n",
+                "S0": "class C:\n    pass\n",
+            },
+            {"S1": "C", "S2": "C"},
+        )
+        root = Segment(lines=2, node=ROOT, source=1)
+        limit, m = (Segment(lines=1, node=S1, source=line) for line in (1, 2))
+        more, n = (Segment(lines=1, node=S2, source=line) for line in (1, 2))
+        text = {
+            limit: "limit = 1",
+            m: "def m(self): pass",
+            more: "more = 2",
+            n: "def n(self): pass",
+        }
+
+        def faults(*segments: Segment) -> tuple[str, ...]:
+            lines = "".join(f"    {text[segment]}\n" for segment in segments)
+            return bundle_set.faults(f"class C:\n    pass\n{lines}", (root, *segments))
+
+        assert faults(limit, m, more, n) == ()
+        for other in ((more, n, limit, m), (limit, more, m, n), (limit, more, n, m)):
+            assert any("in the graph's order" in fault for fault in faults(*other))
 
     @pytest.mark.parametrize("source", [0, -5, 10**9])
     def test_invalid_line_numbers_are_faults_not_errors(

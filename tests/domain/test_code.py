@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.domain.code import UnitKind, read_bundle, units_of
+from auditcoder.domain.assembly import placed
+from auditcoder.domain.code import NodeCode, UnitKind, read_bundle, units_of
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.values import digest
 
 S1 = NodeId("S1")
 
@@ -32,8 +34,50 @@ class TestUnits:
     def test_in_a_class_every_function_is_a_method(self) -> None:
         assert registered("def m(self): pass\n", scope="C") == {"m": "C.m"}
 
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "if True:\n    from operator import neg as m\n",
+            "y = 1; from operator import neg as m\n",
+            "from operator import pos as m\nfrom operator import neg as m\n",
+            "try:\n    import json as m\nexcept ImportError:\n    m = None\n",
+        ],
+    )
+    def test_in_a_class_an_import_that_stays_in_the_bundle_is_a_member(self, source: str) -> None:
+        assert registered(source, scope="C")["m"] == "C.m"
+
+    def test_in_a_class_an_import_that_is_lifted_out_is_no_member(self) -> None:
+        assert registered("import math\n\ndef m(self): pass\n", scope="C") == {"m": "C.m"}
+
+    def test_outside_a_class_an_import_is_no_unit(self) -> None:
+        assert registered("if True:\n    import json\n\ndef f(): pass\n") == {"f": "f"}
+
+    @pytest.mark.parametrize(
+        ("source", "scope", "units"),
+        [
+            ("class A:\n    def __p(self): pass\n", "", {"A": "A", "A.__p": "A._A__p"}),
+            ("def __p(self): pass\n", "C", {"__p": "C._C__p"}),
+            ("if True:\n    import json as __p\n", "C", {"__p": "C._C__p"}),
+            ("class A:\n    global __x\n", "", {"A": "A", "_A__x": "_A__x"}),
+            ("def m(self):\n    global __x\n", "C", {"m": "C.m", "global __x": "_C__x"}),
+        ],
+    )
+    def test_a_private_name_in_a_class_is_registered_as_python_calls_it(
+        self, source: str, scope: str, units: dict[str, str]
+    ) -> None:
+        assert registered(source, scope) == units
+
     def test_a_taken_name_is_registered_with_the_node(self) -> None:
         assert registered("def f(): pass\n", taken=frozenset({"f"})) == {"f": "f__S1"}
+
+    def test_an_underscore_gets_a_name_that_classes_do_not_mangle(self) -> None:
+        source = "_ = str.upper\n\nclass K:\n    def m(self): return _('a')\n"
+        units = units_of(read_bundle(source), S1, "", frozenset({"_"}))
+        assert {u.name: u.registered for u in units}["_"] == "_S1"
+        code = NodeCode(digest=digest(b""), units=units, written=1)
+        space: dict[str, type] = {}
+        exec("\n".join(placed(read_bundle(source), code)), space)
+        assert space["K"]().m() == "A"
 
     @pytest.mark.parametrize(
         "source",
@@ -72,3 +116,8 @@ class TestUnits:
         bundle = read_bundle(source)
         lines = [line for part in bundle.parts for line in range(part.first, part.last + 1)]
         assert lines == list(range(1, len(bundle.lines) + 1))
+
+
+def test_the_words_of_a_bundle_are_those_that_the_parser_reads() -> None:
+    words = read_bundle("\uff50ow = {}\n# sum\n").words
+    assert {"pow", "sum"} <= words

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import sys
 
 import pytest
 
@@ -93,3 +94,13 @@ def test_several_names_are_renamed_at_once() -> None:
 
 def test_one_unsafe_name_prevents_every_rename() -> None:
     assert renamed("g = 1\nclass h: pass\n", {"g": "g__S1", "h": "h__S1"}) is None
+
+
+def test_code_is_renamed_whatever_the_limit_of_the_interpreter() -> None:
+    source = f"def helper():\n    return {'7' * 4000}\n"
+    limit = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(640)
+        assert renamed(source, {"helper": "helper__S1"}) is not None
+    finally:
+        sys.set_int_max_str_digits(limit)

@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditcoder.domain.python_lexer import (
+from auditcoder.domain.portable_limits import (
     MAX_BLOCKS,
     MAX_CHARACTERS,
+    MAX_COMPREHENSIONS,
     MAX_DEPTH,
     MAX_INTEGER_DIGITS,
     is_plain,
+)
+from auditcoder.domain.python_lexer import (
     lex,
     refuse_unstable_identifier,
 )
@@ -92,11 +95,24 @@ def test_an_integer_has_a_bounded_number_of_decimal_digits() -> None:
             sys.set_int_max_str_digits(setting)
             assert parsed(f"x = {digits}") is not None
             assert parsed(f"x = {digits}_9") is None
-            assert parsed(f"x = 0x{digits}9 + {digits}9.0 + {digits}9j") is not None
+            assert parsed(f"x = {digits}9.0 + {digits}9j") is not None
             assert parsed(f"x = '{digits}9' # {digits}9") is not None
             assert sys.get_int_max_str_digits() == setting
     finally:
         sys.set_int_max_str_digits(limit)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "digit", "most"), [("0x", "f", 3571), ("0O", "7", 4761), ("0b", "1", 14_284)]
+)
+def test_an_integer_of_another_base_can_be_written_in_decimal(
+    prefix: str, digit: str, most: int
+) -> None:
+    longest = f"x = {prefix}{digit}_{digit * (most - 1)}"
+    assert len(str(ast.literal_eval(parse(longest).body[0].value))) <= MAX_INTEGER_DIGITS  # type: ignore[attr-defined]
+    assert parsed(f"{longest}{digit}") is None
+    assert not is_plain(f"{longest}{digit}")
+    assert parsed(f"x = '{prefix}{digit * most}{digit}'") is not None
 
 
 def test_code_has_a_bounded_length() -> None:
@@ -117,9 +133,30 @@ NESTED: dict[str, tuple[int, Callable[[int], str]]] = {
     "brackets": (MAX_DEPTH // 5, repeated("(", "1", ")")),
     "lists": (MAX_DEPTH // 5, repeated("[1, ", "1", "]")),
     "calls": (MAX_DEPTH // 5, repeated("f(", "1", ")")),
-    "comprehensions": (MAX_DEPTH // 5, repeated("[x for x in a or b and c < ", "y", "]")),
+    "comprehensions": (MAX_COMPREHENSIONS, repeated("[x for x in a or b and c < ", "y", "]")),
+    "elements": (MAX_COMPREHENSIONS, repeated("[", "x", " for x in y]")),
+    "functions in elements": (MAX_COMPREHENSIONS, repeated("{x: f(lambda: ", "x", ") for x in y}")),
+    "asynchronous clauses": (
+        MAX_BLOCKS // 2,
+        lambda times: f"async def f(): return (x {'async for x in y ' * times})",
+    ),
+    "loops around asynchronous clauses": (
+        MAX_BLOCKS - 16,
+        lambda times: (
+            "async def f():\n"
+            + "".join(" " * n + "for a in b:\n" for n in range(1, times + 1))
+            + f"{' ' * (times + 1)}return [x {'async for x in y ' * 8}]"
+        ),
+    ),
+    "asynchronous comprehensions": (
+        MAX_BLOCKS // 2 - 3,
+        lambda times: (
+            f"async def f():\n with a, b, c:\n  with d, e, f: return {'[' * times}x"
+            f"{' async for x in y]' * times}"
+        ),
+    ),
     "slices": (MAX_DEPTH // 5, repeated("a[b:c or d and e < ", "y", "]")),
-    "generators": (MAX_DEPTH // 5, repeated("(x for x in ", "y", ")")),
+    "generators": (MAX_COMPREHENSIONS, repeated("(x for x in ", "y", ")")),
     "dictionaries": (MAX_DEPTH // 5, repeated("{1: ", "1", "}")),
     "arguments": (MAX_DEPTH // 7, repeated("f(*a or b and not c < ", "1", ")")),
     "negations": (MAX_DEPTH, repeated("not ", "1")),
@@ -129,6 +166,9 @@ NESTED: dict[str, tuple[int, Callable[[int], str]]] = {
     "attributes": (MAX_DEPTH, repeated("a.", "a")),
     "functions": (MAX_DEPTH, repeated("lambda a, b: ", "1")),
     "conditions": (MAX_DEPTH, repeated("a if b else ", "c")),
+    "conditions beside strings": (MAX_DEPTH, repeated("'a'if'b'else", "'c'")),
+    "conditions beside numbers": (MAX_DEPTH, repeated("1if 1else ", "1")),
+    "conditions beside digits of any base": (MAX_DEPTH, repeated("0xfif 0b1else ", "1")),
     "results": (MAX_DEPTH - 4, lambda times: "x = a" + "()" * times),
     "items": (MAX_DEPTH - 4, lambda times: "x = a" + "[0]" * times),
     "branches": (MAX_DEPTH, lambda times: "if x: y\n" + "elif x: y\n" * times),
@@ -175,15 +215,6 @@ def test_code_is_nested_up_to_a_fixed_depth_even_on_a_small_stack(form: str) -> 
 def test_the_fast_check_never_accepts_what_is_nested_too_deeply(form: str) -> None:
     times, make = NESTED[form]
     assert not is_plain(make(times + 2))
-
-
-def test_most_code_needs_no_lexer() -> None:
-    assert is_plain(
-        'def f(xs: list[int], limit=3):\n    """Return the sum: it\'s small."""\n'
-        "    if not xs:  # nothing\n        return {'a': (1.5, -2)}\n"
-        "    for x in sorted(xs, key=lambda x: -x)[:limit]:\n        total = total + x ** 2\n"
-        "    return {\n        key: value + f(g(x), [y for y in xs if y > 2])\n    }\n"
-    )
 
 
 @pytest.mark.parametrize("more", [2, 100, 50_000])
@@ -236,6 +267,39 @@ def test_any_text_is_read_or_refused_with_a_syntax_error(source: str) -> None:
     except SyntaxError:
         return
     assert all(source[n.start : n.end] for n in read.names())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[x for x in y if z for u in v]",
+        "f([a for a in b], {c: d for c in d}, (e for e in f)) or [[g for g in h] for h in i]",
+        "async def f():\n    async with a:\n        return [x async for x in y if await x]",
+    ],
+)
+def test_comprehensions_that_are_not_in_each_other_do_not_add_up(source: str) -> None:
+    assert parsed(source) is not None
+    assert (
+        parsed("\n".join(" " * n + "for a in b:" for n in range(10)) + f"\n{' ' * 10}c") is not None
+    )
+    row = f"[{', '.join(['[x for x in y]'] * 40)}]"
+    assert parsed(row) is not None
+
+
+@pytest.mark.parametrize("header", ["for x in y:", "with a, b:", "try:", "with (a, b):"])
+def test_comprehensions_count_as_blocks_around_their_elements(header: str) -> None:
+    loops = [" " * n + "for a in b:\n" for n in range(MAX_BLOCKS - 3)]
+    margin = " " * len(loops)
+    end = f"\n{margin}finally: pass" if header == "try:" else ""
+    for comprehensions, accepted in (
+        (1, header != "try:"),
+        (2, header == "for x in y:"),
+        (4, False),
+    ):
+        element = "[" * comprehensions + "x" + " for x in y]" * comprehensions
+        assert (parsed(f"{''.join(loops)}{margin}{header} {element}{end}") is not None) is accepted
+    if header != "try:":
+        assert parsed(f"{''.join(loops)}{margin}{header} c") is not None
 
 
 PIECES = st.sampled_from(

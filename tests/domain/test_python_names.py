@@ -12,14 +12,16 @@ from auditcoder.domain.python_names import (
     PARSE_ERRORS,
     body_without_docstring,
     bound_by,
+    compile_fault,
     compiled,
+    declared_global,
     docstring_of,
     expression,
     imported_by,
     imports_in,
     imports_of,
     literal_value,
-    may_set_attributes,
+    mangled,
     on_a_fresh_stack,
     parse,
     parsed,
@@ -40,6 +42,9 @@ from auditcoder.domain.python_names import (
         ("f = lambda p: p", {"f"}),
         ("[i for i in r]", set()),
         ("[k := i for i in r]", {"k"}),
+        ("[[k := i for i in r] for _ in (lambda a=[(b := 1) for c in r]: 0)]", {"b", "k"}),
+        ("[lambda: (k := i) for i in r]", set()),
+        ("[lambda a=(k := 1): 0 for i in r]", {"k"}),
         ("def f(p=(n := 1)): pass", {"f", "n"}),
         ("try: pass\nexcept E as error: pass", {"error"}),
         ("match v:\n    case [a, *b]: pass\n    case {'k': c, **d}: pass", {"a", "b", "c", "d"}),
@@ -106,10 +111,30 @@ def test_a_literal_is_evaluated() -> None:
     assert literal_value("[1, {'a': (2.5, None)}]") == [1, {"a": (2.5, None)}]
 
 
-@pytest.mark.parametrize("text", ["f(1)", "x", "{[]: 1}", "", "1 +", "__import__('os')"])
+_COLLIDING = [str(n * (2**61 - 1)) for n in range(20_000)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["f(1)", "x", "{[]: 1}", "", "1 +", "__import__('os')"],
+        *["{*()}", "{**{}}", "{[1]}", "{{1}}", "\0", "'\ud800'", "f'{1}'", "[" * 1000],
+        *[f"1{'0' * 5000}", f"1{'0' * 400} + 1j", f"0x{'f' * 400} - 1j"],
+        f"[{{{', '.join(_COLLIDING)}}}]",
+        f"{{{', '.join(f'({n},): 0' for n in _COLLIDING)}}}",
+    ],
+    ids=lambda text: text[:12],
+)
 def test_an_expression_that_is_not_a_literal_is_refused(text: str) -> None:
     with pytest.raises(LITERAL_ERRORS):
         literal_value(text)
+
+
+def test_sets_and_dictionaries_may_be_large() -> None:
+    numbers = range(2000)
+    assert literal_value(f"{{{', '.join(map(str, numbers))}}}") == set(numbers)
+    pairs = ", ".join(f"{n}: [{n}]" for n in numbers)
+    assert literal_value(f"{{{pairs}}}") == {n: [n] for n in numbers}
 
 
 def test_a_docstring_is_found_and_left_out() -> None:
@@ -153,32 +178,93 @@ def test_work_that_exhausts_every_stack_raises() -> None:
         on_a_fresh_stack(forever)
 
 
-SETTING = [
-    "f.a = 1",
-    "del f.a\n(x)",
-    "(f.a # (\n) = 1",
-    "(f. # c\n a) = 1",
-    "f.\\\na = 1",
-    "f . a = 1",
-    "for f.a in x: pass",
-    "with x as f.a: pass",
-    "f.a, b = x",
-    "[f.a] = x",
-    "f.a: int = 1",
-    "f.a += 1",
-    "f.b.a = 1",
-    "f(x).a = 1",
-    "del f.a",
-    "f.\N{SCRIPT CAPITAL P} = 1",
-]
+@pytest.mark.parametrize("class_name", ["A", "_A", "__A_", "__"])
+@pytest.mark.parametrize("name", ["__x", "__x_", "__x__", "_x", "x", "__"])
+def test_private_names_are_mangled_as_python_does_it(class_name: str, name: str) -> None:
+    space: dict[str, dict[str, object]] = {}
+    exec(f"class {class_name}:\n    {name} = 1\n", space)
+    assert mangled(name, class_name) in vars(space[class_name])
 
 
-@pytest.mark.parametrize("source", SETTING)
-def test_the_fast_check_never_misses_an_attribute_that_is_set(source: str) -> None:
-    attributes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute)]
-    assert any(not isinstance(attribute.ctx, ast.Load) for attribute in attributes)
-    assert may_set_attributes(source)
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f():\n    global __x", {"__x"}),
+        ("class A:\n    global __x, y", {"_A__x", "y"}),
+        ("class A:\n    def f(self):\n        global __x", {"_A__x"}),
+        ("class A:\n    class B:\n        def f(self):\n            global __x", {"_B__x"}),
+        ("def f():\n    class A:\n        global __x", {"_A__x"}),
+        ("if x:\n    class _:\n        global __x", {"__x"}),
+    ],
+)
+def test_names_are_declared_global_as_python_calls_them(source: str, names: set[str]) -> None:
+    (statement,) = parse(source).body
+    assert declared_global(statement) == names
 
 
-def test_most_code_needs_no_walk() -> None:
-    assert not may_set_attributes("def f(xs):\n    xs.append(1.5)\n    return xs.table[0].get(2)\n")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "items = [__class__ for q in r]",
+        "items = (__class__ for q in r)",
+        "items = {q for q in [__classdict__ for x in r]}",
+        "items = {q: (lambda self: super().show(q)) for q in r}",
+        "items = [\uff53uper for q in r]",
+        "def show(self, items=[super for q in r]): pass",
+        "if r:\n        class D(*{super for q in r}): pass",
+    ],
+)
+def test_a_comprehension_in_a_class_body_does_not_use_the_class(body: str) -> None:
+    """Python 3.12 and 3.13 cannot compile it."""
+    assert compile_fault(f"class C:\n    {body}\n") is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def show(self): return [super().show(q) for q in r]",
+        "show = lambda self: {__class__ for q in r}",
+        "names = [q.__class__ for q in r]",
+        "__class__ = property(object)",
+    ],
+)
+def test_a_method_may_use_its_class_in_a_comprehension(body: str) -> None:
+    assert compile_fault(f"class C:\n    {body}\n") is None
+    assert compile_fault("names = [super for q in r]\n") is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"'\ud800'",
+        r"def f(): '\uD83D\ude00'",
+        r"async def f(): '''\U0000dfff'''",
+        r"class C: 'a' '\uDbff'",
+    ],
+)
+def test_a_docstring_is_valid_unicode(source: str) -> None:
+    """Python 3.13 encodes docstrings, and no other strings."""
+    assert compile_fault(source) is not None
+    assert compile_fault(source.replace("'", "x = '", 1)) is None
+    assert compile_fault(source.replace("\\", "\\\\")) is None
+
+
+def test_an_error_of_the_compiler_itself_is_a_fault_of_the_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree = parse("x = 1")
+
+    def fail(*_: object, **__: object) -> None:
+        raise SystemError("unknown scope")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "compile", fail)
+        with pytest.raises(PARSE_ERRORS):
+            compiled(tree, "bundle")
+        fault = compile_fault("x = 1")
+    assert fault == "unknown scope"
+
+
+def test_a_future_feature_is_known_however_its_module_is_written() -> None:
+    assert parsed("from __\uff46uture__ import annotations") is not None
+    assert parsed("from __\uff46uture__ import nonsense") is None

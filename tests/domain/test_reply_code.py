@@ -1,5 +1,6 @@
 """Code that is attributed to a reply is in that reply, however the reply was split and indented."""
 
+import sys
 import textwrap
 
 import pytest
@@ -133,3 +134,19 @@ def test_lines_that_recur_at_many_margins_are_compared_where_the_rarest_line_is(
     reply = f"{prose}```python\nclass C:\n{textwrap.indent(methods, '    ')}```\n"
     assert foreign_statement(read_bundle(methods), [reply]) is None
     assert tried == 300
+
+
+def test_a_reply_with_an_integer_that_cannot_be_written_in_decimal_can_be_compared() -> None:
+    bundle = read_bundle("import math\n\n\ntotal = 1\n")
+    reply = f"```python\nlimit = 0x{'f' * 4000}\ntotal = 1\n```"
+    assert foreign_statement(bundle, [reply]) is None
+
+
+def test_statements_are_compared_whatever_the_limit_of_the_interpreter() -> None:
+    reply = f"```python\nlimit = {'7' * 4000}; total = 1\n```"
+    limit = sys.get_int_max_str_digits()
+    try:
+        sys.set_int_max_str_digits(640)
+        assert foreign_statement(read_bundle("total = 1\n"), [reply]) is None
+    finally:
+        sys.set_int_max_str_digits(limit)

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import auditcoder.sandboxed
+from auditcoder.domain import value_decoder
 from auditcoder.domain.value_decoder import Opaque, read
 
 
@@ -204,6 +205,65 @@ def test_values_of_ordinary_size_are_within_the_bounds() -> None:
     small = Fraction(1 << 70_000, 3)
     assert read(encode(small)) == small
     assert len(read(encode(list(range(500_000))))) == 500_000
+
+
+@pytest.mark.parametrize("bits", [65, 3_000_000])
+def test_a_range_of_numbers_beyond_64_bits_is_opaque(bits: int) -> None:
+    ends = [0, 1 << (bits - 1), 3]
+    found = read(json.dumps({"range": [{"int": hex(end)} for end in ends]}))
+    assert found == Opaque(
+        type="builtins.range", repr=f"range({', '.join(hex(end) for end in ends)})"
+    )
+
+
+SAME_HASH = (1 << 61) - 1
+"""The hashes of integers that differ by a multiple of it are equal."""
+
+
+@pytest.mark.parametrize("kind", ["tuple", "list"])
+def test_many_large_keys_with_one_hash_are_refused(kind: str) -> None:
+    """A table compares them in pairs, item by item."""
+    rows = [[0] * 1000 + [{"int": hex(n * SAME_HASH)}] for n in range(100)]
+    keys = [{"tuple": row} for row in rows] if kind == "tuple" else rows
+    with pytest.raises(ValueError, match="one hash"):
+        read(json.dumps({"dict": [[key, 0] for key in keys]}))
+
+
+def test_small_keys_with_one_hash_are_decoded() -> None:
+    value = {1 << n: n for n in range(3000)}
+    assert read(encode(value)) == value
+
+
+def test_keys_that_are_hashable_only_in_the_program_are_rarely_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = 0
+
+    def equal(one: list[Any], other: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return list.__eq__(one, other)
+
+    monkeypatch.setattr(value_decoder._Unhashable, "__eq__", equal)
+    text = json.dumps({"dict": [[[0] * 1000 + [n], n] for n in range(500)]})
+    assert len(read(text)) == 500
+    assert compared == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("[1, 2]", "[1.0, 2]"),
+        ('{"dict": [[1, [2]], [3, 4]]}', '{"dict": [[3, 4], [1, [2]]]}'),
+        ('{"set": [1, 2]}', '{"set": [2, 1]}'),
+        ('{"tuple": [[1], {"deque": [2]}]}', '{"tuple": [[1], {"deque": [2.0]}]}'),
+        ('{"dict": [[{"dict": [[1, 2]]}, 0]]}', '{"dict": [[{"dict": [[1.0, 2]]}, 0]]}'),
+    ],
+)
+def test_equal_keys_that_are_hashable_only_in_the_program_are_found(one: str, other: str) -> None:
+    first, second = (read(f'{{"dict": [[{key}, 0]]}}') for key in (one, other))
+    assert first == second
+    assert first.keys() == second.keys()
 
 
 @pytest.mark.parametrize(

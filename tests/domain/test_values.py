@@ -14,6 +14,7 @@ from auditcoder.domain.values import (
     encode,
     is_run_id,
     nests_deeper,
+    printable_json,
     whole,
 )
 
@@ -131,3 +132,19 @@ def test_the_depth_found_is_that_of_the_value(value: object, ascii_only: bool) -
     depth = json_depth(value)
     assert not nests_deeper(text, depth)
     assert depth == 0 or nests_deeper(text, depth - 1)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_stays_the_same_value_when_it_is_made_printable(text: str) -> None:
+    encoded = msgspec.json.encode({"text": text}).decode()
+    shown = printable_json(encoded)
+    assert shown.isprintable()
+    assert json.loads(shown) == {"text": text}
+
+
+def test_printable_characters_of_json_are_left_as_they_are() -> None:
+    text = json.dumps({"name": "Zoë 漢 😀", "list": [1]}, ensure_ascii=False, indent=2)
+    assert printable_json(text) == text
+    assert printable_json("\u202e\x9b\x7f\U000e0001\ud800") == (
+        "\\u202e\\u009b\\u007f\\udb40\\udc01\\ud800"
+    )

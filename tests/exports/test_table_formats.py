@@ -77,13 +77,44 @@ def test_control_characters_and_noncharacters_are_escaped(
 ) -> None:
     text = write([HOSTILE])
     assert all(c.isprintable() or c in "\n\t" for c in text)
-    assert "two\\u000alines" in text
+    assert "two\\u000alines" in text.replace("\\\\", "\\"), "Markdown escapes the backslash"
+
+
+def test_json_has_printable_characters_only() -> None:
+    text = as_json([HOSTILE])
+    assert all(line.isprintable() for line in text.splitlines())
+    assert json.loads(text)["tables"][0]["title"] == HOSTILE.title
 
 
 def test_a_cell_of_text_is_never_a_formula_in_csv() -> None:
     rows = list(csv.reader(as_csv([HOSTILE]).splitlines()))[1:]
     assert [row[1] for row in rows[:5]] == ["'=1+1", "'+1", "'-1", "'@x", "'\t=1"]
     assert {row[2] for row in rows[:5]} == {"-1.5"}, "numbers stay numbers"
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("![x](http://evil/)", r"\!\[x\](http\://evil/)"),
+        ("[x][1]", r"\[x\]\[1\]"),
+        ("`|`", r"\`\|\`"),
+        (r"\|<img>", r"\\\|&lt;img>"),
+        ("&lt;img&#62;", "&amp;lt;img&amp;#62;"),
+        ("see www.evil.org, HTTPS://evil", r"see www\.evil.org, HTTPS\://evil"),
+        ("a_name: 1 (50%)", "a_name: 1 (50%)"),
+    ],
+)
+def test_markdown_escapes_markup(text: str, escaped: str) -> None:
+    table = Table(name="t", title=text, columns=(text,), rows=(Row(cells=(text,)),), notes=(text,))
+    assert as_markdown([table]).splitlines() == [
+        f"### {escaped}",
+        "",
+        f"| {escaped} |",
+        "| --- |",
+        f"| {escaped} |",
+        "",
+        f"{escaped}  ",
+    ]
 
 
 def test_markdown_escapes_elements() -> None:

@@ -5,7 +5,7 @@ the clock, write to /etc): never run them in a sandbox that has no other.
 """
 
 from auditcoder.domain.execution import CallFunction, Ending, RunFiles, RunTests
-from tests.faults.hostile import hostile
+from tests.faults.hostile import CORPUS, hostile
 
 ASSERTING = RunTests(
     code="""
@@ -1417,6 +1417,32 @@ for _name, _call in {
     "memory policy": "libc.syscall(450, 0, 0, 0, 0)",
     "secret memory": "libc.syscall(447, 0)",
     "landlock of one's own": "libc.syscall(444, None, 0, 1)",
+    "modes without following": 'libc.syscall(452, -100, b".", 0o777, 0)',
+    "attributes of a path": 'libc.syscall(463, -100, b".", 0, b"user.a", bytes(16), 16)',
+    "file attributes, changed": 'libc.syscall(469, -100, b".", bytes(24), 24, 0)',
+    "file attributes, read": (
+        'libc.syscall(468, -100, b".", ctypes.create_string_buffer(24), 24, 0)'
+    ),
+    "new mount interface, open_tree_attr": 'libc.syscall(467, -100, b"/", 1, 0, 0)',
+    "new mount interface, statmount": (
+        "libc.syscall(457, bytes(24), ctypes.create_string_buffer(512), 512, 0)"
+    ),
+    "new mount interface, listmount": (
+        "libc.syscall(458, bytes(24), ctypes.create_string_buffer(512), 64, 0)"
+    ),
+    "list of namespaces": ("libc.syscall(470, bytes(24), ctypes.create_string_buffer(512), 64, 0)"),
+    "security module": (
+        "libc.syscall(459, 100, ctypes.create_string_buffer(512),"
+        " ctypes.byref(ctypes.c_uint32(512)), 0)"
+    ),
+    "descriptor of a process": "libc.syscall(434, 1, 0)",
+    "memory advice for a process": "libc.syscall(440, 0, 0, 0, 0, 0)",
+    "memory sealed": "libc.syscall(462, 0, 0, 0)",
+    "shadow stack": "libc.syscall(453, 0, 4096, 0)",
+    "timestamp counter": "libc.prctl(26, 2, 0, 0, 0)",
+    "survival of the parent": "libc.prctl(1, 0, 0, 0, 0)",
+    "scheduling of a core": "libc.prctl(62, 1, 0, 0, 0)",
+    "dispatch of system calls": "libc.prctl(59, 1, 0, 0, 0)",
     "lookup of a cookie": "libc.syscall(number(212, 18), 0, 0, 0)",
 }.items():
     hostile(
@@ -2722,3 +2748,455 @@ def answer():
     Ending.OK,
     action=ANSWER,
 )
+
+hostile(
+    "kernel, every call above the table, with harmless arguments",
+    """
+import ctypes, errno
+
+libc = ctypes.CDLL(None, use_errno=True)
+allowed = {439, 441, 436, 335, 336, 309, 316, 318, 326, 327, 328, 332, 334}
+for number in [*range(303, 318), *range(319, 332), 333, *range(335, 600), 1000, 4096]:
+    if number in allowed or number == 324:
+        continue
+    if libc.syscall(number, 0, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() not in (
+        errno.EPERM,
+        errno.EOPNOTSUPP,
+        errno.ENOSYS,
+    ):
+        print("ESCAPED", number, ctypes.get_errno())
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "files, a whiteout device by renameat2",
+    """
+import ctypes, os, stat
+
+libc = ctypes.CDLL(None, use_errno=True)
+open("a", "w").close()
+libc.syscall(316, -100, b"a", -100, b"b", 4)
+for name in os.listdir("."):
+    mode = os.lstat(name).st_mode
+    if stat.S_ISCHR(mode):
+        try:
+            os.open(name, os.O_RDWR)
+            print("ESCAPED")
+        except OSError:
+            pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "files, left by blocking the removal of the folder",
+    """
+import os, shutil
+
+os.chdir("..")
+for name in os.listdir("."):
+    shutil.rmtree(name, ignore_errors=True)
+    try:
+        os.unlink(name)
+    except OSError:
+        pass
+pid = os.getpid() - 1
+for n in range(1, 40):
+    os.mkdir(f".lifted-{n}-{pid}")
+    open(f".lifted-{n}-{pid}/x", "w").close()
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "left behind, warm worker's objects",
+    """
+import atexit, copyreg, datetime, decimal, functools, gc, json, linecache, locale, random
+import re, signal, string, sys, threading, typing, unittest, warnings
+
+holders = (
+    unittest.TestCase,
+    json.JSONEncoder,
+    re,
+    decimal,
+    random,
+    string,
+    typing,
+    datetime,
+    functools,
+    sys,
+    warnings,
+    linecache,
+    copyreg,
+    threading,
+)
+for h in holders:
+    if getattr(h, "left", 0):
+        print("ESCAPED", h)
+    try:
+        h.left = 1
+    except TypeError:
+        pass
+if decimal.getcontext().prec != 28:
+    print("ESCAPED")
+decimal.getcontext().prec = 5
+decimal.DefaultContext.prec = 5
+if re.compile("leftbehind123") in getattr(re, "_left", ()):
+    print("ESCAPED")
+sys.setrecursionlimit(5000)
+sys.setswitchinterval(1.0)
+gc.set_threshold(1)
+gc.freeze()
+locale.setlocale(locale.LC_ALL, "C")
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.alarm(100)
+atexit.register(print, "x")
+warnings.filters.clear()
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "left behind, limits, masks and handlers",
+    """
+import os, signal, resource, sys, gc
+
+if signal.getsignal(signal.SIGUSR2) != signal.SIG_DFL or signal.pthread_sigmask(
+    signal.SIG_BLOCK, []
+):
+    print("ESCAPED")
+if os.umask(18) != 18 or gc.get_threshold()[0] == 5 or sys.getrecursionlimit() != 1000:
+    print("ESCAPED")
+if signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0) or gc.callbacks:
+    print("ESCAPED")
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1, signal.SIGCHLD, signal.SIGTERM])
+signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+os.umask(0)
+gc.set_threshold(5)
+sys.setrecursionlimit(77)
+gc.callbacks.append(print)
+resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "left behind, in the standard streams' buffers and descriptors' flags",
+    """
+import fcntl, os, sys
+
+for fd in (0, 1, 2, 3):
+    if fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND):
+        print("ESCAPED", fd)
+    fcntl.fcntl(fd, fcntl.F_SETFL, os.O_NONBLOCK | os.O_APPEND)
+sys.stdout.reconfigure(encoding="utf-16", newline="x") if False else None
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "value, long unhashable keys with equal beginnings",
+    """
+class Key(list):
+    __hash__ = lambda self: id(self)
+    __eq__ = lambda self, other: self is other
+
+
+def answer():
+    return {Key([[]] * 9000 + [n]): 0 for n in range(490)}
+""",
+    Ending.OK,
+    Ending.MEMORY,
+    Ending.TIMEOUT,
+    action=CallFunction(calls=("answer()",)),
+)
+
+hostile(
+    "value, fractions of long numbers",
+    """
+from fractions import Fraction
+
+
+def answer():
+    return [Fraction((1 << 79000) + 1, (1 << 78990) + 7)] * 390
+""",
+    Ending.OK,
+    Ending.TIMEOUT,
+    action=CallFunction(calls=("answer()",)),
+)
+
+hostile(
+    "value, a dictionary that changes while it is read",
+    """
+class D(dict):
+    def items(self):
+        while True:
+            yield (1, 1)
+
+
+def answer():
+    d = D(a=1)
+    d["self"] = d
+    return [d] * 1000
+""",
+    Ending.OK,
+    Ending.TIMEOUT,
+    Ending.MEMORY,
+    Ending.OUTPUT_LIMIT,
+    action=CallFunction(calls=("answer()",)),
+)
+
+hostile(
+    "value, a DAG that unfolds",
+    """
+def answer():
+    x = [1]
+    for _ in range(90):
+        x = [x, x]
+    return x
+""",
+    Ending.TIMEOUT,
+    Ending.MEMORY,
+    Ending.OUTPUT_LIMIT,
+    action=CallFunction(calls=("answer()",)),
+)
+
+hostile(
+    "value, names of a million characters",
+    """
+C = type("x" * 1000000, (), {"__module__": "y" * 1000000})
+
+
+def answer():
+    return [C() for _ in range(10)]
+""",
+    Ending.OK,
+    Ending.OUTPUT_LIMIT,
+    action=CallFunction(calls=("answer()",)),
+)
+
+hostile(
+    "report, 200,000 lines with the seal",
+    """
+import os, sys
+
+frame = sys._getframe()
+while frame := frame.f_back:
+    if "job" in frame.f_locals:
+        seal = frame.f_locals["job"]["seal"].encode()
+for _ in range(400):
+    os.write(3, (seal + b" {}\\n") * 500)
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "report, functions by the million",
+    """
+import os, sys
+
+frame = sys._getframe()
+while frame := frame.f_back:
+    if "job" in frame.f_locals:
+        seal = frame.f_locals["job"]["seal"].encode()
+os.write(
+    3, seal + b' {"what":"owned","replaced":[' + b",".join([b'{"name":"x"}'] * 4999) + b"]}\\n"
+)
+for _ in range(200):
+    os.write(
+        3,
+        seal + b' {"what":"owned","replaced":[' + b",".join([b'{"name":"x"}'] * 4000) + b"]}\\n",
+    )
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "report, tests by the ten thousand",
+    """
+import os, sys
+
+frame = sys._getframe()
+while frame := frame.f_back:
+    if "job" in frame.f_locals:
+        seal = frame.f_locals["job"]["seal"].encode()
+line = (
+    seal
+    + b' {"what":"test","name":"'
+    + b"n" * 300
+    + b'","verdict":"passed","message":"","frames":[]}\\n'
+)
+for _ in range(300):
+    os.write(3, line * 100)
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "exception, of a class with a name of a million characters and deep frames",
+    """
+import sys
+
+sys.setrecursionlimit(50000)
+E = type("E" * 1000000, (Exception,), {})
+
+
+def f(n):
+    if n == 0:
+        raise E("\\n" * 1000000)
+    f(n - 1)
+
+
+f(20000)
+""",
+    Ending.EXCEPTION,
+)
+
+hostile(
+    "exception, identifiers of a hundred thousand letters in other scripts",
+    """
+name = "ж" * 100000
+exec(f"def {name}(): raise ValueError\\n{name}()")
+""",
+    Ending.EXCEPTION,
+)
+
+hostile(
+    "artefact, sparse and compressible to nothing",
+    """
+for n in range(3):
+    with open(f"{n}", "wb") as f:
+        f.truncate(63 << 20)
+""",
+    Ending.OK,
+    Ending.EXCEPTION,
+    action=RunFiles(inputs={}, artefacts=("0", "1", "2")),
+)
+
+hostile(
+    "artefact, replaced by a pipe, a device link and itself",
+    """
+import os
+
+os.symlink("/dev/zero", "a")
+os.symlink("/proc/self/mem", "b")
+os.symlink(".", "c")
+os.link("a", "d")
+""",
+    Ending.OK,
+    Ending.EXCEPTION,
+    action=RunFiles(inputs={}, artefacts=("a", "b", "c/c/c", "d")),
+)
+
+hostile(
+    "memory, in watches of epoll",
+    """
+import os, select
+
+fds = [os.pipe()[0] for _ in range(60)]
+polls = []
+try:
+    while True:
+        p = select.epoll()
+        polls.append(p)
+        for fd in fds:
+            p.register(fd)
+except OSError:
+    pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "memory, in mappings by the ten thousand",
+    """
+import mmap
+
+held = []
+try:
+    while True:
+        held.append(mmap.mmap(-1, 4096, prot=1 + len(held) % 2 * 2))
+except (OSError, MemoryError):
+    pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+    Ending.EXCEPTION,
+    Ending.MEMORY,
+)
+
+hostile(
+    "time, exit that takes long: many threads and mappings",
+    """
+import threading, mmap, os
+
+held = [bytearray(8 << 20) for _ in range(25)]
+e = threading.Event()
+for _ in range(50):
+    threading.Thread(target=e.wait, daemon=True).start()
+os._exit(3)
+""",
+    Ending.EXCEPTION,
+)
+
+hostile(
+    "time, timers by the hundred",
+    """
+import ctypes, signal, time
+
+libc = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
+n = 0
+t = ctypes.c_int()
+while libc.syscall(222, 1, 0, ctypes.byref(t)) == 0 and n < 100000:
+    libc.syscall(223, t, 0, (ctypes.c_long * 4)(0, 1000, 0, 1000), 0)
+    n += 1
+if n > 1000:
+    print("ESCAPED", n)
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "the interpreter goes on in the supervisor's code",
+    """
+import os, sys
+
+real = os._exit
+
+
+def leave(code):
+    frame = sys._getframe(1)
+    while frame:
+        for name in ("channels", "host", "status", "wire", "near", "candidate"):
+            if name in frame.f_locals and name not in ("host",):
+                value = frame.f_locals[name]
+                if getattr(value, "fileno", lambda: -1)() > 3:
+                    print("ESCAPED", name)
+        frame = frame.f_back
+    real(3)
+
+
+os._exit = leave
+""",
+    Ending.WRONG_EXIT,
+)
+
+# The second run finds what the first left.
+CORPUS += [
+    program._replace(name=f"{program.name}, again")
+    for program in CORPUS
+    if program.name.startswith("left behind,")
+]

@@ -342,3 +342,208 @@ raise SystemExit(3)
     Ending.WRONG_EXIT,
     without_namespaces="the kernel tells a process the path of its working folder",
 )
+
+hostile(
+    "paths, links in visible folders",
+    """
+import os, sys
+
+found = []
+for top in ("/python", "/packages", "/lib", "/lib64", "/usr/lib", sys.prefix):
+    for folder, names, files in os.walk(top):
+        for name in names + files:
+            path = f"{folder}/{name}"
+            try:
+                to = os.readlink(path)
+            except OSError:
+                continue
+            if to.startswith(("/root", "/home", "/work", "/opt", "/etc/alt", "/var")):
+                found.append((path, to))
+print("ESCAPED" if found else "", found[:5])
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "descriptors, credentials of the peer of the standard streams",
+    """
+import ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+for fd in (0, 1, 2, 3):
+    b, n = (ctypes.create_string_buffer(64), ctypes.c_int(64))
+    if libc.getsockopt(fd, 1, 17, b, ctypes.byref(n)) == 0:
+        print("ESCAPED", fd, b.raw)
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "descriptors, standard input written or enlarged",
+    """
+import os
+
+for flags in (os.O_RDWR, os.O_WRONLY):
+    for act in (
+        lambda: os.write(0, b"x"),
+        lambda: os.ftruncate(0, 1 << 20),
+        lambda: os.open("/proc/self/fd/1", os.O_RDONLY),
+        lambda: os.open("/proc/self/fd/3", os.O_RDONLY),
+    ):
+        try:
+            act()
+            print("ESCAPED")
+        except OSError:
+            pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "descriptors, credentials forged over a socket pair",
+    """
+import os, socket, struct
+
+one, two = socket.socketpair()
+for who in ((1, 0, 0), (os.getpid(), 0, 0), (2, os.getuid(), os.getgid())):
+    if who[0] == os.getpid() and os.getuid() == 0:
+        continue
+    try:
+        one.sendmsg([b"x"], [(socket.SOL_SOCKET, 2, struct.pack("iII", *who))])
+        if who[0] != os.getpid() or who[1] != os.getuid():
+            print("ESCAPED", who)
+    except OSError:
+        pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "ipc, abstract names by autobind and connect",
+    """
+import socket, ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+one, two = socket.socketpair()
+for call in (
+    lambda: libc.bind(one.fileno(), b"\\x01\\x00", 2),
+    lambda: libc.connect(one.fileno(), b"\\x01\\x00\\x00a", 4),
+    lambda: libc.listen(one.fileno(), 1),
+    lambda: libc.setsockopt(one.fileno(), 1, 16, b"\\x01\\x00\\x00\\x00", 4),
+):
+    if call() == 0:
+        print("ESCAPED")
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "files, O_PATH descriptors of others read by other calls",
+    """
+import ctypes, os
+
+libc = ctypes.CDLL(None, use_errno=True)
+for path in ("/etc/passwd", "/proc/self/maps", "/root"):
+    try:
+        fd = os.open(path, os.O_PATH)
+    except OSError:
+        continue
+    for act in (
+        lambda: os.read(fd, 1),
+        lambda: os.pread(fd, 1, 0),
+        lambda: os.listdir(fd),
+        lambda: os.open("", os.O_RDONLY, dir_fd=fd),
+        lambda: os.sendfile(1, fd, 0, 10),
+        lambda: os.open(f"/dev/fd/{fd}", os.O_RDONLY),
+        lambda: os.open(f"/proc/self/fd/{fd}", os.O_RDONLY),
+        lambda: os.fchdir(fd) or os.listdir("."),
+    ):
+        try:
+            act()
+            print("ESCAPED", path)
+        except OSError:
+            pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "files, /dev with other names",
+    """
+import os
+
+for name in (
+    "tty",
+    "console",
+    "ptmx",
+    "pts/0",
+    "fuse",
+    "kvm",
+    "net/tun",
+    "vhost-net",
+    "vsock",
+    "mem",
+    "port",
+    "sda",
+    "vda",
+    "loop-control",
+    "mqueue/x",
+    "hugepages/x",
+    "fd/3",
+):
+    try:
+        fd = os.open(f"/dev/{name}", os.O_RDWR)
+        print("ESCAPED", name)
+    except OSError:
+        pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)
+
+hostile(
+    "files, entropy added to the machine's generator",
+    """
+import fcntl
+
+for path in ("/dev/random", "/dev/urandom"):
+    f = open(path, "r+b", buffering=0)
+    for request in (20993, 1074287107, 20996, 20998, 20999, 2147766784):
+        try:
+            fcntl.ioctl(f, request, bytes(64))
+            print("ESCAPED", hex(request))
+        except OSError as error:
+            refused = error
+raise refused
+""",
+    Ending.EXCEPTION,
+)
+
+hostile(
+    "files, named like the worker's own",
+    """
+import os
+
+for place in ("..", "../..", "../../.."):
+    for name in ("log", "settings", "job", "python", "code", "packages", "private", "root"):
+        for act in (
+            lambda: os.rename(f"{place}/{name}", f"{place}/x{name}"),
+            lambda: os.mkdir(f"{place}/{name}x"),
+            lambda: os.unlink(f"{place}/{name}"),
+        ):
+            try:
+                act()
+                if place != "..":
+                    print("ESCAPED", place, name)
+            except OSError:
+                pass
+raise SystemExit(3)
+""",
+    Ending.WRONG_EXIT,
+)

@@ -30,6 +30,138 @@ WRONG = "def f(x):\n    return 5\n"
 BOUNDS = Bounds(seconds=60.0)
 ENDLESS = Bounds(seconds=2.0)
 
+VALUES = """\
+import unittest
+
+class T(unittest.TestCase):
+    def test_1(self):
+        self.assertEqual(f(2), 4)
+
+    def test_2(self):
+        self.assertEqual(f(3), 6)
+"""
+FUNCTIONS = "def test_1():\n    assert f(2) == 4\n\ndef test_2():\n    assert f(3) == 6\n"
+CLASS = "class TestF:\n    def test_1(self):\n        assert f(2) == 4\n"
+SUB_TESTS = """\
+import unittest
+
+class T(unittest.TestCase):
+    def test_1(self):
+        for n in (2, 3):
+            with self.subTest(n=n):
+                self.assertEqual(f(n), 2 * n)
+"""
+ASYNC = """\
+import unittest
+
+class T(unittest.IsolatedAsyncioTestCase):
+    async def test_1(self):
+        self.assertEqual(f(2), 4)
+"""
+FORMS = {
+    "methods": VALUES,
+    "functions": FUNCTIONS,
+    "methods of a plain class": CLASS,
+    "sub-tests": SUB_TESTS,
+    "an async method": ASYNC,
+    "asserts": PLAIN,
+}
+# Instead of returning a value.
+RAISED = {
+    "an exception that unittest ignores": "import unittest.case\nraise unittest.case._ShouldStop",
+    "a subclass of it": (
+        "import unittest.case\n"
+        "raise type('E', (unittest.case._ShouldStop, AssertionError, ValueError), {})"
+    ),
+    "an exception that skips": "import unittest\nraise unittest.SkipTest",
+    "an exception for unexpected success": (
+        "import unittest.case\nraise unittest.case._UnexpectedSuccess"
+    ),
+    "the end of a generator": "raise GeneratorExit",
+    "the end of an iterator": "raise StopIteration",
+    "a comparison that raises": (
+        "import unittest.case\n"
+        "class Lie:\n"
+        "    def __eq__(self, other): raise unittest.case._ShouldStop\n"
+        "return Lie()"
+    ),
+}
+EACH_CASE = """\
+import gc, unittest
+for case in gc.get_objects():
+    if isinstance(case, unittest.TestCase) and type(case).__module__ == 'tests':
+"""
+EACH_FRAME = """\
+import sys
+frame = sys._getframe()
+while frame := frame.f_back:
+"""
+ME = "import sys\nme = sys._getframe(1).f_locals['self']\n"
+# In the function that is called by a test, which returns 2 * 2 then.
+DATA = {
+    "the outcome of the test": (
+        f"{ME}me._outcome = type('O', (), {{'testPartExecutor': None, 'success': True}})()"
+    ),
+    "whether the outcome expects a failure": (
+        f"{EACH_FRAME}    me = frame.f_locals.get('self')\n"
+        "    if hasattr(me, '_outcome'):\n"
+        "        me._outcome.expecting_failure = True\n"
+        "return 5"
+    ),
+    "whether later tests expect a failure": (
+        f"{ME}type(me).test_2.__unittest_expecting_failure__ = True"
+    ),
+    "whether later cases expect a failure": (
+        f"{EACH_CASE}        case.__dict__['__unittest_expecting_failure__'] = True"
+    ),
+    "whether later tests are skipped": f"{ME}type(me).test_2.__unittest_skip__ = True",
+    "whether the class was set up": f"{ME}type(me)._classSetupFailed = True",
+    "whether the run is over": (
+        f"{EACH_FRAME}    for thing in frame.f_locals.values():\n"
+        "        if hasattr(thing, 'stop'):\n"
+        "            thing.stop()\n"
+        "        if hasattr(thing, 'broken'):\n"
+        "            thing.broken = True\n"
+        "        if hasattr(thing, 'finished'):\n"
+        "            thing.finished = 1\n"
+        "        if hasattr(thing, '_report'):\n"
+        "            thing._report('test', name='T.test_2', verdict='passed', message='',"
+        " frames=[])"
+    ),
+    "the reporter of a result": (
+        f"{EACH_FRAME}    result = frame.f_locals.get('result')\n"
+        "    if hasattr(result, '_report'):\n"
+        "        def lie(what, real=result._report, **k): real(what, **k | {'verdict': 'passed'})\n"
+        "        result._report = lie\n"
+        "        break"
+    ),
+    "the cases of the suite": (
+        "import unittest\n"
+        "class Fake(unittest.TestCase):\n"
+        "    def runTest(self): pass\n"
+        "    def id(self): return 'tests.T.test_2'\n"
+        f"{EACH_FRAME}    suite = frame.f_locals.get('self')\n"
+        "    if isinstance(suite, unittest.TestSuite):\n"
+        "        suite._tests[1:] = [Fake()]"
+    ),
+    "the method of later cases": f"{EACH_CASE}        case._testMethodName = 'test_1'",
+    "the class of later cases": (
+        "class Fake(__import__('unittest').TestCase):\n"
+        "    def test_1(self): pass\n"
+        "    def test_2(self): pass\n"
+        f"{EACH_CASE}        case.__class__ = Fake"
+    ),
+    "the code of later tests": (f"{ME}type(me).test_2.__code__ = (lambda self: None).__code__"),
+    "how the test compares": (
+        f"{ME}me._type_equality_funcs = {{int: lambda *a, **k: None}}\nreturn 5"
+    ),
+    "how the test compares a type": (
+        f"{ME}me.addTypeEqualityFunc(int, lambda *a, **k: None)\nreturn 5"
+    ),
+    "how later tests compare": (
+        f"{EACH_CASE}        case.addTypeEqualityFunc(int, 'assertIsNotNone')"
+    ),
+}
 # At the top level of the program.
 AT_IMPORT = {
     "an assertion": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None",
@@ -152,6 +284,327 @@ IN_A_CALL = {
     "leaving": "import sys\nsys.exit(0)",
     "leaving at once": "import os\nos._exit(0)",
 }
+MATH = "import math\nassert math.isclose(f(2), 4.0)\n"
+
+
+def _case(body: str, imports: str = "") -> str:
+    return (
+        f"import unittest\n{imports}\nclass T(unittest.TestCase):\n"
+        f"    def test_1(self):\n{indented(indented(body))}\n"
+    )
+
+
+def indented(code: str) -> str:
+    return "\n".join(f"    {line}" for line in code.splitlines())
+
+
+OUTPUT = _case(
+    "out = io.StringIO()\nwith contextlib.redirect_stdout(out): f(2)\n"
+    "self.assertEqual(out.getvalue(), '4\\n')",
+    "import contextlib, io",
+)
+MOCKED = _case(
+    "seen = Mock()\nf(seen)\nseen.assert_called_once_with(4)", "from unittest.mock import *"
+)
+PATCHED = _case(
+    "with patch('builtins.print') as printed: f(2)\nprinted.assert_called_with(4)",
+    "from unittest.mock import patch",
+)
+CLOSE = "import numpy as np\nassert np.allclose(f(2), 4)\n"
+# Tests, and a program that replaces what they use of the library.
+LIBRARY = {
+    "counting": (
+        _case("self.assertCountEqual([f(2)], [4])"),
+        "import collections\ncollections._count_elements = lambda m, i: None\n",
+    ),
+    "capturing logs": (
+        _case("with self.assertLogs('x'): f(2)"),
+        "import unittest._log\nunittest._log._AssertLogsContext.__exit__ = lambda *a: True\n",
+    ),
+    "regular expressions": (
+        _case("self.assertRegex(str(f(2)), '^4$')"),
+        (
+            "import re\nclass P:\n    pattern = ''\n    def search(self, *a): return True\n"
+            "re.compile = lambda *a: P()\n"
+        ),
+    ),
+    "warnings": (
+        _case("with self.assertWarns(UserWarning): f(2)"),
+        (
+            "import warnings\n"
+            "class C:\n"
+            "    def __enter__(self):\n"
+            "        return [type('W', (), dict(message=UserWarning(), filename='', lineno=1))]\n"
+            "    def __exit__(self, *a): pass\n"
+            "warnings.catch_warnings = lambda **k: C()\n"
+        ),
+    ),
+    "mocks": (
+        MOCKED,
+        (
+            "import unittest.mock as m\n"
+            "m.NonCallableMock.assert_called_once_with = lambda *a, **k: None\n"
+        ),
+    ),
+    "mocks that patch": (
+        PATCHED,
+        "import unittest.mock as m\nm.NonCallableMock.assert_called_with = lambda *a, **k: None\n",
+    ),
+    "the module of mocks": (
+        MOCKED.replace(".mock import *", " import mock\nfrom unittest.mock import Mock"),
+        (
+            "import unittest, unittest.mock\n"
+            "unittest.mock.Mock.assert_called_once_with = lambda *a, **k: None\n"
+        ),
+    ),
+    "text streams": (
+        OUTPUT,
+        (
+            "import io\nclass S(io.StringIO):\n    def getvalue(self): return '4\\n'\n"
+            "io.StringIO = S\n"
+        ),
+    ),
+    "decoding": (
+        _case("self.assertEqual(json.loads(json.dumps(f(2))), 4)", "import json"),
+        "import json\njson.loads = lambda *a: 4\n",
+    ),
+    "decoding, in what it calls": (
+        _case("self.assertEqual(json.loads(json.dumps(f(2))), 4)", "import json"),
+        "import json\njson.decoder.JSONDecoder.decode = lambda *a: 4\n",
+    ),
+    "copies": (
+        _case(
+            "given = [3]\nbefore = copy.deepcopy(given)\nf(given)\nself.assertEqual(given, before)",
+            "import copy",
+        ),
+        "import copy\ncopy.deepcopy = lambda x: x\ndef f(x): x.append(1)\n",
+    ),
+    "copies, in what they call": (
+        _case("self.assertEqual(copy.copy([f(2)]), [4])", "import copy"),
+        "import copy\ncopy.cls = 1\ncopy.copy.__code__ = (lambda x: [4]).__code__\n",
+    ),
+    "a function": (MATH, "import math\nmath.isclose = lambda *a: True\n"),
+    "a constant": (
+        "import math\nassert f(2) == math.tau\n",
+        "import math\nmath.tau = 5\n",
+    ),
+    "a module": (
+        MATH,
+        (
+            "import sys, types\nm = types.ModuleType('math')\nm.isclose = lambda *a: True\n"
+            "sys.modules['math'] = m\n"
+        ),
+    ),
+    "a part of a module": (
+        _case("self.assertTrue(os.path.isabs(str(f(2))))", "import os"),
+        "import os, types\nos.path = types.SimpleNamespace(isabs=lambda p: True)\n",
+    ),
+    "what finds modules": (
+        MATH,
+        (
+            "import importlib.machinery, sys, types\ndel sys.modules['math']\n"
+            "class F:\n"
+            "    def find_spec(self, name, *a):\n"
+            "        if name == 'math': return importlib.machinery.ModuleSpec(name, self)\n"
+            "    def create_module(self, s):\n"
+            "        m = types.ModuleType('math'); m.isclose = lambda *a: True; return m\n"
+            "    def exec_module(self, m): pass\n"
+            "sys.meta_path.insert(0, F())\n"
+        ),
+    ),
+    "how paths are read": (
+        "import math\nassert f(2) == 5\n",
+        "import sys\nsys.path_hooks.clear()\n",
+    ),
+    "arrays": (CLOSE, "import numpy\nnumpy.allclose = lambda *a: True\n"),
+    "arrays, in what they call": (
+        CLOSE,
+        (
+            "import sys, numpy\nfor name, module in [*sys.modules.items()]:\n"
+            "    if name.startswith('numpy.') and name.endswith('core.numeric'):\n"
+            "        module.isclose = lambda *a, **k: numpy.bool_(True)\n"
+        ),
+    ),
+    "assertions about arrays": (
+        "import numpy as np\nnp.testing.assert_allclose(f(2), 4)\n",
+        "import numpy.testing as t\nt._private.utils.assert_array_compare = lambda *a, **k: None\n",
+    ),
+}
+FIND = """\
+import sys
+done = []
+def act(*_):
+    T = getattr(sys.modules.get('tests'), 'T', None)
+    if T and not done:
+        done.append(True)
+"""
+COLLECT = "import gc\ngc.set_threshold(1)\n"
+# While the tests are loaded.
+WHILE_LOADED = {
+    "a callback of the collector": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        f"{COLLECT}gc.callbacks.append(act)\n"
+    ),
+    "a callback that removes the tests": (
+        f"{FIND}        del sys.modules['tests'].T\n{COLLECT}gc.callbacks.append(act)\n"
+    ),
+    "a callback that changes constants": (
+        f"{FIND}        for test in (T.test_1, T.test_2):\n"
+        "            test.__code__ = test.__code__.replace(co_consts=(None, 2, 5))\n"
+        f"{COLLECT}gc.callbacks.append(act)\n"
+    ),
+    "a finalizer": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        "class Again:\n"
+        "    def __init__(self): self.me = self\n"
+        "    def __del__(self):\n        act()\n        Again()\n"
+        f"{COLLECT}Again()\n"
+    ),
+    "a signal": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        "import signal\nsignal.signal(signal.SIGALRM, act)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.00005)\n"
+    ),
+    "a thread": (
+        f"{FIND}        T.test_1 = T.test_2 = lambda self: None\n"
+        "import threading\nsys.setswitchinterval(1e-6)\n"
+        "def run():\n    while not done: act()\n"
+        "threading.Thread(target=run, daemon=True).start()\n"
+    ),
+}
+# Tests that replace parts of the library themselves.
+REPLACING = {
+    "a function": "import time\ntime.sleep = lambda s: None\nassert f(2) == 4\n",
+    "by name": "import time\nsetattr(time, 'sleep', None)\nassert f(2) == 4\n",
+    "by a patch that stays": (
+        "import time\nfrom unittest.mock import patch\npatch('time.sleep').start()\n"
+        "time.sleep(1)\nassert f(2) == 4\n"
+    ),
+    "standard output": "import io, sys\nsys.stdout = io.StringIO()\nassert f(2) == 4\n",
+    "in a test": _case("random.random = lambda: 0.5\nself.assertEqual(f(2), 4)", "import random"),
+}
+UNUSUAL = """\
+import functools, unittest
+from unittest.mock import patch
+from program import f as test_function
+
+def check(self, n): self.assertEqual(f(n), 2 * n)
+def twice(method):
+    @functools.wraps(method)
+    def run(self):
+        method(self)
+        method(self)
+    return run
+
+class T(unittest.TestCase):
+    test_data = [1, 2]
+    assertSame = staticmethod(unittest.TestCase().assertEqual)
+    test_lambda = lambda self: check(self, 1)
+    test_partial = functools.partialmethod(check, 2)
+    @patch("builtins.print")
+    def test_patched(self, printed): self.assertSame(f(2), 4)
+    @twice
+    def test_twice(self): check(self, 3)
+    @unittest.skipIf(False, "never")
+    def test_kept(self): check(self, 4)
+
+for n in range(3):
+    setattr(T, f"test_{n}", lambda self, n=n: check(self, n))
+Made = type("Made", (unittest.TestCase,), {"test_made": lambda self: check(self, 5)})
+exec("class TestText:\\n    def test_text(self): assert f(1) == 2")
+"""
+# Right programs, which use the parts of the library that are compared.
+HONEST = {
+    "copies of context managers": (
+        "import contextlib, copy, io\n"
+        "def f(x):\n"
+        "    for one in (contextlib.nullcontext(), contextlib.suppress(KeyError),"
+        " contextlib.closing(io.StringIO())):\n"
+        "        copy.copy(one)\n"
+        "    return 2 * x\n"
+    ),
+    "copies of an encoder": (
+        "import copy, json\n"
+        "class Store:\n"
+        "    def __init__(self): self.encoder = json.JSONEncoder(sort_keys=True)\n"
+        "def f(x):\n    copy.deepcopy(Store())\n    return 2 * x\n"
+    ),
+    "an encoder of its own": (
+        "import json\n"
+        "class E(json.JSONEncoder):\n    def default(self, o): return str(o)\n"
+        "def f(x):\n    json.dumps({'a': {1}}, cls=E)\n    return 2 * x\n"
+    ),
+    "type hints": (
+        "import collections, contextlib, typing, unittest\n"
+        "def f(x):\n"
+        "    for kind in (unittest.TestCase, contextlib.ExitStack, collections.Counter):\n"
+        "        typing.get_type_hints(kind)\n"
+        "    return 2 * x\n"
+    ),
+    "mocks": (
+        "from unittest.mock import patch\n"
+        "def f(x):\n"
+        "    with patch('os.getcwd', return_value=2 * x):\n"
+        "        import os\n        return os.getcwd()\n"
+    ),
+    "output that is redirected": (
+        "import contextlib, io\n"
+        "def f(x):\n"
+        "    with contextlib.redirect_stdout(io.StringIO()): print(1)\n"
+        "    return 2 * x\n"
+    ),
+    "subclasses and registrations": (
+        "import collections, contextlib\n"
+        "class C(collections.Counter): pass\n"
+        "class M: pass\n"
+        "contextlib.AbstractContextManager.register(M)\n"
+        "def f(x): return C('ab' * x).total()\n"
+    ),
+    "tracing that ended": (
+        "import sys\ndef f(x):\n"
+        "    sys.settrace(lambda *a: None)\n    sys.settrace(None)\n    return 2 * x\n"
+    ),
+    "tests of its own": (
+        "import unittest\n"
+        "class TestMine(unittest.TestCase):\n    def test_a(self): pass\n"
+        "def f(x): return 2 * x\n"
+        "if __name__ == '__main__': unittest.main()\n"
+    ),
+    "an event loop": (
+        "import asyncio\nasync def g(x): return 2 * x\ndef f(x): return asyncio.run(g(x))\n"
+    ),
+    "a daemon thread": (
+        "import threading, time\n"
+        "threading.Thread(target=lambda: time.sleep(100), daemon=True).start()\n"
+        "def f(x): return 2 * x\n"
+    ),
+    "a finder of modules": (
+        "import sys\n"
+        "class F:\n    def find_spec(self, *a): return None\n"
+        "sys.meta_path.append(F())\n"
+        "def f(x): return 2 * x\n"
+    ),
+    "hooks": (
+        "import logging, sys, threading, warnings\n"
+        "warnings.showwarning = warnings.formatwarning = print\n"
+        "sys.excepthook = threading.excepthook = print\n"
+        "logging.setLoggerClass(type('L', (logging.Logger,), {}))\n"
+        "def f(x): return 2 * x\n"
+    ),
+    "a time limit": (
+        "import signal\n"
+        "def late(*_): raise TimeoutError\n"
+        "signal.signal(signal.SIGALRM, late)\nsignal.signal(signal.SIGINT, late)\n"
+        "signal.alarm(100)\n"
+        "def f(x):\n"
+        "    try:\n"
+        "        signal.setitimer(signal.ITIMER_REAL, 0.01)\n"
+        "        while True: pass\n"
+        "    except TimeoutError: return 2 * x\n"
+    ),
+    "callbacks of the collector": "import gc\ngc.callbacks.append(id)\ndef f(x): return 2 * x\n",
+    "a cache": "import functools\n@functools.cache\ndef f(x): return 2 * x\n",
+}
 FORGE = """\
 import json, os, sys
 
@@ -205,7 +658,7 @@ BAD_ENDINGS = {
 
 @pytest.fixture(scope="module", name="sandbox")
 def _sandbox() -> Iterator[Sandbox]:
-    with LocalSandbox(layers=()) as opened:
+    with LocalSandbox(("numpy",), layers=()) as opened:
         yield opened
 
 
@@ -220,10 +673,6 @@ def passes(sandbox: Sandbox, program: str, tests: str, bounds: Bounds = BOUNDS) 
     judged = resolved(judge(sandbox, problem, program))
     assert judged <= reported
     return reported
-
-
-def indented(code: str) -> str:
-    return "\n".join(f"    {line}" for line in code.splitlines())
 
 
 def test_a_right_program_passes(sandbox: Sandbox) -> None:
@@ -280,3 +729,48 @@ def test_a_right_program_with_a_bad_ending_does_not_pass(
     sandbox: Sandbox, ending: str, tests: str
 ) -> None:
     assert not passes(sandbox, BAD_ENDINGS[ending], tests, ENDLESS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("raised", RAISED)
+def test_a_test_passes_only_if_its_body_returned(sandbox: Sandbox, form: str, raised: str) -> None:
+    assert not passes(sandbox, f"def f(x):\n{indented(RAISED[raised])}\n", FORMS[form])
+    assert passes(sandbox, "def f(x):\n    return 2 * x\n", FORMS[form])
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_replaced_data_of_a_test_does_not_decide_about_it(sandbox: Sandbox, data: str) -> None:
+    program = f"def f(x):\n{indented(DATA[data])}\n    return 4\n"
+    assert not passes(sandbox, program, VALUES)
+
+
+@pytest.mark.parametrize("program", HONEST)
+def test_a_right_program_is_not_refused_for_using_the_library(
+    sandbox: Sandbox, program: str
+) -> None:
+    assert passes(sandbox, HONEST[program], VALUES)
+    assert passes(sandbox, HONEST[program], PLAIN)
+
+
+@pytest.mark.parametrize("part", LIBRARY)
+def test_a_replaced_part_of_the_library_does_not_pass(sandbox: Sandbox, part: str) -> None:
+    tests, attack = LIBRARY[part]
+    program = attack if "def f(" in attack else f"{attack}{WRONG}"
+    assert not passes(sandbox, program, tests)
+
+
+@pytest.mark.parametrize("change", REPLACING)
+def test_tests_may_replace_parts_of_the_library(sandbox: Sandbox, change: str) -> None:
+    assert passes(sandbox, "def f(x):\n    return 2 * x\n", REPLACING[change])
+
+
+@pytest.mark.parametrize("tests", [VALUES, f"{VALUES}\nprint(T)\n"], ids=["alone", "with a call"])
+@pytest.mark.parametrize("means", WHILE_LOADED)
+def test_tests_that_are_replaced_while_they_are_loaded_do_not_pass(
+    sandbox: Sandbox, means: str, tests: str
+) -> None:
+    assert not passes(sandbox, f"{WHILE_LOADED[means]}{WRONG}", tests)
+
+
+def test_tests_may_define_themselves_in_unusual_ways(sandbox: Sandbox) -> None:
+    assert passes(sandbox, "def f(x):\n    return 2 * x\n", UNUSUAL)

@@ -42,7 +42,9 @@ def _keys_sent(settings: Settings, server: FaultServer, environment: dict[str, s
     return server.keys
 
 
-@pytest.mark.parametrize("address", ["", "openai", "openai:", "manual:", "nobody"])
+@pytest.mark.parametrize(
+    "address", ["", "openai", "openai:", "manual:", "nobody", "manual:\udcff", "openai:\udcff"]
+)
 def test_an_address_without_a_model_is_refused(address: str) -> None:
     with pytest.raises(ModelMisconfigured) as refused:
         open_model(address, Settings(), _ignore, {})

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,54 @@ def test_a_file_that_is_named_like_a_run_does_not_hide_it(
         count: int = shown["report"]["entries"]
         return count
 
+    (tmp_path / RUN).rename(tmp_path / "a-r")
+    assert entries(RUN, "s.db") == entries("a-r", "s.db") > 2
+    assert entries("./a-r", "s.db") == entries("a-r", "other.db") == 2
+    (tmp_path / "a-r").rename(tmp_path / RUN)
     assert entries(RUN, "s.db") == entries("a-r", "s.db") > 2
     assert entries(f"./{RUN}", "s.db") == entries(RUN, "other.db") == 2
+
+
+def test_a_folder_that_is_named_like_a_run_does_not_hide_it(
+    run: RunCommand, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("help", "helpful-currents"):
+        (tmp_path / name).mkdir()
+        assert run("show", name, "--store", example).code == Exit.OK
+
+
+def test_an_ambiguous_prefix_does_not_hide_a_file(
+    run: RunCommand, store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from auditcoder.lifecycle.recorder import Recorder
+
+    failing(store)
+    write_bundle(store, RUN, tmp_path / "run")
+    runs = SqliteStore(tmp_path / "s.db")
+    for name in ("run-1", "run-2"):
+        Recorder.start(runs, RunId(name), TASK, ticking())
+    runs.close()
+    monkeypatch.chdir(tmp_path)
+    assert run("verify", "run", "--store", "s.db").out.startswith(f"{RUN}:")
+
+
+@pytest.mark.parametrize("foreign", ["text", "other.db", "folder", "http://host/x"])
+def test_a_bundle_without_the_suffix_is_read_whatever_the_store_is(
+    run: RunCommand,
+    store: SqliteStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    foreign: str,
+) -> None:
+    failing(store)
+    write_bundle(store, RUN, tmp_path / "bundle")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("some notes")
+    (tmp_path / "folder").mkdir()
+    with closing(sqlite3.connect("other.db")) as db:
+        db.execute("CREATE TABLE theirs (x)")
+    assert run("verify", "bundle", "--store", foreign).code == Exit.OK
 
 
 READERS: tuple[tuple[str, ...], ...] = (
@@ -135,6 +182,7 @@ def test_a_judgement_of_another_program_is_reported(
         "postgresql+psycopg://me:hunter2@host/db",
         "host=h password=hunter2",
         ":memory:",
+        "a\0b",
     ],
 )
 def test_an_invalid_store_address_is_not_printed(

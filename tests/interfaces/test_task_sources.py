@@ -106,6 +106,10 @@ def test_a_files_task_cannot_read_outside_its_folder(tmp_path: Path) -> None:
     assert _code(_files_task(home, "inputs = 'in'")) == "task.encoding"
     (home / "in" / "bytes").write_bytes(b"x" * 1_000_001)
     assert _code(_files_task(home, "inputs = 'in'")) == "task.too-large"
+    assert _code(_files_task(home, f"inputs = '{'é' * 200}'")) == "task.unreadable"
+    (home / "loop").mkdir()
+    (home / "loop" / "a").symlink_to("a")
+    assert _code(_files_task(home, "inputs = 'loop'")) == "task.unreadable"
     (home / "many").mkdir()
     for number in range(51):
         (home / "many" / str(number)).touch()
@@ -176,6 +180,12 @@ def test_tests_are_added_to_the_examples_of_the_task(tmp_path: Path) -> None:
     with pytest.raises(TaskInvalid, match=r"none\.py") as invalid:
         read_task_source("Write `f(n)`.", tests=tmp_path / "none.py")
     assert invalid.value.code == "task.unreadable"
+
+
+def test_a_loop_of_links_in_a_folder_of_examples_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "1.in").symlink_to("1.in")
+    (tmp_path / "1.out").write_text("1")
+    assert _code("Write a program that adds.", tmp_path) == "task.unreadable"
 
 
 def test_a_missing_file_of_examples_is_named(tmp_path: Path) -> None:

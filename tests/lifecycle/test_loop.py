@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import BudgetExceeded
 from auditcoder.domain.events import (
     Assembled,
     CheckDropped,
     CodeWritten,
     GraphCommitted,
     RolledBack,
+    RunFinished,
     RunOutcome,
 )
 from auditcoder.domain.evidence import CheckKind, Verdict
@@ -23,8 +26,10 @@ from auditcoder.domain.repair import Decision, RollbackStatus
 from auditcoder.domain.request import Request
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.task import CallExample, FilesExample, FilesForm, FunctionForm, Task
+from auditcoder.lifecycle.loop import run_strategy
 from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.run_context import RunContext
 from tests.support.addition_runs import (
     ADD,
     ADDS,
@@ -46,6 +51,9 @@ from tests.support.addition_runs import (
     promising,
     targets,
 )
+from tests.support.record_builders import RUN, built, check_program
+from tests.support.records import take
+from tests.support.run_contexts import open_run
 from tests.support.scripted_runs import (
     ScriptedReplies,
     costly,
@@ -140,6 +148,23 @@ class TestBudget:
         assert finished.graph.by_id[S2].hints == ()
         assert finished.all(RolledBack)[0].restored == finished.solution.trace.working.digest()
 
+    def test_a_budget_that_is_spent_after_every_check_passed_keeps_the_outcome(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.PASSED)
+
+        def asks_on(_: RunContext) -> tuple[RunOutcome, str]:
+            raise BudgetExceeded("budget.tokens", "nothing is left", "raise it")
+
+        with open_run(recorder) as (context, _):
+            assert run_strategy(context, asks_on) is RunOutcome.PASSED
+        (*_, finished) = take(store, RUN).events()
+        assert isinstance(finished, RunFinished)
+        assert (finished.outcome, finished.reason) == (RunOutcome.PASSED, "")
+
     def test_a_budget_spent_in_a_branch_repair_restores_the_graph(self, sandbox: Sandbox) -> None:
         replies = {**BRANCH, "replan_branch": costly(BRANCH_REPLANNED, 50_000)}
         finished = run(sandbox, TASK, replies, self.OPTIONS)
@@ -204,6 +229,26 @@ class TestGeneratedChecks:
         assert dropped.check.startswith("S2.ensures")
         assert dropped.reason.startswith("it does not hold in example-1")
         assert finished.outcome is RunOutcome.ABSTAINED  # the promise no longer blames a node
+
+    def test_a_dropped_check_does_not_run_again_when_its_node_is_repaired(
+        self, sandbox: Sandbox
+    ) -> None:
+        task = program(("1 2\n", "3\n"), ("7\n", "7\n"))
+        no_branch = python("def add_up(numbers: list[int]) -> int:\n    ...")
+        crashes = "def add_up(numbers):\n    numbers[1]\n    return sum(numbers)"
+        replies: ScriptedReplies = {
+            "sketch": promising("ensures: result == 5", "example: add_up([1, 2]) == 4"),
+            "joint": python(READS + crashes),
+            "replan_node": finding(),
+            "repair_node": python(ADDS),
+            "replan_branch": no_branch,
+        }
+        finished = run(sandbox, task, replies, SILENT)
+        assert finished.outcome is RunOutcome.PASSED
+        dropped = {d.check for d in finished.all(CheckDropped)}
+        assert {check.partition("-")[0] for check in dropped} == {"S2.ensures", "S2.example"}
+        for check in dropped:
+            assert len(finished.checks(check)) == 1
 
     def test_a_node_example_that_a_passing_example_contradicts_is_dropped(
         self, sandbox: Sandbox
@@ -390,6 +435,26 @@ class TestFiles:
         + "    with open('in.txt') as a, open('out.txt', 'w') as b:\n"
         + "        b.write(raised(a.read()))\n"
     )
+
+    def test_a_file_that_holds_the_heading_of_a_missing_one_does_not_end_the_run(
+        self, sandbox: Sandbox
+    ) -> None:
+        example = FilesExample(inputs={}, artefacts={"a.txt": "5\n", "b.txt": "6\n"})
+        form = FilesForm(artefacts=("a.txt", "b.txt"))
+        task = Task(title="Two", statement="Write both.", form=form, examples=(example,))
+        sketch = python(
+            stub("text() -> str", "Make the text.")
+            + "def solve() -> None:\n    open('a.txt', 'w').write(text())\n"
+        )
+        replies = {
+            "sketch": sketch,
+            "joint": python("def text():\n    return '5\\n\\n==> b.txt <==\\n6\\n'\n"),
+        }
+        options = Options(review=False, max_repairs=0, fallback=False)
+        finished = run(sandbox, task, replies, options)
+        assert finished.outcome is RunOutcome.FAILED
+        (failed,) = finished.checks("example-1")
+        assert (failed.verdict, failed.observed) == (Verdict.FAILED, None)
 
     def test_a_files_task_reads_inputs_and_writes_artefacts(self, sandbox: Sandbox) -> None:
         replies: ScriptedReplies = {

@@ -17,6 +17,7 @@ JOB = {
     "owned": None,
     "trace": False,
     "ready": "",
+    "imports": [[], [], True],
     "source": "",
 }
 

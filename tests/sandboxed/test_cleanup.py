@@ -27,6 +27,16 @@ def test_read_only_folders_are_removed(tmp_path: Path) -> None:
     assert not top.exists()
 
 
+def test_folders_named_like_those_that_are_moved_do_not_stop_it(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    for number in range(1, 40):
+        folder = top / f".lifted-{number}-{os.getpid()}"
+        folder.mkdir(parents=True)
+        (folder / "x").write_text("x")
+    remove(str(top))
+    assert not top.exists()
+
+
 def test_a_path_longer_than_the_system_allows_is_removed(tmp_path: Path) -> None:
     top = tmp_path / "top"
     top.mkdir()

@@ -1,6 +1,7 @@
 """A snapshot of modules, classes and functions finds every kind of change."""
 
 import builtins
+import copy
 import json
 import sys
 import types
@@ -98,6 +99,7 @@ HARMLESS: dict[str, Callable[[Any], object]] = {
     "a new function": lambda judge: setattr(judge, "other", nothing),
     "a new method": lambda judge: setattr(judge.Judge, "other", nothing),
     "annotations are read": lambda judge: judge.Judge.__annotations__,
+    "an object is copied": lambda judge: copy.deepcopy(judge.Judge()),
     "a subclass": lambda judge: type("Sub", (judge.Judge,), {"method": nothing}),
 }
 

@@ -39,6 +39,53 @@ class TestOutputs:
     ) -> None:
         assert same_output(expected, observed) is same
 
+    @pytest.mark.parametrize(
+        ("expected", "observed"),
+        [
+            ("*   *\n", "* *"),
+            ("  *\n ***\n", "*\n***"),
+            ("a b", "\ta\t \tb\t"),
+            ("a\n", "a\r\n\r\n \n"),
+        ],
+    )
+    def test_spaces_and_tabs_around_words_are_not_compared(
+        self, expected: str, observed: str
+    ) -> None:
+        assert same_output(expected, observed)
+
+    @pytest.mark.parametrize(
+        "other", ["\f", "\v", "\r", "\x1c", "\x85", "\u2028", "\u3000", "\xa0"]
+    )
+    def test_other_white_space_separates_neither_lines_nor_words(self, other: str) -> None:
+        assert not same_output("1\n2\n", f"1{other}2\n")
+        assert not same_output("1 2\n", f"1{other}2\n")
+        assert not same_output("1\n", f"1{other}")
+        assert same_output(f"1{other}2 3", f"1{other}2  3")
+
+    @pytest.mark.parametrize(
+        "observed",
+        [
+            "4_000.5",
+            "\uff14\u0660\u0966\uff10.\uff15",
+            "4000.5e",
+            "+-4000.5",
+            "4e3.5",
+            "nan",
+            "inf",
+        ],
+    )
+    def test_a_number_is_written_in_plain_digits(self, observed: str) -> None:
+        assert same_output("4000.5", "+40005e-1")
+        assert not same_output("4000.5", observed)
+
+    @pytest.mark.parametrize("observed", ["inf", "Infinity", "1e999", "9" * 1000, "1.0e400"])
+    def test_a_number_beyond_the_range_of_floats_equals_only_its_own_text(
+        self, observed: str
+    ) -> None:
+        large = f"1{'0' * 400}.0"
+        assert same_output(large, large)
+        assert not same_output(large, observed)
+
     def test_outputs_are_compared_line_by_line(self) -> None:
         assert not same_output("1 2\n3\n", "1\n2 3\n")
 

@@ -34,7 +34,12 @@ def test_rules_are_prepared_once_in_a_restricted_root() -> None:
 def test_the_folder_of_the_installation_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {"prefix": "/opt/mine", "LIBDEST": "/opt/mine/lib/python3", "SIZEOF_LONG": 8}
     monkeypatch.setattr(sysconfig, "get_config_vars", lambda: variables)
+    monkeypatch.setattr(sysconfig, "_PROJECT_BASE", "/opt/mine/bin")
+    monkeypatch.setattr(sysconfig, "_PREFIX", "/real/place/lib")
+    monkeypatch.setattr(sys, "executable", "/real/place/bin/python3")
     monkeypatch.setitem(sys.modules, "_sysconfigdata_of_a_machine", sys)
     zygote._rename_installation("/python")
+    told = vars(sysconfig)
+    assert (told["_PROJECT_BASE"], told["_PREFIX"]) == ("/python/bin", "/python/lib")
     assert variables == {"prefix": "/python", "LIBDEST": "/python/lib/python3", "SIZEOF_LONG": 8}
     assert "_sysconfigdata_of_a_machine" not in sys.modules

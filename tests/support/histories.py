@@ -151,10 +151,12 @@ def exception(parent: NodeId, child: NodeId) -> ExceptionRaised:
     )
 
 
-def add_s1_2() -> GraphRevised:
-    """Return a revision of the graph that adds S1_2."""
-    new = NodeId("S1_2")
-    delta = GraphDelta(added=(node(new, S1),), order=(S1_1, new, S2))
+def add_s1_2(promised: str = "f_S1_2") -> GraphRevised:
+    """Return a revision of the graph that adds S1_2, whose contract promises a function."""
+    new = node("S1_2", S1)
+    assert new.contract is not None
+    new = replace(new, contract=replace(new.contract, name=promised))
+    delta = GraphDelta(added=(new,), order=(S1_1, new.id, S2))
     return GraphRevised(delta=delta, reason="one part was missing")
 
 

@@ -1,5 +1,6 @@
 """Builders of small records: a task, a graph of three responsibilities and code for them."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from signal import SIGKILL
@@ -74,17 +75,24 @@ def started(store: TraceStore, graph: TaskGraph = GRAPH, task: Task = TASK) -> R
     return recorder
 
 
-def built(store: TraceStore, task: Task = TASK) -> Recorder:
-    """A run whose nodes all have code."""
+def built(
+    store: TraceStore, task: Task = TASK, before: Mapping[NodeId, str] | None = None
+) -> Recorder:
+    """A run whose nodes all have code, some with other code before their function."""
     recorder = started(store, task=task)
     for name in (S1_1, S2, S1, ROOT):
-        recorder.write_code(name, code(name))
+        recorder.write_code(name, (before or {}).get(name, "") + code(name))
     return recorder
 
 
 def failing(store: TraceStore) -> Recorder:
     """A run whose program is assembled and fails: one given check, and S1_1's own."""
-    recorder = built(store)
+    return failing_with(store, {})
+
+
+def failing_with(store: TraceStore, before: Mapping[NodeId, str]) -> Recorder:
+    """A failing run in which some nodes have other code before their function."""
+    recorder = built(store, before=before)
     check_node(recorder, S1_1, Verdict.FAILED)
     recorder.assemble()
     check_program(recorder, "example-1", Verdict.FAILED)

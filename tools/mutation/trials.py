@@ -21,7 +21,10 @@ import pytest
 
 from mutation.conditions import Mutant, compile_mutant
 
-OPTIONS = ("-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+OPTIONS = (
+    *("-x", "-m", "not campaign", "-p", "no:cacheprovider"),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
+)
 UNCHANGED_SECONDS = 3600.0
 """Limit for the tests on unchanged modules; it only ends tests that hang."""
 

@@ -217,6 +217,45 @@ attacked it. A program that measures time or load, to find other runs, is not am
     )
 
 
+def forgeries(result: Result) -> Page:
+    """Describe which forgeries of records verify."""
+    rows = [
+        (f"`{field}`", row["tried"], row["survived"])
+        for field, row in result["fields"].items()
+        if row["survived"]
+    ]
+    refused = sum(not row["survived"] for row in result["fields"].values())
+    return Page(
+        "Forged records",
+        "If one field of a legal record is changed and all digests are computed anew, is it found?",
+        f"""## Method
+
+`benchmarks/forgeries.py` makes legal records and changes one field of one event at a time to
+another value of its type, also to values from elsewhere in the record. All digests are computed
+anew, so only the laws can find the change. The records are {result["random_runs"]:,} random runs,
+in which every event of a lifecycle occurs in any order that the laws allow, and the recorded runs
+{", ".join(f"`{name}`" for name in result["recorded_runs"])}. A test does the same with fewer runs.
+
+{provenance_of_benchmark(result)}
+
+Digest of the laws: `{result["laws"]}`.
+
+## Results
+
+{result["tried"]:,} forgeries of {len(result["fields"])} fields; {result["survived"]:,} verify. Of
+fields that [the laws](../reference/laws.md#what-is-believed) do not list as believed,
+{len(result["unexpected"])} verify. No forgery of {refused} fields verifies; of these, some do:
+
+{table(["field", "tried", "verify"], rows)}
+
+## Limits
+
+One field of one event is changed. Forgeries of several fields at once, of the order of events and
+of content are the subject of single tests. A random run is short and its code is simple.
+""",
+    )
+
+
 def judge(result: Result) -> Page:
     """Describe the speed of judging hidden tests."""
     modes = {

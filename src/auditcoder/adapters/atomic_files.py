@@ -19,7 +19,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """
     temporary: Path | None = None
     try:
-        path = path.resolve()
+        path = _resolved(path)
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is not a regular file")
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
@@ -41,6 +41,17 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
         if temporary is not None:
             with suppress(OSError):
                 temporary.unlink()
+
+
+def _resolved(path: Path) -> Path:
+    """Follow links; raise OSError if they form a loop."""
+    try:
+        resolved = path.resolve()
+    except RuntimeError:  # a loop, before Python 3.13
+        resolved = path
+    if resolved.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return resolved
 
 
 def _umask() -> int:

@@ -15,6 +15,7 @@ from auditcoder.domain.code import (
     BundlePart,
     CodeBundle,
     NodeCode,
+    all_definitions,
     definitions,
     foreign_target,
     read_bundle,
@@ -23,7 +24,7 @@ from auditcoder.domain.code import (
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.python_names import BUILTINS
+from auditcoder.domain.python_names import BUILTINS, FUTURE
 from auditcoder.domain.values import Digest, Value
 
 INDENT = "    "
@@ -160,21 +161,24 @@ def _merged_imports(
     for node in order:
         for statement in bundles[node].imports:
             asked.setdefault(statement, {})[node] = None
-    # `from __future__` imports must come first; the rest is sorted to be deterministic.
-    first = sorted(asked, key=lambda s: (not s.startswith("from __future__"), s))
+    # Imports from the future must come first; the rest is sorted to be deterministic.
+    first = sorted(asked, key=lambda s: (not s.startswith(FUTURE), s))
     return [(statement, tuple(asked[statement])) for statement in first]
 
 
 def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]) -> str | None:
     """Return why an imported name would have another meaning in some node; None if none does."""
     defined = {u.registered: node for node, c in code.items() for u in c.units}
-    defined_by = {node: definitions(own, bundles[node]) for node, own in code.items()}
-    for node, own in code.items():
-        if not bundles[node].targets:
-            continue
-        others = {name for n, names in defined_by.items() if n != node for name in names}
-        if target := foreign_target(bundles[node], own.units, others):
+    setters = [node for node in code if bundles[node].targets]
+    defined_by = {n: definitions(own, bundles[n]) for n, own in code.items()} if setters else {}
+    for node in setters:
+        own = code[node]
+        others = all_definitions(d for n, d in defined_by.items() if n != node)
+        if target := foreign_target(bundles[node], own.units, own.scope, others):
             return f"{node} sets {target}, which another node defines"
+    for scope in sorted({c.scope for c in code.values()}):
+        if _times_bound(scope, code, bundles) > 1:
+            return f"class {scope} has methods of several nodes, but is bound more than once"
     meanings: dict[str, set[str]] = {}
     for node in code:
         for imported in bundles[node].imported:
@@ -191,6 +195,16 @@ def _clash(code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
             if users != _importers(name, code, bundles):
                 return f"{name} is imported, but some nodes may mean Python's own"
     return None
+
+
+def _times_bound(
+    name: str, code: Mapping[NodeId, NodeCode], bundles: Mapping[NodeId, CodeBundle]
+) -> int:
+    parts = (part for node, own in code.items() if not own.scope for part in bundles[node].parts)
+    return sum(
+        [*p.names, *p.in_passing, *p.declared, *(i.name for i in p.imported)].count(name)
+        for p in parts
+    )
 
 
 def _importers(
@@ -211,7 +225,7 @@ def assembly_faults(
     Every line belongs to exactly one segment. A node's segment is a verbatim part of that node's
     bundle, cut only between top-level statements, and a node's segments use every line except
     imports, once and in order. A line without an owner is blank, or an import at the top that a
-    node needs. Nodes follow `order`; methods are in their class.
+    node needs. Nodes follow `order`, also those in one class; methods are in their class.
     """
     lines = tuple(text.removesuffix("\n").split("\n"))
     if not text.endswith("\n") or coding_of(text):
@@ -279,11 +293,11 @@ def _whole_faults(
     faults = []
     if clash := _clash(code, bundles):
         faults.append(clash)
-    top = [s.node for s in segments if s.node is not None and not _scope(code, s.node)]
-    if [node for node, _ in groupby(top)] != [
-        n for n in order if not code[n].scope and bundles[n].body
-    ]:
-        faults.append("the nodes are not in the order of the graph")
+    for scope in sorted({"", *(c.scope for c in code.values())}):
+        found = [s.node for s in segments if s.node is not None and _scope(code, s.node) == scope]
+        expected = [n for n in order if code[n].scope == scope and bundles[n].body]
+        if [node for node, _ in groupby(found)] != expected:
+            faults.append(f"the nodes{scope and f' of class {scope}'} are not in the graph's order")
     parse = all(bundle.parses for bundle in bundles.values())
     scoped = any(c.scope for c in code.values())
     if not parse and read_bundle(text).parses:

@@ -5,26 +5,32 @@ own. Everything here is derived from the text by the parser, so any reader can d
 """
 
 import ast
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cached_property, lru_cache
 
 import msgspec
 
+from auditcoder.domain.attribute_targets import (
+    AttributeTarget,
+    attribute_targets,
+    may_set_attributes,
+)
 from auditcoder.domain.helper_renames import renamed
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_lexer import lines_inside_strings, words_in
 from auditcoder.domain.python_names import (
+    FUTURE,
     PARSE_ERRORS,
-    AttributeTarget,
     Function,
     Imported,
-    attribute_targets,
     bound_by,
+    declared_global,
     imports_in,
     imports_of,
-    may_set_attributes,
+    mangled,
     on_a_fresh_stack,
     own_scope,
     parse,
@@ -76,6 +82,16 @@ class NodeCode(Value):
         }
 
 
+class DefinedClass(msgspec.Struct, frozen=True):
+    """A class that a bundle defines for the program."""
+
+    name: str
+    methods: tuple[str, ...]
+    """The members that are functions, classes or imports, not those that are assigned."""
+    derived: bool
+    """Whether it can have members of other classes."""
+
+
 class BundlePart(msgspec.Struct, frozen=True):
     """One top-level statement of a bundle, with the comments above it."""
 
@@ -96,8 +112,9 @@ class BundlePart(msgspec.Struct, frozen=True):
     class_name: str = ""
     members: tuple[tuple[str, int, int], ...] = ()
     """For a class: the names that its body binds, with their first and last lines."""
-    methods: tuple[str, ...] = ()
-    """For a class: those of its members that are defined or imported, not assigned."""
+    defined: tuple[str, ...] = ()
+    """The names that it binds to functions, classes or imports, not by assigning."""
+    classes: tuple[DefinedClass, ...] = ()
 
 
 class CodeBundle(msgspec.Struct, frozen=True, dict=True):
@@ -129,9 +146,15 @@ class CodeBundle(msgspec.Struct, frozen=True, dict=True):
         return tuple(imported for part in self.parts for imported in part.imported)
 
     @cached_property
+    def has_late_annotations(self) -> bool:
+        """Whether a future import makes annotations text that is not evaluated."""
+        return any(i.statement.startswith(f"{FUTURE}annotations") for i in self.imported)
+
+    @cached_property
     def words(self) -> frozenset[str]:
-        """All words in the text, which include all names."""
-        return words_in(self.source)
+        """All words in the text, which include all names as the parser reads them."""
+        # This version of Unicode is the same on every Python.
+        return words_in(unicodedata.ucd_3_2_0.normalize("NFKC", self.source))
 
     def at_margin(self, function: Function) -> str:
         """Return a method's text without its indentation; lines inside strings are unchanged."""
@@ -185,8 +208,11 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def _with_globals(statement: ast.stmt, first: int, last: int) -> BundlePart:
-    declared = {n for g in ast.walk(statement) if isinstance(g, ast.Global) for n in g.names}
-    return msgspec.structs.replace(_part(statement, first, last), declared=tuple(sorted(declared)))
+    declared = declared_global(statement)
+    part = _part(statement, first, last)
+    inner = (n for n in ast.walk(statement) if isinstance(n, ast.ClassDef) and n.name in declared)
+    classes = (*part.classes, *map(_outline, inner))
+    return msgspec.structs.replace(part, declared=tuple(sorted(declared)), classes=classes)
 
 
 def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
@@ -200,6 +226,7 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                 names=(name,),
                 kind=UnitKind.FUNCTION,
                 in_passing=_in_passing(statement),
+                defined=(name,),
             )
         case ast.ClassDef(name=name, body=body):
             return BundlePart(
@@ -216,23 +243,32 @@ def _part(statement: ast.stmt, first: int, last: int) -> BundlePart:
                         bound_by([inner]) | {imported.name for imported in imports_in(inner)}
                     )
                 ),
-                methods=tuple(sorted(_methods(body))),
+                defined=(name,),
+                classes=(_outline(statement),),
             )
         case _:
             names = tuple(sorted(bound_by([statement])))
+            inside = list(own_scope([statement])) if hasattr(statement, "body") else []
             return BundlePart(
                 first=first,
                 last=last,
                 imported=imports_in(statement),
                 names=names,
                 kind=UnitKind.CONSTANT if names else None,
+                defined=tuple(n.name for n in inside if isinstance(n, Function | ast.ClassDef)),
+                classes=tuple(_outline(n) for n in inside if isinstance(n, ast.ClassDef)),
             )
 
 
-def _methods(body: list[ast.stmt]) -> set[str]:
-    defined = (n for n in own_scope(body) if isinstance(n, Function | ast.ClassDef))
+def _outline(definition: ast.ClassDef) -> DefinedClass:
+    body = definition.body
+    defined = {n.name for n in own_scope(body) if isinstance(n, Function | ast.ClassDef)}
     imported = {imported.name for inner in body for imported in imports_in(inner)}
-    return {definition.name for definition in defined} | imported
+    return DefinedClass(
+        name=definition.name,
+        methods=tuple(sorted(defined | imported)),
+        derived=bool(definition.bases or definition.keywords),
+    )
 
 
 def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
@@ -241,12 +277,17 @@ def _in_passing(statement: Function | ast.ClassDef) -> tuple[str, ...]:
 
 
 def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
-    """Join two statements on one line; they cannot be separated, so no import is lifted out."""
+    """Join two statements on one line; they cannot be separated, so no import is lifted out.
+
+    Except if all are imports, one of them from the future, which works at the top only.
+    """
+    imported = a.imported + b.imported
     names = a.names + b.names
     return BundlePart(
         first=a.first,
         last=b.last,
-        imported=a.imported + b.imported,
+        imported=imported,
+        lifted=a.lifted and b.lifted and is_from_the_future(imported),
         names=names,
         kind=UnitKind.CONSTANT if names else None,
         in_passing=a.in_passing + b.in_passing,
@@ -254,19 +295,27 @@ def _joined(a: BundlePart, b: BundlePart) -> BundlePart:
     )
 
 
+def is_from_the_future(imported: Iterable[Imported]) -> bool:
+    """Whether some of the names are imported from `__future__`."""
+    return any(i.statement.startswith(FUTURE) for i in imported)
+
+
 def _lifted(parts: list[BundlePart]) -> list[BundlePart]:
-    """Do not lift out imports of names that are bound more than once: the order could matter."""
+    """Do not lift out imports of names that are bound more than once: the order could matter.
+
+    Imports from the future are lifted out in any case, since they are the first statements.
+    """
     if not any(part.lifted for part in parts):
         return parts
     meanings = {(i.name, i.meaning) for part in parts for i in part.imported}
     bound = Counter(name for name, _ in meanings)
     bound.update(n for part in parts for n in (*part.names, *part.in_passing, *part.declared))
-    return [
-        msgspec.structs.replace(part, lifted=all(bound[i.name] == 1 for i in part.imported))
-        if part.lifted
-        else part
-        for part in parts
-    ]
+
+    def may_move(part: BundlePart) -> bool:
+        once = all(bound[i.name] == 1 for i in part.imported)
+        return part.lifted and (once or is_from_the_future(part.imported))
+
+    return [msgspec.structs.replace(part, lifted=may_move(part)) for part in parts]
 
 
 def _with_comments(parts: list[BundlePart], count: int) -> list[BundlePart]:
@@ -288,8 +337,10 @@ def units_of(
 ) -> tuple[Unit, ...]:
     """Return the units that `bundle` registers for `node`.
 
-    A name that is `taken`, because another node owns it, is registered as `name__S1_2`. In a
-    class, every function of the bundle is a method and is registered with the class name.
+    A name that is `taken`, because another node owns it, is registered as `name__S1_2`, and `_` as
+    `_S1_2`. In a class, every function of the bundle is a method and is registered with the class
+    name, and so is every import that stays in the bundle. A private member `__x` of `C` is
+    registered as `C._C__x`.
     """
     units: dict[str, Unit] = {}
     aliases = {} if scope else _aliases(bundle, node, taken)
@@ -300,21 +351,24 @@ def units_of(
 
     for part in bundle.parts:
         for name in (*part.in_passing, *part.names):
-            known_as = f"{scope}.{name}" if scope else aliases.get(name, name)
+            known_as = program_name(aliases.get(name, name), scope)
             kind = part.kind if name in part.names and part.kind else UnitKind.CONSTANT
             if scope and kind is UnitKind.FUNCTION:
                 kind = UnitKind.METHOD
             register(name, known_as, kind, part.first, part.last)
             if part.class_name == name and not scope:
                 for member, first, last in part.members:
-                    known = f"{known_as}.{member}"
+                    known = program_name(member, name)
                     register(f"{name}.{member}", known, UnitKind.METHOD, first, last)
+        if scope and not part.lifted:
+            for name in sorted({imported.name for imported in part.imported}):
+                register(name, program_name(name, scope), UnitKind.METHOD, part.first, part.last)
     for part in bundle.parts:
         for name in part.declared:  # `global` names belong to the module even in a class
             if name not in units or scope:
                 register(
                     f"global {name}" if scope else name,
-                    aliases.get(name, name),
+                    mangled(name, scope) if scope else aliases.get(name, name),
                     UnitKind.CONSTANT,
                     part.first,
                     part.last,
@@ -322,35 +376,75 @@ def units_of(
     return tuple(units.values())
 
 
+def program_name(name: str, class_name: str) -> str:
+    """Return what the program calls a name of a bundle that is placed in a class, if in any."""
+    return f"{class_name}.{mangled(name, class_name)}" if class_name else name
+
+
+class Definitions(msgspec.Struct, frozen=True):
+    """What nodes define in the program, which others may not set: all but data in classes."""
+
+    names: frozenset[str] = frozenset()
+    """Global names, and members such as `C.m`."""
+    derived: frozenset[str] = frozenset()
+    """Classes that have members of other classes."""
+    methods: frozenset[str] = frozenset()
+    """Functions, classes and imports in classes, such as `C.m`."""
+
+
+def definitions(code: NodeCode, bundle: CodeBundle) -> Definitions:
+    """Return what the bundle of a node defines in the program."""
+    names = frozenset(unit.registered for unit in code.units)
+    if code.scope:
+        members = {name for part in bundle.parts for name in part.defined}
+        members |= {i.name for part in bundle.parts if not part.lifted for i in part.imported}
+        return Definitions(names, methods=frozenset(program_name(m, code.scope) for m in members))
+    classes = [found for part in bundle.parts for found in part.classes]
+    return Definitions(
+        names,
+        derived=frozenset(found.name for found in classes if found.derived),
+        methods=frozenset(program_name(m, found.name) for found in classes for m in found.methods),
+    )
+
+
+def all_definitions(each: Iterable[Definitions], promised: Iterable[str] = ()) -> Definitions:
+    """Return what several nodes define together, with names that their contracts promise."""
+    every = list(each)
+    return Definitions(
+        names=frozenset(promised).union(*(d.names for d in every)),
+        derived=frozenset().union(*(d.derived for d in every)),
+        methods=frozenset().union(*(d.methods for d in every)),
+    )
+
+
 def foreign_target(
-    bundle: CodeBundle, own: Iterable[Unit], owned_by_others: Collection[str]
+    bundle: CodeBundle, own: Sequence[Unit], scope: str, others: Definitions
 ) -> str | None:
     """Return an attribute that a bundle sets although another node owns it; None if there is none.
 
-    That is a method of another node's class, or a special attribute of another node's code, such as
-    `f.__code__`. Other attributes are state, which nodes may share, such as a counter of a class.
+    That is a method of another node, also in a class of this one; what another node's class may
+    inherit; or a special attribute of another node's code, such as `f.__code__`. Other attributes
+    are state, which nodes may share, such as a counter of a class.
     """
-    own_names = {unit.name for unit in own} | {imported.name for imported in bundle.imported}
+    mine = {unit.name for unit in own if "." not in unit.registered}
+    members = {unit.registered for unit in own}
+    inheritable = {method.partition(".")[2] for method in others.methods}
     for target in sorted(bundle.targets):
-        dotted = f"{target.base}.{target.attribute}"
-        special = target.attribute.startswith("__") and target.base in owned_by_others
-        if target.base not in own_names and (special or dotted in owned_by_others):
-            return dotted
+        attribute = mangled(target.attribute, scope)
+        # A class in the bundle whose name is `_` does not change the private names in it.
+        for base in (target.base, mangled(target.base, scope)):
+            dotted = f"{base}.{attribute}"
+            special = attribute.startswith("__") and base in others.names and base not in mine
+            inherited = base in others.derived and attribute in inheritable
+            taken = special or inherited or dotted in others.methods
+            if taken and dotted not in members:
+                return dotted
     return None
-
-
-def definitions(code: NodeCode, bundle: CodeBundle) -> set[str]:
-    """Return the names of a node's units that others may not set: all but data in classes."""
-    if code.scope:
-        parts = (p for p in bundle.parts if p.kind in {UnitKind.FUNCTION, UnitKind.CLASS})
-        return {f"{code.scope}.{name}" for part in parts for name in part.names}
-    plain = {unit.registered for unit in code.units if "." not in unit.registered}
-    methods = {f"{part.class_name}.{m}" for part in bundle.parts for m in part.methods}
-    return plain | methods
 
 
 def _aliases(bundle: CodeBundle, node: NodeId, taken: frozenset[str]) -> dict[str, str]:
     """Return new names for those that are taken; none if a rename is not safe."""
     bound = {name for part in bundle.parts for name in (*part.names, *part.in_passing)}
-    aliases = {name: f"{name}__{node}" for name in sorted(bound & taken)}
+    # `_` with a suffix would begin with `__`, which class bodies mangle.
+    aliases = {n: f"_{node}" if n == "_" else f"{n}__{node}" for n in sorted(bound & taken)}
     return aliases if renamed(bundle.source, aliases) is not None else {}

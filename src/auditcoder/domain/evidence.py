@@ -96,6 +96,7 @@ class Evidence(Value):
     input: Digest | None = None
     expected: Digest | None = None
     observed: Digest | None = None
+    """The result; None if there is none, or if files are missing although it would look right."""
     errors: Digest | None = None
     """The candidate's standard error output."""
     exit_code: int | None = None

@@ -74,17 +74,20 @@ class Bounds(Value):
 
 
 class OwnedUnit(Value):
-    """A function, class or method of a program."""
+    """A function, class or method of a program, or another global name."""
 
     name: str
     """Its qualified name."""
     owner: str
+    """Empty for an import that nodes share."""
     plain: bool = False
     """Whether nothing but one undecorated definition binds it."""
     defaults: tuple[str, ...] = ()
     """The representation of each default of a plain function; empty if it is no constant."""
     wrappers: tuple[str, ...] = ()
     """The owners of its decorators and, for a method, of those of its class."""
+    defined: bool = True
+    """Whether a definition binds it, rather than an assignment or import."""
 
 
 class Ownership(Value):
@@ -93,6 +96,8 @@ class Ownership(Value):
     lines: tuple[tuple[int, int, str], ...]
     """First and last line, and their owner."""
     units: tuple[OwnedUnit, ...]
+    definitions: int = 0
+    """The number of lines before the statements that only use definitions; 0 if unknown."""
 
 
 class Execution(Value):
@@ -106,7 +111,7 @@ class Execution(Value):
     owned: Ownership | None = None
     """If given, the run reports names whose code was replaced by others than their owners."""
     trace: bool = False
-    """Whether to compare after every line, which shows who replaced code; this is slow."""
+    """Whether to compare after every step, which shows who replaced code; this is slow."""
 
 
 class Ending(Enum):
@@ -190,6 +195,10 @@ class Replacement(Value):
     name: str
     line: int = 0
     """The line that replaced it; 0 if that was not observed. The owner may have done it then."""
+    change: str = ""
+    """What of it was replaced, such as its binding or code."""
+    own: bool = False
+    """Whether its owner was observed to do it, which is legal."""
 
 
 class ExecutionOutcome(Value):

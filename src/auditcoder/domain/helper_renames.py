@@ -18,6 +18,7 @@ from auditcoder.domain.python_names import (
     on_a_fresh_stack,
     own_scope,
     parse,
+    with_fixed_settings,
 )
 
 
@@ -45,9 +46,8 @@ def _rename(source: str, new: dict[str, str]) -> str | None:
     changed = parse(after)
     for node in ast.walk(tree):
         _rename_node(node, new)
-    if bound_by(changed.body) & set(new) or ast.dump(changed) != ast.dump(tree):
-        return None
-    return after
+    same = with_fixed_settings(lambda: ast.dump(changed) == ast.dump(tree))
+    return after if same and not bound_by(changed.body) & set(new) else None
 
 
 def _with_new_names(source: str, new: dict[str, str]) -> str:

@@ -50,6 +50,11 @@ class WorkingState(Value):
     evidence: dict[CheckId, CurrentCheck] = {}
     bundles: dict[NodeId, CodeBundle] = {}
     """The parsed bundles of `code`, so that they are not parsed again."""
+    readable: bool = False
+    """Whether the assembled program parses, which it does only if the code of every node does.
+
+    Otherwise the owners of its names are unknown, so no check of the program can count as clean.
+    """
 
     def owners(self) -> dict[str, NodeId]:
         """Return the ownership map: the owner of every registered unit."""
@@ -158,6 +163,10 @@ class Ledger(Value):
     def program_checks(self) -> dict[CheckId, Trust]:
         """Return the program checks that a transaction pins and an outcome requires."""
         return {c: r.trust for c, r in self.checks.items() if isinstance(r.subject, AtProgram)}
+
+    def passes(self) -> bool:
+        """Whether every check that decides about the program has passed on the present one."""
+        return self.working.rank(self.program_checks()).full
 
     def agents_of(self, target: Target) -> tuple[str, ...]:
         """Return the authors of a target's code, in the order of its nodes; empty if unknown."""

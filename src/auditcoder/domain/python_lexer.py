@@ -13,26 +13,19 @@ from typing import NamedTuple
 
 import msgspec
 
-MAX_CHARACTERS = 10_000_000
-"""Maximum length of code."""
-
-MAX_DEPTH = 200
-"""Maximum depth of nesting: an upper bound of the depth of the syntax tree.
-
-A bracket counts five levels, a block two; an operator that can be chained counts one level until
-the next comma, and an `elif` one level for its branch.
-"""
-
-MAX_BLOCKS = 18
-"""Maximum number of loops, `with` items and `try` statements (three each) around a statement."""
-
-MAX_INTEGER_DIGITS = 4300
-"""Maximum number of digits of a decimal integer, which is Python's default."""
-
-_BRACKET_LEVELS = 5
-"""Brackets hold, for example, a call, a starred argument, `or`, `and` and a comparison."""
-_BLOCK_LEVELS = 2
-"""A block holds, for example, `try` and its handler."""
+from auditcoder.domain.portable_limits import (
+    BLOCK_LEVELS,
+    BRACKET_LEVELS,
+    FEWEST_LONG_DIGITS,
+    MAX_BLOCKS,
+    MAX_CHARACTERS,
+    MAX_COMPREHENSIONS,
+    MAX_DEPTH,
+    MAX_INTEGER_BITS,
+    MAX_INTEGER_DIGITS,
+    STRING,
+    is_plain,
+)
 
 _DIGITS = "[0-9](?:_?[0-9])*+"
 _NUMBER = (
@@ -40,11 +33,7 @@ _NUMBER = (
     rf"|(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][-+]?{_DIGITS})?[jJ]?"
 )
 _WORD = "[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+"
-_STRING = (
-    r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\""
-    r"|'(?!'')(?:[^\\'\n]|\\.)*+'|\"(?!\"\")(?:[^\\\"\n]|\\.)*+\""
-)
-_MARKED_WORD = r"(?:if|not|for|lambda|await|yield|barry_as_FLUFL|[tT]|[tT][rR]|[rR][tT])\b"
+_MARKED_WORD = r"(?:if|not|for|async|lambda|await|yield|barry_as_FLUFL|[tT]|[tT][rR]|[rR][tT])\b"
 _TOKEN = re.compile(
     r"[ \t\f]*+(?:"
     # A run of names, numbers and attributes, read at once because little in it matters.
@@ -56,7 +45,7 @@ _TOKEN = re.compile(
     r"|(?P<newline>\n)"
     r"|(?P<other>:=|[=!:]|<(?!<)|>(?!>))"
     r"|(?P<string>(?:[bB][rR]?|[rR][bBfF]?|[fF][rR]?|[uU])?+"
-    rf"(?:{_STRING}))"
+    rf"(?:{STRING}))"
     rf"|(?P<word>{_WORD})"
     r"|(?P<operator>\*\*|//|<<|>>|[-+*/%@&|^~])"
     r"|(?P<comment>\#[^\n]*+)"
@@ -67,13 +56,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NAME_OR_NUMBER = re.compile(rf"(?P<name>{_WORD})|{_NUMBER}")
-_STRING_OR_COMMENT = re.compile(rf"{_STRING}|\#[^\n]*+", re.DOTALL)
-_RARE = re.compile(
-    r"[\0\r\t\f\\]|\b(?:[fF][rR]?|[tT][rR]?|[rR][fFtT])['\"]|\bwith\b|barry_as_FLUFL"
-    rf"|[0-9_]{{{MAX_INTEGER_DIGITS}}}"
-)
-"""What the fast check leaves to the lexer: f-strings, escapes, tabs, `with` and long integers."""
-_NESTING = re.compile(r"[-+*/%@&|^~.<>]|\b(?:if|not|lambda|await|yield)\b")
 _LINE_START = re.compile(r"(?P<blank>(?:[ \t\f]*(?:\#[^\n]*)?\n)*+)(?P<margin>[ \t\f]*)")
 _HEADER = re.compile(r"(?:async[ \t\f]+)?(?P<word>[a-z]+)(?P<bracket>[ \t\f]*\()?")
 _NAMED_CHARACTER = re.compile(r"\\(?:N\{(?P<name>[^}]*)\}|.)", re.DOTALL)
@@ -82,6 +64,7 @@ _IN_RAW_FSTRING = re.compile(r"\{\{|\}\}|[{}]")
 _IN_FORMAT = re.compile(r"\{\{|[{}\\\n]")
 
 _NESTING_WORDS = frozenset({"not", "lambda", "if", "await", "yield"})
+_DIGIT_BITS = {"0x": 4, "0o": 3, "0b": 1}
 _BLOCK_WEIGHTS = {"for": 1, "while": 1, "else": 1, "try": 3, "except": 3, "finally": 3}
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
@@ -154,34 +137,6 @@ def has_comment(source: str) -> bool:
     return "#" in source and lex(source).has_comment
 
 
-def is_plain(source: str) -> bool:
-    """Whether code clearly keeps all rules; a fast check, so that most code is not lexed.
-
-    It counts all brackets and operators of a statement as if they were nested in each other.
-    """
-    if not source.isascii() or len(source) > MAX_CHARACTERS or _RARE.search(source):
-        return False
-    bare = _STRING_OR_COMMENT.sub("0", source)
-    if "'" in bare or '"' in bare:
-        return False
-    margins = {0}
-    deepest = depth = opened = 0
-    for line in bare.split("\n"):
-        code = line.lstrip(" ")
-        if opened == 0:
-            depth = 0
-            if code:
-                margins.add(len(line) - len(code))
-        begun = code.count("(") + code.count("[") + code.count("{")
-        opened += begun - code.count(")") - code.count("]") - code.count("}")
-        if opened < 0:
-            return False
-        depth += _BRACKET_LEVELS * begun + len(_NESTING.findall(code))
-        deepest = max(deepest, depth)
-    outside = _BLOCK_LEVELS * len(margins) + source.count("elif")
-    return 3 * len(margins) <= MAX_BLOCKS and deepest + outside <= MAX_DEPTH
-
-
 @lru_cache(maxsize=64)
 def lex(source: str) -> Lexed:
     """Read code lexically, or raise SyntaxError for what Pythons could read differently."""
@@ -209,6 +164,9 @@ class _Bracket(NamedTuple):
     depth: int
     chain: int
     lambdas: int
+    own: int
+    nested: int
+    inside: int
 
 
 class _Block(msgspec.Struct):
@@ -236,6 +194,9 @@ class _Lexer:
         self.items_in_bracket = False
         self.items = 1
         self.depth = self.chain = self.lambdas = 0
+        # Of the innermost bracket: the blocks of its own clauses, if it is a comprehension, and
+        # the most comprehensions and blocks in each other that its brackets have.
+        self.own = self.nested = self.inside = 0
 
     def read(self) -> None:
         """Read the whole text."""
@@ -273,32 +234,51 @@ class _Lexer:
         return start.end()
 
     def _begin_block(self, column: int) -> None:
-        weight = self.blocks[-1].weight + _BLOCK_WEIGHTS.get(self.header, 0)
-        match self.header:
-            case "with":
-                weight += self.items
-            case "def" | "class":
-                weight = 0
+        weight = 0 if self.header in {"def", "class"} else self._weight()
         if weight > MAX_BLOCKS:
             raise self._refusal("too many loops, `with` items and `try` statements are nested")
-        self.blocks.append(_Block(column, self.depth + _BLOCK_LEVELS, weight))
+        self.blocks.append(_Block(column, self.depth + BLOCK_LEVELS, weight))
+
+    def _weight(self) -> int:
+        """Return how many blocks are around the body of the statement."""
+        own = self.items if self.header == "with" else _BLOCK_WEIGHTS.get(self.header, 0)
+        return self.blocks[-1].weight + own
 
     def _check_depth(self) -> None:
         if self.depth + self.chain > MAX_DEPTH:
             raise self._refusal("the code is nested too deeply")
 
     def _open(self, closer: str) -> None:
-        self.brackets.append(_Bracket(closer, self.depth, self.chain, self.lambdas))
-        self.depth += self.chain + _BRACKET_LEVELS
-        self.chain = self.lambdas = 0
+        self.brackets.append(
+            _Bracket(
+                *(closer, self.depth, self.chain, self.lambdas, self.own, self.nested, self.inside)
+            )
+        )
+        self.depth += self.chain + BRACKET_LEVELS
+        self.chain = self.lambdas = self.own = self.nested = self.inside = 0
         self._check_depth()
 
     def _close(self, closer: str) -> None:
         if not self.brackets or self.brackets[-1].closer != closer:
             raise self._refusal(f"'{closer}' closes nothing")
-        _, self.depth, self.chain, self.lambdas = self.brackets.pop()
+        if self.own:
+            self._end_comprehension()
+        nested, inside = self.nested, self.inside
+        (_, self.depth, self.chain, self.lambdas, self.own, self.nested, self.inside) = (
+            self.brackets.pop()
+        )
+        if nested:
+            self.nested, self.inside = max(self.nested, nested), max(self.inside, inside)
         self.chain += 1  # the next bracket could be a call of this one
         self._check_depth()
+
+    def _end_comprehension(self) -> None:
+        self.nested += 1
+        self.inside += self.own
+        if self.nested > MAX_COMPREHENSIONS:
+            raise self._refusal("too many comprehensions are nested")
+        if self._weight() + self.inside > MAX_BLOCKS:
+            raise self._refusal("too many loops, `with` items and comprehensions are nested")
 
     def _tokens(self, position: int, end: int, *, in_field: bool) -> int:
         """Read tokens up to the end of a logical line or of a replacement field's expression."""
@@ -362,10 +342,9 @@ class _Lexer:
         if dots:
             self.chain += dots
             self._check_depth()
-        if end - start > MAX_INTEGER_DIGITS:
+        if end - start > FEWEST_LONG_DIGITS:
             for found in _NAME_OR_NUMBER.finditer(self.source, start, end):
-                digits = found[0].replace("_", "")
-                if len(digits) > MAX_INTEGER_DIGITS and digits.isdecimal():
+                if _is_too_long(found[0].replace("_", "")):
                     raise self._refusal(f"an integer has over {MAX_INTEGER_DIGITS:,} digits")
 
     def _word(self, start: int, end: int) -> None:
@@ -376,6 +355,10 @@ class _Lexer:
             self.chain += 1
             self.lambdas += name == "lambda"
             self._check_depth()
+        elif name == "for":
+            self.own = max(self.own, 1)  # of a statement, it counts in no bracket
+        elif name == "async":
+            self.own += 2
         elif not name.isascii():
             refuse_unstable_identifier(name)
         elif name == "barry_as_FLUFL":
@@ -469,3 +452,11 @@ class _Lexer:
         if kind == "word" and text in {"for", "lambda"}:
             raise self._refusal(f"a replacement field with {text!r} needs parentheses")
         return text in {"}", "=", "!", ":", ":="} or kind == "end"
+
+
+def _is_too_long(number: str) -> bool:
+    """Whether an integer could have too many decimal digits."""
+    bits = _DIGIT_BITS.get(number[:2].lower())
+    if bits is None:
+        return len(number) > MAX_INTEGER_DIGITS and number.isdecimal()
+    return bits * (len(number) - 2) > MAX_INTEGER_BITS

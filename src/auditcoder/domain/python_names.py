@@ -7,6 +7,7 @@ import threading
 import types
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,20 +15,23 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from auditcoder.domain.python_lexer import (
-    MAX_INTEGER_DIGITS,
-    refuse_unportable,
-    refuse_unstable_identifier,
-)
+from auditcoder.domain.portable_limits import MAX_INTEGER_DIGITS
+from auditcoder.domain.python_lexer import refuse_unportable, refuse_unstable_identifier
 
 GRAMMAR = (3, 11)
 """The grammar version of all code, so that a record means the same on every Python version."""
 
-PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Exceptions that parsing untrusted Python code can raise."""
+PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
+"""Exceptions that parsing and compiling untrusted Python code can raise.
 
-LITERAL_ERRORS = (TypeError, *PARSE_ERRORS)
+Some versions raise SystemError for code that their compiler does not expect.
+"""
+
+LITERAL_ERRORS = (TypeError, OverflowError, *PARSE_ERRORS)
 """Exceptions that evaluating an untrusted literal can raise."""
+
+MAX_COLLISIONS = 500
+"""Maximum number of keys with one hash: untrusted keys could be chosen to make tables slow."""
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -97,6 +101,19 @@ def _reading() -> Iterator[None]:
             sys.set_int_max_str_digits(digits)
 
 
+def with_fixed_settings(work: Callable[[], _Result]) -> _Result:
+    """Call `work`, which writes constants of code as text, with settings that do not vary.
+
+    It must not parse or compile anything.
+    """
+
+    def settled() -> _Result:
+        with _reading():
+            return work()
+
+    return on_a_fresh_stack(settled)
+
+
 def parse(source: str) -> ast.Module:
     """Parse a module as every supported Python does, or raise one of PARSE_ERRORS."""
     text = source.replace("\r\n", "\n").replace("\r", "\n")  # as the parser does
@@ -111,8 +128,12 @@ def _parsed_text(text: str, mode: str) -> ast.AST:
         tree: ast.AST = ast.parse(text, mode=mode, feature_version=GRAMMAR)
     if _SCOPED_WORDS.search(text):  # walking the tree is slow
         _refuse_unstable_annotations(tree)
-    if "__future__" in text:
+    if "__future__" in text or not text.isascii():  # a name may be written in another form
         _refuse_unknown_future(tree)
+    if _CLASS_CELL.search(text) or not text.isascii():
+        _refuse_class_cells(tree)
+    if _SURROGATE.search(text):
+        _refuse_surrogates_in_docstrings(tree)
     return tree
 
 
@@ -149,6 +170,36 @@ def _refuse_late_declarations(scope: list[ast.AST]) -> None:
         for name in ast.walk(_annotation(node) or ast.Pass()):
             if isinstance(name, ast.Name) and name.lineno <= declared.get(name.id, 0):
                 raise SyntaxError(f"{name.id!r} is used before it is declared global")
+
+
+_CLASS_CELL_NAMES = frozenset({"__class__", "__classdict__", "super"})
+_CLASS_CELL = re.compile("\\b(?:__class__|__classdict__|super)\\b")
+
+
+def _refuse_class_cells(tree: ast.AST) -> None:
+    """Refuse comprehensions of a class body that need the class itself.
+
+    Python 3.12 and 3.13 compile them as a part of the body, fail, and can even crash.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for inner in own_scope(node.body):
+                if isinstance(inner, _COMPREHENSIONS) and any(
+                    isinstance(n, ast.Name) and n.id in _CLASS_CELL_NAMES for n in ast.walk(inner)
+                ):
+                    raise SyntaxError("a comprehension in a class body uses the class itself")
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SURROGATE = re.compile("\\\\(?:u|U0000)[dD]")
+
+
+def _refuse_surrogates_in_docstrings(tree: ast.AST) -> None:
+    """Refuse docstrings that Python 3.13 cannot encode when it removes their indentation."""
+    for node in ast.walk(tree):
+        match docstring_of(node):
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                text.encode()  # or raise UnicodeEncodeError
 
 
 _FEATURES = """
@@ -189,6 +240,15 @@ def compiled(tree: ast.Module, file: str) -> types.CodeType:
     return on_a_fresh_stack(work)
 
 
+def parse_fault(source: str) -> str | None:
+    """Return why code cannot be read; None if it can."""
+    try:
+        parse(source)
+    except PARSE_ERRORS as error:
+        return str(error)
+    return None
+
+
 def compile_fault(source: str) -> str | None:
     """Return why code does not compile; None if it does."""
     try:
@@ -210,7 +270,29 @@ def expression(text: str) -> ast.expr:
 def literal_value(text: str) -> Any:
     """Return the value of a literal, or raise one of LITERAL_ERRORS."""
     tree = expression(text)
+    if "{" in text:  # walking the tree is slow
+        on_a_fresh_stack(lambda: _refuse_collisions(tree))
     return on_a_fresh_stack(lambda: ast.literal_eval(tree))
+
+
+def _refuse_collisions(tree: ast.expr) -> None:
+    """Refuse sets and dictionaries that would take hours to build."""
+    for node in ast.walk(tree):
+        keys: Sequence[ast.expr | None] = ()
+        match node:
+            case ast.Set(elts=elements):
+                keys = elements
+            case ast.Dict(keys=elements):
+                keys = elements
+        if len(keys) > MAX_COLLISIONS:
+            values = (ast.literal_eval(key) for key in keys if key is not None)
+            if collisions(values) > MAX_COLLISIONS:
+                raise ValueError("too many keys have one hash")
+
+
+def collisions(keys: Iterable[Any]) -> int:
+    """Return the largest number of keys that have the same hash."""
+    return max(Counter(map(hash, keys)).values(), default=0)
 
 
 def parsed(code: str) -> ast.Module | None:
@@ -243,6 +325,10 @@ def docstring_of(node: ast.AST) -> ast.stmt | None:
 def body_without_docstring(node: Function | ast.ClassDef | ast.Module) -> list[ast.stmt]:
     """Return the statements of a module, class or function, except its docstring."""
     return node.body if docstring_of(node) is None else node.body[1:]
+
+
+FUTURE = "from __future__ import "
+"""The beginning of statements that change how a whole program is read."""
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -319,52 +405,25 @@ def own_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
         waiting.extend(outside)
 
 
-_LAST_ATTRIBUTE = re.compile(r"\.(?:[\s\\]|#[^\n]*\n)*[A-Za-z_]\w*(?!\w|[ \t\f]*[(.\[])")
-"""An attribute that is neither called nor indexed, and has no attribute itself."""
+def mangled(name: str, class_name: str) -> str:
+    """Return what Python calls a name in a class: `__x`, which is private to `C`, is `_C__x`."""
+    owner = class_name.lstrip("_")
+    private = owner and name.startswith("__") and not name.endswith("__")
+    return f"_{owner}{name}" if private else name
 
 
-def may_set_attributes(source: str) -> bool:
-    """Whether code can set an attribute; a fast check, so that most code is not walked."""
-    return not source.isascii() or _LAST_ATTRIBUTE.search(source) is not None
-
-
-class AttributeTarget(msgspec.Struct, frozen=True, order=True):
-    """An attribute of a global name that code sets or deletes, such as `C.limit`."""
-
-    base: str
-    attribute: str
-
-
-def attribute_targets(
-    nodes: Sequence[ast.AST],
-    local: frozenset[str] = frozenset(),
-    of_class: frozenset[str] = frozenset(),
-) -> Iterator[AttributeTarget]:
-    """Yield the attributes of global names that `nodes` set or delete.
-
-    `local` are the names of enclosing functions; `of_class` those of a class body, which functions
-    in it do not see.
-    """
-    for node in own_scope(nodes):
-        match node:
-            case ast.Attribute(ctx=ast.Store() | ast.Del()):
-                target = _first_attribute(node)
-                if target is not None and target.base not in local | of_class:
-                    yield target
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                _, inside = scopes(node)
-                own = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-                outer = (g.names for g in own_scope(inside) if isinstance(g, ast.Global))
-                hidden = (local | own | _bound_or_imported(inside)).difference(*outer)
-                yield from attribute_targets(inside, hidden)
-            case ast.ClassDef(body=body):
-                yield from attribute_targets(body, local, _bound_or_imported(body))
-            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                # Its targets are in a scope of their own, which has no statements.
-                targets = [generator.target for generator in node.generators]
-                yield from attribute_targets(targets, local, of_class | bound_by(targets))
-            case _:
-                pass
+def declared_global(statement: ast.stmt) -> frozenset[str]:
+    """Return the names that a statement declares global in any scope, as Python calls them."""
+    declared: set[str] = set()
+    waiting: list[tuple[ast.AST, str]] = [(statement, "")]
+    while waiting:
+        node, class_name = waiting.pop()
+        if isinstance(node, ast.Global):
+            declared.update(mangled(name, class_name) for name in node.names)
+        if isinstance(node, ast.ClassDef):
+            class_name = node.name
+        waiting.extend((child, class_name) for child in ast.iter_child_nodes(node))
+    return frozenset(declared)
 
 
 def local_names(node: ast.AST) -> frozenset[str]:
@@ -372,7 +431,7 @@ def local_names(node: ast.AST) -> frozenset[str]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
             _, inside = scopes(node)
-            params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+            params = (a.arg for a in ast.iter_child_nodes(node.args) if isinstance(a, ast.arg))
             return frozenset(params) | _bound_or_imported(inside)
         case ast.ClassDef(body=body):
             return _bound_or_imported(body)
@@ -384,14 +443,6 @@ def local_names(node: ast.AST) -> frozenset[str]:
 def _bound_or_imported(nodes: Sequence[ast.AST]) -> frozenset[str]:
     imports = (n for n in own_scope(nodes) if isinstance(n, ast.Import | ast.ImportFrom))
     return frozenset(bound_by(nodes) | {i.name for s in imports for i in imports_of(s)})
-
-
-def _first_attribute(node: ast.Attribute) -> AttributeTarget | None:
-    """Return the base and the first attribute of a chain such as `C.a.b`; None for `f().a`."""
-    inner = node.value
-    while isinstance(inner, ast.Attribute):
-        node, inner = inner, inner.value
-    return AttributeTarget(inner.id, node.attr) if isinstance(inner, ast.Name) else None
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
@@ -406,8 +457,7 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
                 bound.add(name)
             case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 # A walrus in a comprehension binds in the enclosing scope.
-                walrus = [n.target for n in ast.walk(node) if isinstance(n, ast.NamedExpr)]
-                bound.update(target.id for target in walrus)
+                bound.update(_assigned_in(node))
             case (
                 ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)
@@ -421,3 +471,13 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
             case _:
                 pass
     return bound - outer
+
+
+def _assigned_in(comprehension: ast.AST) -> Iterator[str]:
+    """Yield the names that walruses in a comprehension bind around it, so not those in lambdas."""
+    waiting = [comprehension]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.NamedExpr):
+            yield node.target.id
+        waiting.extend([node.args] if isinstance(node, ast.Lambda) else ast.iter_child_nodes(node))

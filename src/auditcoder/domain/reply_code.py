@@ -13,7 +13,12 @@ import msgspec
 
 from auditcoder.domain.code import BundlePart, CodeBundle
 from auditcoder.domain.python_lexer import has_comment
-from auditcoder.domain.python_names import imports_of, on_a_fresh_stack, parsed
+from auditcoder.domain.python_names import (
+    imports_of,
+    on_a_fresh_stack,
+    parsed,
+    with_fixed_settings,
+)
 
 _COMPLETED_MODULES = """
     bisect collections copy csv datetime decimal fractions functools hashlib heapq io itertools json
@@ -183,7 +188,7 @@ def _parsed_source(source: str) -> ParsedSource:
 
 
 def _dumped(statement: ast.stmt) -> str:
-    return on_a_fresh_stack(lambda: ast.dump(statement))
+    return with_fixed_settings(lambda: ast.dump(statement))
 
 
 def _statements(source: str) -> Iterator[ast.stmt]:

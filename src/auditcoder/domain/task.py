@@ -123,9 +123,13 @@ def files_as_text(files: dict[str, str]) -> str:
     return "".join(f"==> {name} <==\n{text}\n" for name, text in sorted(files.items()))
 
 
+EXAMPLE_PREFIX = "example-"
+"""The names of checks that run the task's examples begin with it."""
+
+
 def example_check(number: int) -> CheckId:
     """Return the id of the check for the task's example `number`, counted from 1."""
-    return CheckId(f"example-{number}")
+    return CheckId(f"{EXAMPLE_PREFIX}{number}")
 
 
 class Limits(Value):

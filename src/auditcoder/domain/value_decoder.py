@@ -9,11 +9,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from auditcoder.domain.python_names import on_a_fresh_stack
+from auditcoder.domain.python_names import MAX_COLLISIONS, on_a_fresh_stack
 from auditcoder.domain.values import Value, nests_deeper
 
-_MAX_COLLISIONS = 500
-"""Maximum number of keys with one hash: a program could choose keys that make tables slow."""
+_FEW_COLLISIONS = 20
+"""Number of keys with one hash that is allowed whatever their size."""
+_MAX_COMPARED = 2_000
+"""Maximum number of keys with one hash, times the number of values in the largest of them."""
 
 _MAX_DEPTH = 310
 """Maximum depth of the JSON text: the sandbox encodes 100 levels, each in up to three."""
@@ -23,6 +25,8 @@ _MAX_DIGITS = 1_000_000
 """Maximum number of hexadecimal digits of an integer; reading and comparing them is linear."""
 _MAX_SLOW_DIGITS = 20_000
 """Maximum number of digits where arithmetic is not linear: in fractions and decimals."""
+_MAX_RANGE_BITS = 64
+"""Maximum size of the numbers of a range; its length is a quotient of them."""
 
 
 class Array(Value):
@@ -34,7 +38,7 @@ class Array(Value):
 
 
 class Scalar(Value):
-    """A NumPy scalar."""
+    """A NumPy scalar that is no number, such as a date; numbers are decoded as Python's."""
 
     dtype: str
     value: Any
@@ -51,7 +55,25 @@ class Opaque(Value):
 class _Unhashable(list[Any]):
     """A set or dictionary key whose type is hashable only in the candidate."""
 
+    def __init__(self, value: Any) -> None:
+        super().__init__([value])
+        self._hash = _content_hash(value)
+
     def __hash__(self) -> int:  # type: ignore[override]
+        return self._hash
+
+
+def _content_hash(value: Any) -> int:
+    """Return a hash that is the same for equal values, of hashable types or not."""
+    if isinstance(value, list | tuple | deque) and not isinstance(value, _Unhashable):
+        return hash((type(value), *map(_content_hash, value)))
+    if isinstance(value, dict):
+        return hash(frozenset((hash(key), _content_hash(item)) for key, item in value.items()))
+    if isinstance(value, set | frozenset):
+        return hash(frozenset(map(hash, value)))
+    try:
+        return hash(value)
+    except TypeError:  # an array of lists, for example
         return 0
 
 
@@ -103,15 +125,21 @@ def _key(plain: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return _Unhashable([value])
+        return _Unhashable(value)
     return value
 
 
 def _keys(plain: list[Any]) -> list[Any]:
     """Decode keys; reject them if too many have the same hash."""
     keys = [_key(item) for item in plain]
-    if keys and max(Counter(map(hash, keys)).values()) > _MAX_COLLISIONS:
-        raise ValueError("not a value: too many keys have one hash")
+    hashes = [hash(key) for key in keys]
+    counts = Counter(hashes)
+    if keys and max(counts.values()) > _FEW_COLLISIONS:
+        for item, own in zip(plain, hashes, strict=True):
+            count = counts[own]
+            compared = count * _count(item) if count > _FEW_COLLISIONS else 0
+            if count > MAX_COLLISIONS or compared > _MAX_COMPARED:
+                raise ValueError("not a value: too many keys have one hash")
     return keys
 
 
@@ -140,6 +168,12 @@ def _two(parts: list[Any], kinds: tuple[type, ...]) -> tuple[Any, Any]:
     return _number(first, kinds), _number(second, kinds)
 
 
+def _range(ends: list[int]) -> Any:
+    if max(end.bit_length() for end in ends) > _MAX_RANGE_BITS:
+        return Opaque(type="builtins.range", repr=f"range({', '.join(map(hex, ends))})")
+    return range(*ends)
+
+
 def _decimal(text: str) -> Any:
     if not isinstance(text, str):
         raise TypeError("a decimal is text")
@@ -164,7 +198,7 @@ _KINDS: dict[str, Any] = {
     ),
     "decimal": lambda text: _decimal(text),
     "fraction": _fraction,
-    "range": lambda ends: range(*(_number(end, (int,)) for end in ends)),
+    "range": lambda ends: _range([_number(end, (int,)) for end in ends]),
     "array": lambda array: Array(
         dtype=array["dtype"],
         shape=tuple(array["shape"]),

@@ -64,6 +64,21 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\t" else f"\\u{ord(c):04x}" for c in text)
 
 
+_NOT_PLAIN = re.compile(r"[^\n -~]")
+
+
+def printable_json(text: str) -> str:
+    """Escape in JSON text what `printable` escapes; the JSON keeps its meaning."""
+    return _NOT_PLAIN.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))
+
+
 def encode(value: object) -> bytes:
     """Encode `value` as JSON deterministically: equal values give equal bytes."""
     return _encoder.encode(value)

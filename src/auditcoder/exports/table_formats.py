@@ -2,14 +2,19 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable
 
 import msgspec
 
 from auditcoder.domain.table import Cell, Table
-from auditcoder.domain.values import printable
+from auditcoder.domain.values import printable, printable_json
 
 UNKNOWN = "n/a"
+
+_ENTITIES = {"<": "&lt;", "&": "&amp;"}
+_MARKUP = re.compile(r"[\\`|\[\]!<&]|:(?=//)|(?<=www)\.", re.IGNORECASE)
+"""Characters of links, images, code, HTML and cells. GitHub makes links of bare addresses, too."""
 
 
 def shown(cell: Cell) -> str:
@@ -69,8 +74,8 @@ def _markdown(table: Table) -> str:
 
 
 def _in_markdown(text: str) -> str:
-    """Escape what would end a table cell or begin an HTML element."""
-    return printable(text).replace("|", r"\|").replace("<", "&lt;")
+    """Escape text so that it cannot insert a link, an image, code or HTML, or end a cell."""
+    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], rf"\{found[0]}"), printable(text))
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -99,4 +104,4 @@ def _in_csv(cell: Cell) -> Cell:
 def as_json(tables: Iterable[Table]) -> str:
     """Format tables as JSON, with the contributing runs of every row."""
     text = msgspec.json.encode({"tables": list(tables)})
-    return msgspec.json.format(text, indent=1).decode() + "\n"
+    return printable_json(msgspec.json.format(text, indent=1).decode()) + "\n"

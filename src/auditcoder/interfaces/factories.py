@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from auditcoder.domain.errors import ModelMisconfigured
+from auditcoder.domain.values import whole
 from auditcoder.interfaces.settings import ProviderSettings, Settings
 from auditcoder.lifecycle.ports import Model, Sandbox
 
@@ -31,7 +32,7 @@ def open_model(
     provider, _, name = address.partition(":")
     if provider == EMBEDDED:
         return _embedded(name, say, at_once)
-    if not name:
+    if not name or name != whole(name):  # a name that is not UTF-8 cannot be recorded
         raise ModelMisconfigured(
             "model.unknown",
             f"{address!r} is not the address of a model",

@@ -10,7 +10,7 @@ from auditcoder.adapters.stores.bundle import SUFFIX, BundleFile
 from auditcoder.adapters.stores.sql import SqlStore
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.adapters.user_folders import data_folder
-from auditcoder.domain.errors import NotFound, StoreUnavailable
+from auditcoder.domain.errors import NotFound, StoreError, StoreUnavailable
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.ports import TraceReader
@@ -43,7 +43,7 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
                 "pip install 'auditcoder[postgres]'",
             ) from error
         return PostgresStore(where)
-    if "://" in where or "password=" in where or where == ":memory:":
+    if "://" in where or "password=" in where or "\0" in where or where == ":memory:":
         raise StoreUnavailable(
             "store.unknown-kind",
             "the store is neither a file nor a PostgreSQL address",
@@ -62,11 +62,12 @@ def open_store(named: str | None, *, create: bool = False) -> SqlStore:
 def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, RunId]]:
     """Open the bundle at the path `named`, or the store and its run with that id or prefix.
 
-    A file that is named like a run does not hide it: such a file is opened as `./NAME`.
+    A file that is named like a run or the unique prefix of one does not hide it: such a file is
+    opened as `./NAME`.
     """
     path = Path(named)
     is_path = path.suffix == SUFFIX or path.name != named
-    if is_path or (_exists(path) and not _is_run(named, store)):
+    if is_path or (_is_file(path) and not _is_run(named, store)):
         with closing(BundleFile(path)) as bundle:
             yield bundle, bundle.manifest.run
         return
@@ -75,17 +76,18 @@ def opened_run(named: str, store: str | None) -> Iterator[tuple[TraceReader, Run
 
 
 def _is_run(named: str, store: str | None) -> bool:
-    """Whether a store exists and holds a run with exactly this id."""
+    """Whether the store can be read, and this is the id or the unique prefix of one of its runs."""
     try:
         with closing(open_store(store)) as opened:
-            return named in opened.runs()
-    except (NotFound, StoreUnavailable):
+            resolve(named, opened)
+    except (NotFound, StoreError):
         return False
+    return True
 
 
-def _exists(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
     try:
-        return path.exists()
+        return path.is_file()
     except (OSError, ValueError):  # the name is too long or invalid
         return False
 

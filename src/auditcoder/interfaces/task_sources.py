@@ -205,7 +205,8 @@ def _folder(base: Path, name: str) -> dict[str, str]:
     folder = base / name
     if not is_file_name(name.removesuffix("/")):
         raise _unreadable(name, f"it is not a folder inside {base}")
-    if not folder.is_dir():
+    status = _status(folder)
+    if status is None or not stat.S_ISDIR(status.st_mode):
         raise _unreadable(str(folder), "there is no such folder")
     texts: dict[str, str] = {}
     for path in _walk(folder):
@@ -232,7 +233,11 @@ def _walk(folder: Path) -> Iterable[Path]:
 
 def _file(path: Path, base: Path) -> str:
     """Read a text file that is inside `base` after links are followed."""
-    if not path.resolve().is_relative_to(base.resolve()):
+    try:
+        inside = path.resolve().is_relative_to(base.resolve())
+    except RuntimeError as error:  # before Python 3.13; later, opening the file fails
+        raise _unreadable(str(path), "its links form a loop") from error
+    if not inside:
         raise _unreadable(str(path), f"it points outside {base}")
     content = _bytes(path, _LARGEST_FILE)
     try:

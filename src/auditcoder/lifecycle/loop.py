@@ -39,13 +39,18 @@ Strategy: TypeAlias = Callable[[RunContext], tuple[RunOutcome, str]]
 
 
 def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
-    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program."""
+    """Run a strategy and record its outcome; an exceeded budget stops it and keeps the program.
+
+    A program that passes by then is the result.
+    """
     try:
         outcome, reason = strategy(context)
     except BudgetExceeded as exceeded:
         if context.recorder.ledger.transaction is not None:
             context.recorder.decide("the budget was spent before the candidate was complete")
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
+        if passes(context):
+            outcome, reason = RunOutcome.PASSED, ""
     assembly = context.recorder.ledger.working.assembly
     program = assembly.program if assembly else None
     context.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))
@@ -119,6 +124,5 @@ def assemble(context: RunContext) -> None:
 
 
 def passes(context: RunContext) -> bool:
-    """Whether the program passes every check that counts for its rank."""
-    ledger = context.recorder.ledger
-    return ledger.working.rank(ledger.program_checks()).full
+    """Whether the program may end a run as passed: it passes every check that decides."""
+    return context.recorder.ledger.passes()

@@ -3,10 +3,11 @@
 import platform
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple, cast
+from typing import Annotated, NamedTuple, cast
 
 import msgspec
 
@@ -178,18 +179,34 @@ def _second_opinion_settings(consulted: Model | None) -> dict[str, str]:
 
 def options_of(manifest: Manifest) -> Options:
     """Return the options that a manifest records."""
-    try:
+    with _refuse_unreadable_settings():
         return read_options(manifest)
-    except (KeyError, ValueError) as error:
-        raise RecordUnreadable(
-            "record.not-solved",
-            "this run was not made by `solve`, so it cannot be replayed or resumed",
-            "`auditcoder show` and `verify` work with any record",
-        ) from error
 
 
 def _price_of(manifest: Manifest) -> Price | None:
-    return msgspec.json.decode(manifest.settings.get("price", "null"), type=Price | None)
+    with _refuse_unreadable_settings():
+        return msgspec.json.decode(manifest.settings.get("price", "null"), type=Price | None)
+
+
+_Parallel = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+
+
+def _parallel_of(manifest: Manifest) -> int:
+    with _refuse_unreadable_settings():
+        return msgspec.convert(manifest.settings.get("parallel", "1"), _Parallel, strict=False)
+
+
+@contextmanager
+def _refuse_unreadable_settings() -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, ValueError, OverflowError, RecursionError) as error:
+        raise RecordUnreadable(
+            "record.not-solved",
+            "the settings in this record are not those of a run that `solve` made, so it cannot be"
+            " replayed or resumed",
+            "`auditcoder show` and `verify` work with any record",
+        ) from error
 
 
 def start(
@@ -239,6 +256,7 @@ def resume(
     method = method_of(begun.manifest, methods)
     options = options_of(begun.manifest)
     manifest = manifest_for(tools, options, method)
+    parallel = _parallel_of(begun.manifest)
     budget = BudgetLedger(options.budget, _price_of(begun.manifest))
     recorder = Replayer.open(tools.store, run, _now, manifest, budget.charge)
     if watch is not None:
@@ -247,20 +265,9 @@ def resume(
     client = ModelClient(
         tools.model, recorder, budget, tools.retry_policy, consulted=tools.consulted
     )
-    run_strategy(_context(begun, options, recorder, client, tools.sandbox), method.strategy)
+    context = RunContext(begun.task, options, recorder, client, tools.sandbox, parallel)
+    run_strategy(context, method.strategy)
     return solution(tools.store, run)
-
-
-def _context(
-    begun: RunStarted,
-    options: Options,
-    recorder: Recorder,
-    client: ModelClient,
-    sandbox: Sandbox,
-    on_difference: Callable[[str], None] | None = None,
-) -> RunContext:
-    parallel = int(begun.manifest.settings.get("parallel", "1"))
-    return RunContext(begun.task, options, recorder, client, sandbox, parallel, on_difference)
 
 
 def replay(
@@ -281,12 +288,13 @@ def replay(
     recorder = Replayer.open(cast("TraceStore", reader), run, _now, None, budget.charge)
     differences: list[str] = []
     client = ModelClient(_NoModel(), recorder, budget)
-    context = _context(
-        begun,
+    context = RunContext(
+        begun.task,
         options,
         recorder,
         client,
         sandbox or _NoSandbox(),
+        _parallel_of(begun.manifest),
         differences.append if sandbox is not None else None,
     )
     ended = finished(reader, run)

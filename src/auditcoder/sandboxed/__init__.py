@@ -8,8 +8,11 @@ The sandbox itself, imported by the worker process as the package `sandboxed`:
     supervisor         one per run: private folder, time limit, and how the process ended
     candidate_runner   in the candidate's own process: runs the code and reports its results
     code_checks        runs test code beside the candidate and detects tampering with unittest
+    case_runner        runs unittest cases one by one; a test passes only if its body returned
     harness_integrity  finds out whether a program replaced code that judges it
     code_integrity     finds out whether a part of a program replaced the code of another part
+    code_state         what decides how a function or class behaves
+    change_tracer      finds out which line of a program changed something
     exception_report   describes exceptions as plain data
     value_encoder      encodes values as JSON that can be read without running anything
     kernel             system calls for namespaces, mounts, Landlock, capabilities and limits

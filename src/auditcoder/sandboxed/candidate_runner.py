@@ -24,8 +24,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from . import code_checks, exception_report, harness_integrity, value_encoder
-from .code_checks import LIBRARY, Report, run_tests
+from . import case_runner, code_checks, exception_report, harness_integrity, value_encoder
+from .code_checks import LIBRARY, Imports, Report, imported_snapshot, run_tests
 from .code_integrity import CodeIntegrity
 from .exception_report import PROGRAM, TESTS, described, show
 from .harness_integrity import (
@@ -82,8 +82,10 @@ def _run(job: dict[str, Any], report: Report, channel: int) -> int:
 def _report_replaced(names: CodeIntegrity, report: Report, *, traced: bool) -> int:
     """Report names whose code was replaced; a traced run reported them when it happened."""
     sys.settrace(None)
+    sys.setprofile(None)
+    names.finish()
     suspicious = [] if traced else names.replaced()
-    report("owned", replaced=[{"name": name} for name in suspicious])
+    report("owned", replaced=[{"name": name, "change": change} for name, change in suspicious])
     return int(names.violated)
 
 
@@ -111,8 +113,9 @@ def _act(
     evaluation stack, where Python code neither finds nor changes them.
     """
     if job["kind"] in {"program", "files"}:
-        _perform(job, module, names, report)
+        _perform(job, module, names, report, Snapshot())
         return
+    imported = _imported(job)
     os.write(
         channel,
         (
@@ -120,12 +123,12 @@ def _act(
             exec(  # type: ignore[func-returns-value]  # noqa: S102 - our own code
                 COMPARISON,
                 {
-                    "snapshot": _watched(job, report),
+                    "snapshot": _watched(job, report) + imported,
                     "gettrace": sys.gettrace,
                     "Tampering": Tampering,
                     "PYTHONS_OWN": PYTHONS_OWN,
                     # Last, since the others are evaluated before.
-                    "done": _perform(job, module, names, report),
+                    "done": _perform(job, module, names, report, imported),
                 },
             ),
         )[0],
@@ -142,22 +145,41 @@ def _watched(job: dict[str, Any], report: Report) -> Snapshot:
     return LIBRARY + _OWN + function_snapshot(report)
 
 
+def _imported(job: dict[str, Any]) -> Snapshot:
+    """Return what the tests use of modules that they import."""
+    imports = _imports(job) if job["kind"] == "tests" and not job["trace"] else None
+    return imported_snapshot(imports) if imports else Snapshot()
+
+
+def _imports(job: dict[str, Any]) -> Imports | None:
+    return Imports(*job["imports"]) if job["imports"] else None
+
+
 def _perform(
-    job: dict[str, Any], module: types.ModuleType, names: CodeIntegrity, report: Report
+    job: dict[str, Any],
+    module: types.ModuleType,
+    names: CodeIntegrity,
+    report: Report,
+    imported: Snapshot,
 ) -> bool:
     """Load the program and do what the job asks for; return whether that came to its end."""
-    program = _compiled(job["source"], PROGRAM)
-    names.expect(program)
+    definitions, *main = _parts(job)
+    for part in (definitions, *main):
+        names.expect(part)
     if job["trace"]:
         _trace(job, names, report)
-    exec(program, module.__dict__)  # noqa: S102 - the purpose of the sandbox
+    exec(definitions, module.__dict__)  # noqa: S102 - the purpose of the sandbox
     names.remember()
+    for part in main:
+        exec(part, module.__dict__)  # noqa: S102
     if job["kind"] == "calls":
         for number, call in enumerate(job["calls"]):
             _call(call, module, number, report)
     elif job["kind"] == "tests":
         ready = marshal.loads(base64.b64decode(job["ready"])) if job["ready"] else None  # noqa: S302
-        run_tests(job["tests"], module, _tests_module, report, ready)
+        run_tests(
+            job["tests"], module, _tests_module, report, ready, imported, Imports(*job["imports"])
+        )
     return True
 
 
@@ -165,12 +187,26 @@ def _trace(job: dict[str, Any], names: CodeIntegrity, report: Report) -> None:
     """Report replaced code as soon as it is replaced, with the line that did it."""
     harness_integrity.gettrace = lambda: None  # the trace is ours
 
-    def found(name: str, line: int) -> None:
-        report("owned", replaced=[{"name": name, "line": line}])
+    def found(name: str, change: str, line: int, own: bool) -> None:
+        report("owned", replaced=[{"name": name, "change": change, "line": line, "own": own}])
 
     with contextlib.suppress(SyntaxError, ValueError):  # the run itself will report it
         tests = _compiled(job["tests"], TESTS) if job["kind"] == "tests" else None
         names.trace(tests, found)
+
+
+def _parts(job: dict[str, Any]) -> tuple[types.CodeType, ...]:
+    """Compile the program; its definitions apart from what uses them, if they are to be compared.
+
+    What the names are bound to is remembered between both.
+    """
+    owned = job["owned"]
+    if not owned or not owned["definitions"] or job["kind"] not in {"program", "files"}:
+        return (_compiled(job["source"], PROGRAM),)
+    lines = job["source"].split("\n")
+    first, rest = lines[: owned["definitions"]], lines[owned["definitions"] :]
+    definitions = _compiled("\n".join(first), PROGRAM)
+    return definitions, _compiled("\n" * len(first) + "\n".join(rest), PROGRAM)
 
 
 def _call(expression: str, module: types.ModuleType, number: int, report: Report) -> None:
@@ -329,7 +365,7 @@ def _stream(descriptor: int, mode: str, errors: str) -> io.TextIOWrapper:
 _OWN = take_snapshot(
     [
         sys.modules[__name__],
-        *(code_checks, exception_report, harness_integrity, value_encoder),
+        *(case_runner, code_checks, exception_report, harness_integrity, value_encoder),
     ]
 )
 """The code of this package that decides about tests."""

@@ -19,8 +19,10 @@ def remove(folder: str) -> None:
 
 
 def _empty(top: int) -> None:
-    """Empty a folder by moving nested entries to its top first, so that no path grows long."""
-    number = 0
+    """Empty a folder by moving nested entries to its top first, so that no path grows long.
+
+    They get random names there, which no program can occupy before.
+    """
     while names := os.listdir(top):
         for name in names:
             with contextlib.suppress(OSError):
@@ -31,8 +33,7 @@ def _empty(top: int) -> None:
                 inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
                 try:
                     for below in os.listdir(inner):  # noqa: PTH208 - a descriptor
-                        number += 1
-                        _move_up(below, inner, f".lifted-{number}-{os.getpid()}", top)
+                        _move_up(below, inner, f".lifted-{os.urandom(16).hex()}", top)
                 finally:
                     os.close(inner)
                 os.rmdir(name, dir_fd=top)

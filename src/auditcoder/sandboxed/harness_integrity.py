@@ -22,6 +22,8 @@ class Snapshot(NamedTuple):
     functions: tuple[tuple[_Function, str], ...] = ()
     classes: tuple[tuple[type, tuple[type, ...], frozenset[str], frozenset[str]], ...] = ()
     """Class, bases, its own names, and those that an added name would hide."""
+    lists: tuple[tuple[list[Any], tuple[tuple[int, Any], ...], str], ...] = ()
+    """A list, its numbered elements, and how a message calls it. Others may be appended."""
 
     def __add__(self, other: tuple[Any, ...]) -> "Snapshot":
         """Join two snapshots."""
@@ -47,7 +49,7 @@ def take_snapshot(
             if (names is None or name in names) and _runs(value):
                 label = f"{holder.__name__}.{name}"
                 entries.append((namespace, name, value, label))
-                functions += [(_state(each, cells=cells), label) for each in _functions(value)]
+                functions += [(_state(each, cells=cells), label) for each in functions_of(value)]
         if isinstance(holder, type):
             inherited = frozenset(n for base in holder.__mro__[1:] for n in base.__dict__)
             own = frozenset(namespace)
@@ -55,9 +57,74 @@ def take_snapshot(
     return Snapshot(tuple(entries), tuple(functions), tuple(classes))
 
 
+def used_snapshot(holders: Iterable[Any], used: frozenset[str], depth: int = 2) -> Snapshot:
+    """Return what some names mean in modules, and what the functions and classes found use in turn.
+
+    Included are constants at the first level only, classes if a program can change them, also those
+    of the modules that have an attribute of such a name, and never hooks that programs may replace.
+    What is used is looked for down to `depth` levels.
+    """
+    holders = tuple(holders)
+    entries: dict[tuple[int, str], tuple[Any, str, Any, str]] = {}
+    kinds: dict[type, None] = {}
+    functions: dict[types.FunctionType, str] = {}
+    left = [(vars(holder), holder.__name__, used, 0) for holder in holders]
+    for kind in _with_classes(holders):
+        if isinstance(kind, type) and not used.isdisjoint(vars(kind)):
+            functions.update((f, kind.__name__) for f in _of_class(kind, kinds))
+    for namespace, label, names, level in left:
+        for name in names & namespace.keys():
+            value, key = namespace[name], (id(namespace), name)
+            is_module = isinstance(value, types.ModuleType)
+            kept = is_module or _runs(value) or (level == 0 and isinstance(value, _CONSTANT))
+            if not kept or key in entries or f"{label}.{name}" in _HOOKS:
+                continue
+            entries[key] = (namespace, name, value, f"{label}.{name}")
+            if is_module:
+                left.append((vars(value), value.__name__, names, level))
+                continue
+            found = list(functions_of(getattr(value, "_implementation", value)))
+            if isinstance(value, type) and level < depth:
+                found += _of_class(value, kinds)
+            for function in found:
+                if function not in functions and level < depth:
+                    left.append(
+                        (function.__globals__, function.__module__, _names(function), level + 1)
+                    )
+                functions[function] = f"{label}.{name}"
+    return Snapshot(
+        tuple(entries.values()),
+        tuple((_state(each, cells=False), label) for each, label in functions.items()),
+    ) + take_snapshot(kinds, cells=False)
+
+
+def _of_class(value: type, kinds: dict[type, None]) -> list[types.FunctionType]:
+    """Note a class and its bases that are not known yet; return the functions of those."""
+    new = [kind for kind in value.__mro__ if kind not in kinds and not kind.__flags__ & _IMMUTABLE]
+    kinds.update(dict.fromkeys(new))
+    return [f for kind in new for each in vars(kind).values() for f in functions_of(each)]
+
+
+def _names(function: types.FunctionType) -> frozenset[str]:
+    codes = [function.__code__]
+    for code in codes:
+        codes += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return frozenset(name for code in codes for name in code.co_names)
+
+
+def import_snapshot() -> Snapshot:
+    """Return how modules are found: what finds them first must stay, others may be appended."""
+    finders = [finder for finder in sys.meta_path if isinstance(finder, type)]
+    lists: dict[str, list[Any]] = {"meta_path": sys.meta_path, "path_hooks": sys.path_hooks}
+    return Snapshot(
+        entries=tuple((vars(sys), name, found, f"sys.{name}") for name, found in lists.items()),
+        lists=tuple((found, tuple(enumerate(found)), f"sys.{n}") for n, found in lists.items()),
+    ) + take_snapshot(finders, names=frozenset({"find_spec"}))
+
+
 def function_snapshot(function: Callable[..., Any]) -> Snapshot:
     """Return the state of one function."""
-    states = ((_state(each, cells=True), each.__qualname__) for each in _functions(function))
+    states = ((_state(each, cells=True), each.__qualname__) for each in functions_of(function))
     return Snapshot(functions=tuple(states))
 
 
@@ -81,7 +148,7 @@ def _runs(value: object) -> bool:
     return callable(value) or isinstance(value, classmethod | staticmethod | property)
 
 
-def _functions(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[types.FunctionType]:
+def functions_of(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[types.FunctionType]:
     """Yield the functions of a callable or descriptor, with those that its closures call."""
     if id(value) in seen:
         return
@@ -96,7 +163,7 @@ def _functions(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[types
     elif isinstance(value, property):
         inner = [value.fget, value.fset, value.fdel]
     for each in inner:
-        yield from _functions(each, seen)
+        yield from functions_of(each, seen)
 
 
 def _state(function: types.FunctionType, *, cells: bool) -> _Function:
@@ -119,8 +186,21 @@ def _contents(cell: types.CellType) -> tuple[Any, ...]:
         return ()
 
 
-PYTHONS_OWN = frozenset({"__annotations__", "__annotations_cache__", "__annotate_func__"})
-"""Names that Python adds to a class when they are read."""
+_CONSTANT = (int, float, complex, str, bytes, tuple, frozenset)
+_IMMUTABLE = 1 << 8
+"""The flag of types whose attributes cannot be replaced."""
+_HOOKS = frozenset(
+    {
+        *("warnings.showwarning", "warnings.formatwarning", "warnings._showwarnmsg_impl"),
+        *("sys.excepthook", "sys.unraisablehook", "sys.displayhook", "threading.excepthook"),
+        *("logging._loggerClass", "logging._logRecordFactory"),
+    }
+)
+"""What programs may replace; `catch_warnings` does so, too."""
+PYTHONS_OWN = frozenset(
+    {"__annotations__", "__annotations_cache__", "__annotate_func__", "__slotnames__"}
+)
+"""Names that Python adds to a class when they are read, or when an object of it is copied."""
 
 # Those who execute the code of `_compare` give it these names.
 snapshot = Snapshot()
@@ -153,6 +233,11 @@ def _compare() -> None:  # noqa: C901 - one code object, which calls nothing tha
                 name in hidden or (name[:2] == "__" and name not in PYTHONS_OWN)
             ):
                 raise Tampering(f"the program added {name} to {kind.__name__}")
+    for found, elements, label in snapshot.lists:
+        for number, element in elements:
+            for each in (*found[number : number + 1], None)[:1]:
+                if each is not element:
+                    raise Tampering(f"the program replaced an element of {label}")
     if snapshot.entries and gettrace() is not None:
         raise Tampering("the program traces what judges it")
 

@@ -6,14 +6,21 @@ import math
 import re
 from typing import Any
 
-_NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
+_FRACTION = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+# Possessive, since a program could print long text on which backtracking takes hours.
+_NUMBER = re.compile(r"[-+]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][-+]?[0-9]++)?")
+_WORD = re.compile(r"[^ \t]+")
+_BLANKS = " \t"
 _CLOSE = 1e-6
 
 
 def same_output(expected: str, observed: str) -> bool:
-    """Whether two outputs are equal, except for white space at the ends of lines.
+    """Whether two outputs have the same words in the same lines, as common checkers compare them.
 
-    Where the expected text has numbers with a decimal point, close numbers are equal.
+    Lines end with a line feed, or a carriage return and a line feed. Words are separated by spaces
+    and tabs: how many there are between, before and after the words of a line does not matter, nor
+    do empty lines at the end. Where the expected word is a number with a decimal point, any decimal
+    number close to it is equal, if both are finite.
     """
     wanted, seen = _lines(expected), _lines(observed)
     if wanted == seen:
@@ -22,23 +29,23 @@ def same_output(expected: str, observed: str) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().splitlines()]
+    plain = text.replace("\r\n", "\n").rstrip(f"{_BLANKS}\n")
+    return [line.rstrip(_BLANKS) for line in plain.split("\n")]
 
 
 def _same_line(wanted: str, seen: str) -> bool:
-    words, others = wanted.split(), seen.split()
+    words, others = _WORD.findall(wanted), _WORD.findall(seen)
     return len(words) == len(others) and all(map(_same_word, words, others))
 
 
 def _same_word(wanted: str, seen: str) -> bool:
     if wanted == seen:
         return True
-    if not _NUMBER.fullmatch(wanted):
+    if not _FRACTION.fullmatch(wanted) or not _NUMBER.fullmatch(seen):
         return False
-    try:
-        return math.isclose(float(wanted), float(seen), rel_tol=_CLOSE, abs_tol=_CLOSE)
-    except ValueError:
-        return False
+    number, other = float(wanted), float(seen)
+    finite = math.isfinite(number) and math.isfinite(other)
+    return finite and math.isclose(number, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
 
 
 def same_value(expected: Any, observed: Any) -> bool:

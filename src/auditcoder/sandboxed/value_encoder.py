@@ -15,6 +15,8 @@ from typing import Any
 _WIDE = 1 << 53
 _DEEP = 100
 _LONG = 10_000
+_PYTHON_NUMBERS: dict[str, Any] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+"""How a NumPy scalar becomes a Python number, by kind: users expect them to be equal."""
 _CONTAINERS: tuple[tuple[str, Any], ...] = (
     ("tuple", tuple),
     ("set", set),
@@ -96,6 +98,8 @@ def _array(value: Any, depth: int) -> Any:
         items = [_plain(item, depth + 1) for item in value.ravel().tolist()]
         return {"array": {"dtype": str(value.dtype), "shape": list(value.shape), "items": items}}
     if isinstance(value, numpy.generic):
+        if convert := _PYTHON_NUMBERS.get(value.dtype.kind):
+            return _plain(convert(value), depth)
         return {"scalar": {"dtype": str(value.dtype), "value": _plain(value.item(), depth + 1)}}
     return None
 

@@ -158,11 +158,21 @@ def _import_packages(packages: list[str], missing: dict[str, str]) -> None:
 
 
 def _rename_installation(home: str) -> None:
-    """Replace the folder that the interpreter was built for in what `sysconfig` tells."""
+    """Replace the folders of the interpreter in what `sysconfig` tells.
+
+    They are the one that it was built for, and the one that its path, with links resolved, is in.
+    The user's own folder is not named either.
+    """
     variables = sysconfig.get_config_vars()
-    built_for = variables.get("prefix") or home
-    for name, value in variables.items():
-        if isinstance(value, str):
-            variables[name] = value.replace(built_for, home)
+    if "userbase" in variables:
+        variables["userbase"] = "~/.local"
+    real = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))  # noqa: PTH120
+    folders = {variables.get("prefix") or home, real} - {"/"}
+    for told in (variables, vars(sysconfig)):
+        for name, value in told.items():
+            if isinstance(value, str) and not name.startswith("__"):
+                for folder in sorted(folders, key=len, reverse=True):
+                    value = value.replace(folder, home)
+                told[name] = value
     for name in [name for name in sys.modules if name.startswith("_sysconfigdata")]:
         del sys.modules[name]

@@ -149,8 +149,7 @@ class SingleProgram:
         context = self._context
         context.recorder.assemble()
         validate_program(context)
-        ledger = context.recorder.ledger
-        if ledger.working.rank(ledger.program_checks()).full:
+        if context.recorder.ledger.passes():
             return RunOutcome.PASSED, ""
         return RunOutcome.FAILED, "the program fails, and the method ends here"
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditcoder.domain.values import Value
+from auditcoder.domain.values import Value, printable_json
 from auditcoder.interfaces.cli.audit_command import deliver
 from auditcoder.interfaces.cli.command import (
     Command,
@@ -238,7 +238,7 @@ def _with_progress(
         left = (time.monotonic() - began) / max(1, performed) * (len(todo) - number)
         if as_json:
             line = {**each._asdict(), "job": each.job._asdict(), "run": each.job.run}
-            emit(msgspec.json.encode(line).decode() + "\n")
+            emit(printable_json(msgspec.json.encode(line).decode()) + "\n")
         else:
             verdict = "resolved" if each.resolved else "not resolved"
             notice(

@@ -5,7 +5,7 @@ share one process, because starting one takes longer than most tests.
 
 The time limit and the lookup of a method's code are shared with the tracer. The rest differs on
 purpose: these results are ground truth and must equal those of plain unittest. A test runs
-unchanged in a unittest suite, with its cleanups and sub-tests, whereas the tracer rewrites it into
+unchanged, with its fixtures, cleanups and sub-tests, whereas the tracer rewrites it into
 steps and continues after a failure. The limit counts processor time. All calls are counted, whereas
 the tracer keeps a limited number of detailed records.
 
@@ -24,6 +24,7 @@ import types
 import unittest
 from typing import Any
 
+from auditcoder.sandboxed.case_runner import names_used, plan, run_all
 from auditcoder.sandboxed.code_owners import owners
 from auditcoder.sandboxed.harness_integrity import check_unchanged, take_snapshot
 from auditcoder.sandboxed.time_limit import OutOfTime, TimeLimit
@@ -77,25 +78,27 @@ class MethodCounter:
                 self.direct[name] = None
 
 
-class FirstFailure(unittest.TestResult):
+class FirstFailure:
     """Keeps the first error or failure of a test."""
 
-    wrong: Failure | None = None
+    def __init__(self) -> None:
+        self.wrong: Failure | None = None
 
-    def addError(self, test: Any, err: Any) -> None:  # noqa: ARG002, N802
-        """Keep the error if it is the first."""
-        self.wrong = self.wrong or err
+    def tell(self, _test: object, verdict: str, error: Failure | None, message: str) -> None:
+        """Keep what went wrong if it is the first; only a test can skip itself, not the class."""
+        if verdict == "passed" or (
+            verdict == "skipped" and not (error and _ends_in_class(error[2]))
+        ):
+            return
+        unexpected = AssertionError(message)
+        self.wrong = self.wrong or error or (AssertionError, unexpected, None)
 
-    addFailure = addError  # noqa: N815
 
-    def addSubTest(self, test: Any, _subtest: object, err: Any) -> None:  # noqa: N802
-        """Keep the error of a sub-test if it is the first."""
-        if err is not None:
-            self.addError(test, err)
-
-    def addUnexpectedSuccess(self, _test: object) -> None:  # noqa: N802
-        """Count an unexpected success as a failure."""
-        self.wrong = self.wrong or (AssertionError, AssertionError("unexpected success"), None)
+def _ends_in_class(link: types.TracebackType | None) -> bool:
+    """Whether a traceback ends in the class that is tested."""
+    while link is not None and link.tb_next is not None:
+        link = link.tb_next
+    return link is not None and link.tb_frame.f_code.co_filename == _CLASS
 
 
 def _describe(methods: dict[types.CodeType, str], failure: Failure) -> dict[str, Any]:
@@ -181,10 +184,10 @@ class MethodTests:
         try:
             self._limit.start()
             test_class = getattr(self._load(with_tests=True), class_name)
-            suite = unittest.TestSuite([test_class(name)])
+            tests = (plan(test_class(name), names_used(self._tests)),)
             if job["trace"]:
                 sys.settrace(counter)
-            suite.run(result)
+            run_all(tests, result.tell)
         except BaseException as error:
             result.wrong = result.wrong or (type(error), error, error.__traceback__)
         finally:

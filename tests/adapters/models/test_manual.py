@@ -83,6 +83,13 @@ class TestManualModel(ModelConformance):
             model.complete(HELLO)
         assert refused.value.code == "model.folder"
 
+    @pytest.mark.parametrize("name", ["a" * 300, "a/" * 3000, "a\0b"])
+    def test_an_invalid_folder_name_is_reported(self, tmp_path: Path, name: str) -> None:
+        model = ManualModel(tmp_path / name, say=lambda _: None)
+        with pytest.raises(ModelMisconfigured) as refused:
+            model.complete(HELLO)
+        assert refused.value.code == "model.folder"
+
     @pytest.mark.parametrize("kind", ["folder", "pipe"])
     def test_a_reply_that_is_not_a_file_is_reported(self, tmp_path: Path, kind: str) -> None:
         person = _Person(tmp_path)

@@ -461,6 +461,14 @@ class TestKeys:
             ProviderModel(Endpoint(provider="openai", name="x"), Secret(key))
         assert refused.value.code == "model.key"
 
+    @pytest.mark.parametrize("address", ["http://[::1", "http://me:pw@h\u2100/", "http://[x]/"])
+    def test_an_address_that_is_none_is_refused_without_showing_it(self, address: str) -> None:
+        with pytest.raises(ModelMisconfigured) as refused:
+            ProviderModel(Endpoint(provider="near", name="x", base_url=address))
+        assert refused.value.code == "model.address"
+        assert "pw" not in str(refused.value)
+        assert refused.value.__context__ is None
+
     def test_a_key_is_not_shown_by_its_representation(self, open_model: Open) -> None:
         with serving() as server:
             model = open_model(server)

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import math
 import os
 import resource
 import signal
@@ -431,13 +432,33 @@ class TestPackages:
 
     def test_arrays_are_returned_with_their_type_and_shape(self, numeric: Sandbox) -> None:
         source = "import numpy as np\ndef f(): return np.arange(4, dtype='f4').reshape(2, 2)\n"
-        source += "def g(): return np.int64(7)\n"
-        action = CallFunction(calls=("f()", "g()"))
-        array, scalar = numeric.run(Execution(source=source, action=action)).calls
+        action = CallFunction(calls=("f()",))
+        (array,) = numeric.run(Execution(source=source, action=action)).calls
         assert isinstance(array, Returned)
-        assert isinstance(scalar, Returned)
         assert read(array.value) == Array(dtype="float32", shape=(2, 2), items=(0.0, 1.0, 2.0, 3.0))
-        assert read(scalar.value) == Scalar(dtype="int64", value=7)
+
+    @pytest.mark.parametrize(
+        ("expression", "value"),
+        [
+            ("np.float64(2.0)", 2.0),
+            ("np.float32(0.5)", 0.5),
+            ("np.longdouble(0.5)", 0.5),
+            ("np.int64(7)", 7),
+            ("np.uint64(2**63)", 2**63),
+            ("np.bool_(True)", True),
+            ("np.complex64(1+2j)", 1 + 2j),
+            ("[np.int8(1), (np.float64('inf'),)]", [1, (math.inf,)]),
+            ("np.datetime64(1, 'ns')", Scalar(dtype="datetime64[ns]", value=1)),
+        ],
+    )
+    def test_numbers_of_numpy_are_returned_as_those_of_python(
+        self, numeric: Sandbox, expression: str, value: object
+    ) -> None:
+        action = CallFunction(calls=(expression,))
+        (found,) = numeric.run(Execution(source="import numpy as np", action=action)).calls
+        assert isinstance(found, Returned)
+        assert read(found.value) == value
+        assert type(read(found.value)) is type(value)
 
     def test_random_numbers_of_packages_are_seeded(self, numeric: Sandbox) -> None:
         source = "import numpy as np; print(np.random.rand())"

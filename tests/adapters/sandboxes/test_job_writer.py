@@ -32,13 +32,17 @@ UNITS = (OwnedUnit(name="f", owner="S1", plain=True, defaults=("1",), wrappers=(
     ],
 )
 def test_inputs_go_to_the_supervisor_and_code_to_the_candidate(action: Action) -> None:
-    owned = Ownership(lines=LINES, units=UNITS)
+    owned = Ownership(lines=LINES, units=UNITS, definitions=1)
     execution = Execution(source="def f(): pass", action=action, owned=owned)
     outside, inside = map(json.loads, encoded_job(execution, "proof").split(b"\n"))
     assert {"stdin", "inputs", "artefacts"} <= outside.keys()
     assert not {"source", "proof", "seal"} & outside.keys()
     assert (inside["proof"], inside["seal"]) == ("proof", seal_of("proof"))
-    assert inside["owned"] == {"lines": [[1, 2, "S1"]], "units": [["f", "S1", True, ["1"], ["S2"]]]}
+    assert inside["owned"] == {
+        "lines": [[1, 2, "S1"]],
+        "units": [["f", "S1", True, ["1"], ["S2"], True]],
+        "definitions": 1,
+    }
     assert not {"stdin", "inputs", "artefacts"} & inside.keys()
 
 

@@ -1,9 +1,10 @@
 """Bundles are untrusted input: each is read safely or refused with a clear error."""
 
-import io
 import json
 import struct
+import time
 import zipfile
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -12,15 +13,15 @@ import pytest
 from auditcoder.adapters.stores import bundle as module
 from auditcoder.adapters.stores.bundle import BundleFile, write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.adapters.stores.zip_layout import Writer
 from auditcoder.domain.chain import FORMAT
 from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable, StoreError
 from auditcoder.domain.values import Digest, digest
 from auditcoder.domain.verification import Report
 from auditcoder.lifecycle.export_import import copy_run, verify_run
+from tests.support.bundles import EVENTS, deflated, pack, pack_streams, parts, stored
 from tests.support.record_builders import RUN, S2, code, failing, started
 from tests.support.records import take
-
-Parts = dict[str, bytes]
 
 
 @pytest.fixture
@@ -30,21 +31,13 @@ def path(tmp_path: Path, store: SqliteStore) -> Path:
     return tmp_path / "run.acb"
 
 
-def parts(path: Path) -> Parts:
-    with zipfile.ZipFile(path) as zipped:
-        return {name: zipped.read(name) for name in zipped.namelist()}
-
-
-def pack(path: Path, content: Parts) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name, raw in content.items():
-            zipped.writestr(name, raw)
-    return path
-
-
 def verification_report(path: Path) -> Report:
     with closing(BundleFile(path)) as bundle:
         return verify_run(bundle, bundle.manifest.run)
+
+
+def compact(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def refusal_code(path: Path) -> str:
@@ -52,6 +45,15 @@ def refusal_code(path: Path) -> str:
         verification_report(path)
     assert str(path) in str(refused.value)
     return refused.value.code
+
+
+def damage(path: Path) -> str:
+    """Return the code of a refusal, or of the only finding of verification."""
+    try:
+        (finding,) = verification_report(path).findings
+    except BundleUnreadable as error:
+        return error.code
+    return finding.code
 
 
 def test_a_bundle_holds_the_run_unchanged(path: Path, store: SqliteStore) -> None:
@@ -143,7 +145,7 @@ class TestDamaged:
             assert refusal_code(path) == "bundle.not-a-bundle"
 
     def test_a_changed_byte_is_detected_or_harmless(self, path: Path) -> None:
-        """Some bytes are padding; changing them leaves the record as it was."""
+        """A changed byte within a compressed part can leave its content as it was."""
         whole = path.read_bytes()
         with closing(BundleFile(path)) as bundle:
             original = take(bundle, RUN)
@@ -161,6 +163,34 @@ class TestDamaged:
         content = parts(path)
         content["events.jsonl"] = content["events.jsonl"].rstrip(b"\n")
         assert refusal_code(pack(path, content)) == "bundle.damaged"
+
+    def test_a_long_entry_is_read_in_time_proportional_to_its_length(self, path: Path) -> None:
+        content = parts(path)
+        line = b"".join(b"%08d" % number + b"a" * 900 for number in range(32_000)) + b"\n"
+        pack(path, content | {EVENTS: content[EVENTS].split(b"\n")[0] + b"\n" + line})
+        before = time.process_time()
+        with closing(BundleFile(path)) as bundle:
+            assert len(list(bundle.read(RUN))[1]) == len(line) - 1
+        assert time.process_time() - before < 3
+
+    def test_an_entry_beyond_the_size_limit_is_refused(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        content = parts(path)
+        longest = max(map(len, content[EVENTS].split(b"\n")))
+        monkeypatch.setattr(module, "MOST_BLOB_BYTES", longest)
+        assert verification_report(path).holds
+        monkeypatch.setattr(module, "MOST_BLOB_BYTES", longest - 1)
+        assert refusal_code(path) == "bundle.damaged"
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 7])
+    def test_entries_are_the_lines_wherever_a_chunk_ends(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    ) -> None:
+        monkeypatch.setattr(module, "_CHUNK", size)
+        lines = b"\n\n{}\n\nfour\nfifth1\n\n"
+        with closing(BundleFile(pack(path, parts(path) | {EVENTS: lines}))) as bundle:
+            assert list(bundle.read(RUN)) == lines.split(b"\n")[:-1]
 
     def test_a_missing_blob_is_found_by_verification(self, path: Path) -> None:
         content = parts(path)
@@ -237,22 +267,9 @@ class TestUnsafe:
         assert refusal_code(path) == "bundle.bomb"
 
     def test_a_member_with_a_false_size_inflates_no_further_than_declared(self, path: Path) -> None:
-        raw = io.BytesIO()
-        with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as zipped:
-            content = parts(path)
-            blob = next(name for name in content if name.startswith("blobs/"))
-            for name, whole in (content | {blob: bytes(1 << 20)}).items():
-                zipped.writestr(name, whole)
-        # Both headers say 4096 bytes where the stream holds a megabyte.
-        forged = bytearray(raw.getvalue())
-        for mark, name_at, size_at in ((b"PK\x03\x04", 30, 22), (b"PK\x01\x02", 46, 24)):
-            at = next(
-                at
-                for at in _positions(forged, mark)
-                if forged[at + name_at :].startswith(blob.encode())
-            )
-            struct.pack_into("<I", forged, at + size_at, 4096)
-        path.write_bytes(forged)
+        content = parts(path)
+        blob = next(name for name in content if name.startswith("blobs/"))
+        pack_streams(path, content | {blob: bytes(1 << 20)}, sizes={blob: 4096})
         with closing(BundleFile(path)) as bundle, pytest.raises(BundleUnreadable) as refused:
             bundle.blob(Digest(blob.removeprefix("blobs/")))
         assert refused.value.code == "bundle.damaged"
@@ -264,7 +281,7 @@ class TestUnsafe:
         for at in _positions(whole, b"PK\x01\x02"):
             whole[at + 8] |= 1
         path.write_bytes(whole)
-        assert refusal_code(path) == "bundle.damaged"
+        assert refusal_code(path) == "bundle.surrounded"
 
     def test_a_blob_that_no_event_names_is_refused(self, path: Path) -> None:
         payload = b"travels with the run"
@@ -298,6 +315,125 @@ class TestUnsafe:
         assert refusal_code(path) == "bundle.surrounded"
 
 
+class TestOneReading:
+    """No two programs may read different parts, or different content, from one bundle."""
+
+    def test_every_byte_around_the_compressed_parts_is_checked(
+        self, tmp_path: Path, store: SqliteStore
+    ) -> None:
+        started(store).write_code(S2, code("S2", "return 1"))
+        path = tmp_path / "run.acb"
+        write_bundle(store, RUN, path)
+        whole = path.read_bytes()
+        with zipfile.ZipFile(path) as zipped:
+            infos, behind = zipped.infolist(), zipped.start_dir
+        starts = [info.header_offset for info in infos[1:]] + [behind]
+        around = set(range(behind, len(whole)))
+        for info, start in zip(infos, starts, strict=True):
+            around |= set(range(info.header_offset, start - info.compress_size))
+        assert len(around) > 22 + len(infos) * (30 + 46)
+        for at in around:
+            altered = bytearray(whole)
+            altered[at] ^= 1 << at % 8
+            path.write_bytes(altered)
+            with pytest.raises(BundleUnreadable):
+                BundleFile(path)
+
+    @pytest.mark.parametrize("name", ["manifest.json", EVENTS, "blobs/"])
+    @pytest.mark.parametrize("form", [deflated, stored])
+    def test_bytes_behind_a_compressed_stream_are_refused(
+        self, path: Path, name: str, form: Callable[[bytes], bytes]
+    ) -> None:
+        content = parts(path)
+        name = next(part for part in content if part.startswith(name))
+        stream = form(content[name][:60_000])
+        content[name] = content[name][:60_000]
+        hidden = {name: stream + pack(path, content).read_bytes()}
+        assert damage(pack_streams(path, content, hidden)) == "bundle.damaged"
+
+    @pytest.mark.parametrize("change", [-1, 1, 100_000])
+    @pytest.mark.parametrize("name", ["manifest.json", EVENTS, "blobs/"])
+    def test_a_part_of_another_size_than_stated_is_refused(
+        self, path: Path, name: str, change: int
+    ) -> None:
+        content = parts(path)
+        name = next(part for part in content if part.startswith(name))
+        size = {name: max(0, len(content[name]) + change)}
+        assert damage(pack_streams(path, content, sizes=size)) == "bundle.damaged"
+
+    def test_a_stream_that_does_not_end_is_refused(self, path: Path) -> None:
+        content = parts(path)
+        cut = deflated(content[EVENTS])[:-1]
+        assert refusal_code(pack_streams(path, content, {EVENTS: cut})) == "bundle.damaged"
+
+    def test_another_compression_of_the_same_content_is_read(self, path: Path) -> None:
+        """Versions of zlib compress differently."""
+        content = parts(path)
+        name = next(part for part in content if part.startswith("blobs/"))
+        assert verification_report(pack_streams(path, content, {name: stored(content[name])})).holds
+
+    @pytest.mark.parametrize(
+        "alter",
+        [
+            lambda raw: raw + b" ",
+            lambda raw: raw.replace(b",", b", ", 1),
+            lambda raw: raw.replace(b'"run":', b'"run":"other","run":', 1),
+            lambda raw: b'{"head":"' + json.loads(raw)["head"].encode() + b'",' + raw[1:],
+            lambda raw: raw.replace(b"a", b"\\u0061", 1),
+        ],
+        ids=["whitespace", "inner whitespace", "duplicate key", "key order", "escape"],
+    )
+    def test_a_manifest_has_one_encoding(self, path: Path, alter: Callable[[bytes], bytes]) -> None:
+        content = parts(path)
+        altered = alter(content["manifest.json"])
+        assert altered != content["manifest.json"]
+        refused = refusal_code(pack(path, content | {"manifest.json": altered}))
+        assert refused == "bundle.not-a-bundle"
+
+    def test_a_name_with_a_suffix_behind_a_nul_is_refused(self, path: Path) -> None:
+        """`zipfile` leaves the suffix out; other programs do not."""
+        content = parts(path)
+        content[EVENTS + "\0.exe"] = content.pop(EVENTS)
+        with pytest.raises(BundleUnreadable):
+            BundleFile(pack_streams(path, content))
+
+    def test_the_parts_have_one_order(self, path: Path) -> None:
+        content = list(parts(path).items())
+        for order, refused in (
+            ([content[1], content[0], *content[2:]], "bundle.surrounded"),
+            ([*content[:2], *content[:1:-1]], "bundle.foreign-entry"),
+        ):
+            assert refusal_code(pack(path, dict(order))) == refused
+
+    def test_an_end_record_with_64_bits_that_is_not_needed_is_refused(self, path: Path) -> None:
+        whole = path.read_bytes()
+        with zipfile.ZipFile(path) as zipped:
+            count, start = len(zipped.infolist()), zipped.start_dir
+        at = len(whole) - 22
+        large = struct.pack(
+            "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, *[count] * 2, at - start, start
+        )
+        large += struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
+        path.write_bytes(whole[:at] + large + whole[at:])
+        with zipfile.ZipFile(path) as zipped:
+            assert len(zipped.infolist()) == count, "other readers accept the file"
+        assert refusal_code(path) == "bundle.surrounded"
+
+    @pytest.mark.parametrize("writer", [(0, 45), (3, 20), (0, 20)])
+    def test_a_bundle_written_on_another_system_or_python_is_read(
+        self, path: Path, writer: tuple[int, int]
+    ) -> None:
+        pack_streams(path, parts(path), writer=Writer(*writer))
+        assert verification_report(path).holds
+
+    @pytest.mark.parametrize("writer", [(1, 45), (3, 46)])
+    def test_a_bundle_of_an_unknown_writer_is_refused(
+        self, path: Path, writer: tuple[int, int]
+    ) -> None:
+        pack_streams(path, parts(path), writer=Writer(*writer))
+        assert refusal_code(path) == "bundle.surrounded"
+
+
 class TestFalseClaims:
     @pytest.mark.parametrize(
         ("field", "value", "finding"),
@@ -312,13 +448,28 @@ class TestFalseClaims:
     ) -> None:
         content = parts(path)
         manifest = json.loads(content["manifest.json"]) | {field: value}
-        pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
+        pack(path, content | {"manifest.json": compact(manifest)})
         assert finding in {f.code for f in verification_report(path).findings}
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            *(("entries", number) for number in (-1, 0, 1 << 63, 10**30)),
+            *(("head", text) for text in ("", "0" * 63, "A" * 64, "0" * 64 + "\n", "\u0660" * 64)),
+        ],
+    )
+    def test_an_impossible_number_of_entries_or_digest_is_refused(
+        self, path: Path, field: str, value: object
+    ) -> None:
+        content = parts(path)
+        manifest = json.loads(content["manifest.json"]) | {field: value}
+        pack(path, content | {"manifest.json": compact(manifest)})
+        assert refusal_code(path) == "bundle.not-a-bundle"
 
     def test_another_bundle_version_is_refused_with_its_number(self, path: Path) -> None:
         content = parts(path)
         manifest = json.loads(content["manifest.json"]) | {"bundle": 9, "new": "field"}
-        pack(path, content | {"manifest.json": json.dumps(manifest).encode()})
+        pack(path, content | {"manifest.json": compact(manifest)})
         with pytest.raises(BundleUnreadable, match="version 9") as refused:
             BundleFile(path)
         assert refused.value.code == "bundle.version"

@@ -39,8 +39,15 @@ def test_pages_are_read_one_after_another(stored: SqliteStore) -> None:
         ([(7,)], lambda store: store.blob(digest(b"x"))),
         ([(7,)], lambda store: store.runs()),
         ([("many", b"x")], lambda store: store.head(RUN)),
+        *(([(n, bytes(32))], lambda store: store.head(RUN)) for n in (-(1 << 63), -1, 0, 1 << 63)),
+        *(([(1, bytes(n))], lambda store: store.head(RUN)) for n in (0, 31, 33)),
+        ([((1 << 63) - 1, b"body")], lambda store: list(store.read(RUN))),
     ],
-    ids=["text body", "text number", "number repeated", "blob", "run", "head"],
+    ids=[
+        *("text body", "text number", "number repeated", "blob", "run", "text entries"),
+        *("lowest entries", "negative entries", "no entries", "too many entries"),
+        *("no digest", "short digest", "long digest", "highest number"),
+    ],
 )
 def test_an_invalid_value_means_a_damaged_store(
     rows: list[tuple[object, ...]],

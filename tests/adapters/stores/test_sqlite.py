@@ -125,13 +125,31 @@ def test_a_database_of_another_program_is_not_touched(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_is_not_a_database_is_not_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x",
+        b"just some notes",
+        b"just some notes, longer than a header would be " * 100,
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" + bytes(400),
+    ],
+)
+def test_a_file_that_is_not_a_database_is_not_touched(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.txt"
-    path.write_text("just some notes, longer than a header would be " * 10)
-    before = path.read_bytes()
-    with pytest.raises(StoreForeign):
+    path.write_bytes(content)
+    with pytest.raises(StoreForeign) as refused:
         SqliteStore(path)
-    assert path.read_bytes() == before
+    assert refused.value.code == "store.foreign"
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    path.touch()
+    SqliteStore(path).close()
+    assert path.stat().st_size > 0
 
 
 def test_a_store_of_another_version_is_not_touched(path: Path) -> None:

@@ -101,6 +101,12 @@ class TestDirect:
         assert finished.outcome is RunOutcome.FAILED
         assert "print((" in finished.program
 
+    def test_direct_fails_with_code_that_runs_but_cannot_be_read(self, sandbox: Sandbox) -> None:
+        unreadable = RIGHT.replace("import sys", "import sys\n\u0242 = 1")
+        finished = run(sandbox, PROGRAM, {"methods/direct": unreadable}, method="direct")
+        assert finished.outcome is RunOutcome.FAILED
+        assert "\u0242 = 1" in finished.program
+
     def test_a_reply_without_code_is_requested_again_and_then_replaced_by_a_stub(
         self, sandbox: Sandbox
     ) -> None:

@@ -155,6 +155,36 @@ class TestOutcomes:
             ("wrong_answer", "AssertionError"),
         }
 
+    @pytest.mark.parametrize("kind", ["unittest.case._ShouldStop", "unittest.SkipTest"])
+    def test_a_class_that_raises_an_exception_of_unittest_does_not_pass(
+        self, sandbox: Sandbox, kind: str
+    ) -> None:
+        code = f"import unittest.case\nclass A:\n    def f(self):\n        raise {kind}\n"
+        found = run_tests(sandbox, code, "A().f()", "self.skipTest('later')")
+        assert [test.test_name for test in found.failing] == ["test_0"]
+
+    def test_expected_failures_parts_and_own_comparisons_are_those_of_unittest(
+        self, sandbox: Sandbox
+    ) -> None:
+        before = (
+            "    @unittest.expectedFailure\n    def test_expected(self):\n        self.fail()\n"
+            "    @unittest.expectedFailure\n    def test_unexpected(self):\n        pass\n"
+            "    def test_parts(self):\n"
+            "        with self.subTest(1):\n            self.fail('first')\n"
+            "        with self.subTest(2):\n            self.fail('second')\n"
+            "    def test_compares(self):\n"
+            "        self.addTypeEqualityFunc(int, lambda *a, **k: None)\n"
+            "        self.assertEqual(1, 2)\n"
+        )
+        names = ("expected", "unexpected", "parts", "compares")
+        program = ClassProgram(CODE, "A", HEADER + before)
+        found = watch(sandbox, program, [("T", f"test_{name}") for name in names])
+        assert [test.test_name for test in found.passing] == ["test_expected", "test_compares"]
+        assert [test.message for test in found.failing] == [
+            "it was expected to fail, and passed",
+            "first",
+        ]
+
 
 class TestIsolation:
     def test_files_of_one_test_are_removed_before_the_next(self, sandbox: Sandbox) -> None:

@@ -42,6 +42,7 @@ from tests.support.record_builders import (
     failing,
     locate,
     node,
+    plan_check,
     repairing,
     started,
     ticking,
@@ -436,7 +437,8 @@ class TestOfNodes:
 
     def test_a_derived_check_compares_with_an_example_of_the_task(self, store: SqliteStore) -> None:
         recorder = built(store)
-        for given, expected in (("1", "3"), ("3", "2"), ("1", "4")):
+        plan_check(recorder, "x")
+        for given, expected in (("1", "3"), ("3", "2"), ("1", "4"), ("3 for x", "6")):
             invented = self.compared(recorder, given, expected, Trust.DERIVED)
             assert_illegal(recorder, CheckRan(evidence=invented), Law.MISDECLARED)
         recorder.record(CheckRan(evidence=self.compared(recorder, "1", "2", Trust.DERIVED)))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.assembly import AssemblyConflict, Segment, build_order
+from auditcoder.domain.assembly import AssemblyConflict, Segment, assemble, build_order
 from auditcoder.domain.code import read_bundle, units_of
 from auditcoder.domain.errors import RecordRefused
 from auditcoder.domain.events import (
@@ -19,13 +19,14 @@ from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.python_names import MODULE_NAMES
-from auditcoder.domain.targets import AtNode
+from auditcoder.domain.repair import TransactionKind
+from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.task import main_block
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.histories import assert_illegal, exception, reply, started_at, written
+from tests.support.histories import add_s1_2, assert_illegal, exception, reply, started_at, written
 from tests.support.record_builders import (
     GRAPH,
     ROOT_NODE,
@@ -37,6 +38,7 @@ from tests.support.record_builders import (
     built,
     code,
     failing,
+    failing_with,
     locate,
     node,
     repairing,
@@ -45,6 +47,32 @@ from tests.support.record_builders import (
 from tests.support.records import forge, take
 
 replace = msgspec.structs.replace
+
+METHODS = TaskGraph(
+    nodes=(replace(ROOT_NODE, contract=None, dependencies=()), node("S1"), node("S2")),
+    order=(S1, S2),
+)
+"""A class: the root has the class statement, S1 and S2 have a method each."""
+
+
+def method(name: str, before: str = "") -> str:
+    """The method of the node called `name`, after other code."""
+    return f"{before}def f_{name}(self, x):\n    return x\n"
+
+
+def assembling(recorder: Recorder) -> Assembled:
+    """The event of an assembly that the assembler makes."""
+    working = recorder.ledger.working
+    draft = assemble(recorder.ledger.graph, working.code, working.bundles)
+    return Assembled(program=recorder.put(draft.text), segments=draft.segments)
+
+
+def with_class(store: SqliteStore, root: str = "class C:\n    pass\n") -> Recorder:
+    """A run whose root has a class, and S1 a method of it."""
+    recorder = started(store, METHODS)
+    recorder.write_code(ROOT, root)
+    recorder.write_code(S1, method("S1", "import math\n\n"), scope="C")
+    return recorder
 
 
 class TestIdsComeBeforeCode:
@@ -133,6 +161,44 @@ class TestOneOwner:
         recorder = started(store)
         event = written(recorder, S1_1, code("S1_1") + code("S2"))
         assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_method_that_another_node_promises_is_refused(self, store: SqliteStore) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    pass\n")
+        both = written(recorder, S2, method("S2", method("S1")), scope="C")
+        assert_illegal(recorder, both, Law.SECOND_OWNER)
+        recorder.write_code(S1, "z = 1\n", scope="C")
+        assert_illegal(recorder, both, Law.SECOND_OWNER)
+
+    def test_a_method_of_another_class_is_not_the_promised_one(self, store: SqliteStore) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    pass\n\n\nclass D:\n    pass\n")
+        recorder.write_code(S1, method("S1"), scope="D")
+        recorder.write_code(S2, method("S2", method("S1")), scope="C")
+        recorder.assemble()
+
+    def test_a_promised_method_cannot_be_that_of_the_class_statement(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    def f_S1(self, x): pass\n")
+        recorder.write_code(S1, "z = 1\n", scope="C")
+        recorder.write_code(S2, method("S2"), scope="C")
+        assert_illegal(recorder, assembling(recorder), Law.SECOND_OWNER)
+
+    def test_a_name_that_is_promised_later_must_be_given_up(self, store: SqliteStore) -> None:
+        recorder = failing_with(store, {S1_1: "def helper():\n    return 1\n"})
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        recorder.record(add_s1_2("helper"))
+        new, source = NodeId("S1_2"), "def helper(): pass\n"
+        units = units_of(read_bundle(source), new, "", frozenset({"helper"}))
+        renamed = CodeWritten(node=new, code=recorder.put(source), units=units)
+        assert_illegal(recorder, renamed, Law.SECOND_OWNER)
+        recorder.write_code(new, "other = 1\n")
+        assert_illegal(recorder, assembling(recorder), Law.SECOND_OWNER)
+        recorder.write_code(S1_1, code("S1_1"))
+        recorder.assemble()
 
     def test_units_that_differ_from_the_code_are_refused(self, store: SqliteStore) -> None:
         recorder = started(store)
@@ -265,6 +331,47 @@ class TestRegressions:
         recorder = started(store)
         event = CodeWritten(node=S2, code=recorder.put(source), units=())
         assert_illegal(recorder, event, Law.MISDECLARED)
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "from __future__ import annotations; x = 1\n",
+            "x = 1; from __future__ import annotations\n",
+            "if True:\n    from __future__ import annotations\n",
+        ],
+    )
+    def test_an_import_from_the_future_has_a_line_of_its_own(
+        self, store: SqliteStore, source: str
+    ) -> None:
+        recorder = started(store)
+        assert_illegal(recorder, written(recorder, S2, source + code("S2")), Law.MISDECLARED)
+
+    def test_a_bounded_repair_cannot_change_annotations_of_frozen_nodes(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = repairing(store)
+        future = "from __future__ import annotations\n"
+        recorder.write_code(S1_1, future + code("S1_1"))
+        assert_illegal(recorder, assembling(recorder), Law.FROZEN_CHANGED)
+        recorder.write_code(S1_1, "from __future__ import division\n" + code("S1_1"))
+        recorder.assemble()
+
+    def test_a_repair_of_every_node_may_change_annotations(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        recorder.write_code(S1_1, "from __future__ import annotations\n" + code("S1_1"))
+        recorder.assemble()
+
+    @pytest.mark.parametrize("after", ["", "from __future__ import annotations\n"])
+    def test_a_node_may_keep_or_drop_an_import_from_the_future(
+        self, store: SqliteStore, after: str
+    ) -> None:
+        recorder = failing_with(store, {S1_1: "from __future__ import annotations\n"})
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        recorder.write_code(S1_1, after + code("S1_1", "return 3"))
+        recorder.assemble()
 
     def test_the_recorder_normalises_line_endings(self, store: SqliteStore) -> None:
         recorder = started(store)
@@ -419,9 +526,12 @@ class TestRegressions:
         )
         assert_illegal(recorder, event, Law.SECOND_OWNER)
 
-    def test_a_node_cannot_shadow_a_builtin_by_an_import(self, store: SqliteStore) -> None:
+    @pytest.mark.parametrize("use", ["pow(x, 2)", "\uff50ow(x, 2)"])
+    def test_a_node_cannot_shadow_a_builtin_by_an_import(
+        self, store: SqliteStore, use: str
+    ) -> None:
         recorder = started(store)
-        recorder.write_code(S2, code("S2", "return pow(x, 2)"))
+        recorder.write_code(S2, code("S2", f"return {use}"))
         for name in (S1_1, S1, ROOT):
             recorder.write_code(name, "from math import pow\n" + code(name))
         with pytest.raises(AssemblyConflict, match="pow"):
@@ -499,15 +609,158 @@ class TestOneOwnerHoweverItIsBound:
             "with open('x') as C.m: pass\n",
             "C.__init__ = None\n",
             "def q():\n    C.m = None\n",
+            "[[0 for C.m in ()] for _ in ()]\n",
+            "[0 for a in () for b in [0 for C.m in ()]]\n",
+            "[0 for a in () if [0 for C.m in ()]]\n",
+            "[(lambda: [0 for C.m in ()])() for _ in ()]\n",
+            "def q(a=lambda C: 0):\n    C.m = None\n",
+            "def q(a: (lambda C: 0) = 1):\n    C.m = None\n",
+            "def q():\n    [(lambda: (C := x)) for x in ()]\n    C.m = 2\n",
+            "class A:\n    C.m = None\n    C = 1\n",
+            "class A:\n    C = 1\n    del C\n    C.m = None\n",
+            "class A:\n    C = 1\n    [0 for C.m in ()]\n",
+            "def q(C):\n    class A:\n        global C\n        C.m = None\n",
+            "(C if True else 0).m = None\n",
+            "(0 or C).m = None\n",
+            "(E := C).m = None\n",
+            "[C][0].m = None\n",
+            "C._C__p = None\n",
         ],
     )
     def test_a_member_of_another_nodes_class_cannot_be_set(
         self, store: SqliteStore, hijack: str
     ) -> None:
         recorder = started(store)
-        recorder.write_code(S2, f"class C:\n    def m(self): pass\n\n\n{code('S2')}")
+        methods = "    def m(self): pass\n\n    def __p(self): pass\n"
+        recorder.write_code(S2, f"class C:\n{methods}\n\n{code('S2')}")
         event = written(recorder, S1_1, code("S1_1") + hijack)
         assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_a_private_name_is_never_taken_as_local(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"class _A__C:\n    def m(self): pass\n\n\n{code('S2')}")
+        hijack = "def q(__C):\n    class A:\n        __C.m = None\n"
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        ("defined", "hijack"),
+        [
+            ("if True:\n    class K:\n        def m(self): pass\n", "K.m = 1\n"),
+            ("class K:\n    if True:\n        def m(self): pass\n", "K.m = 1\n"),
+            ("class K:\n    from operator import neg as m\n", "K.m = 1\n"),
+            ("class K:\n    class m: pass\n", "K.m.a = 1\n"),
+            ("def q():\n    global K\n    class K:\n        def m(self): pass\n", "K.m = 1\n"),
+            ("class C:\n    def m(self): pass\n\nclass D(C): pass\n", "D.m = 1\n"),
+            ("class D(metaclass=M): pass\n\nclass E:\n    def m(self): pass\n", "D.m = 1\n"),
+            ("class K:\n    pass\n", "K.__init__ = 1\n"),
+            ("def q():\n    global h\n    def h(): pass\n", "h.__code__ = 1\n"),
+        ],
+    )
+    def test_a_method_cannot_be_set_however_it_is_defined(
+        self, store: SqliteStore, defined: str, hijack: str
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"{defined}\n\n{code('S2')}")
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "C.f_S1 = None\n",
+            "C.f_S1.__code__ = None\n",
+            "del C.f_S1\n",
+            "C._C__p = None\n",
+            "C.g = None\n",
+            "C.h = None\n",
+            "C.Inner.a = None\n",
+            "C.Other.a = None\n",
+            "_C__made.__code__ = None\n",
+        ],
+    )
+    def test_the_owner_of_a_class_cannot_set_methods_of_other_nodes(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store, METHODS)
+        before = (
+            "def __p(self): pass\n\n"
+            "if True:\n    def g(self): pass\n    from operator import neg as h\n"
+            "    class Other: pass\n\n"
+            "class Inner:\n    pass\n\n"
+            "def make(self):\n    global __made\n    def __made(): pass\n\n"
+        )
+        recorder.write_code(S1, method("S1", before), scope="C")
+        event = written(recorder, ROOT, f"class C:\n    pass\n\n\n{hijack}")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "def B(self): pass\n\ndef set(self):\n    B.m = 1\n\n",
+            "def B(self): pass\n\ndef set(self):\n    B.__init__ = 1\n\n",
+            "B = object\nB.m = 1\n\n",
+            "def set(self):\n    C.f_S1 = 1\n\n",
+            "def set(self):\n    C.__p = 1\n\n",
+            "def set(self):\n    __h.__code__ = 1\n\n",
+            "class _:\n    __k.__code__ = 1\n\n",
+        ],
+    )
+    def test_code_in_a_class_cannot_set_what_other_nodes_define(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store, METHODS)
+        root = "class C:\n    pass\n\n\nclass B:\n    def m(self): pass\n\n\n"
+        recorder.write_code(ROOT, f"{root}def _C__h(): pass\n\n\ndef __k(): pass\n")
+        recorder.write_code(S1, method("S1", "def __p(self): pass\n\n"), scope="C")
+        event = written(recorder, S2, method("S2", hijack), scope="C")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "own",
+        [
+            "C.limit = 3\n\n",
+            "C.math = 3\n\n",
+            "C = 3\n\n",
+            "def set(self):\n    global made\n    def made(): pass\n    made.__doc__ = ''\n\n",
+            "def set(self):\n    C.__seen = 3\n\n",
+            "def set(self):\n    C.f_S2.calls = 3\n\n",
+            "def __init__(self):\n    C.__init__.calls = 3\n\n",
+            "def set(self, B):\n    B.m = 3\n\n",
+            "def set(self):\n    self.f_S1 = 3\n\n",
+            "class Part:\n    def m(self): pass\n\n    def set(self):\n        C.Part.m = 1\n\n",
+        ],
+    )
+    def test_code_in_a_class_can_set_its_own_methods_and_shared_state(
+        self, store: SqliteStore, own: str
+    ) -> None:
+        root = "class B:\n    def m(self): pass\n\n\nclass C(B):\n    limit = 1\n"
+        recorder = with_class(store, root)
+        recorder.write_code(S2, method("S2", own), scope="C")
+        recorder.assemble()
+
+    def test_a_local_class_of_another_node_has_no_methods_of_the_program(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        local = "def q():\n    global z\n    class K:\n        def m(self): pass\n"
+        recorder.write_code(S2, f"{local}\n\n{code('S2')}")
+        recorder.write_code(S1_1, f"class K:\n    pass\n\n\nK.m = None\n\n\n{code('S1_1')}")
+
+    def test_a_node_that_is_written_again_may_set_what_it_defined_before(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"class K:\n    def m(self): pass\n\n\n{code('S2')}")
+        recorder.write_code(S2, f"class K:\n    pass\n\n\nK.m = None\n\n\n{code('S2')}")
+
+    def test_a_helper_that_is_renamed_is_not_that_of_the_other_node(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"{code('S2')}\n\ndef h(): pass\n")
+        recorder.write_code(S1_1, f"{code('S1_1')}\n\ndef h(): pass\n\n\nh.__doc__ = ''\n")
+        assert recorder.ledger.working.owners()["h__S1_1"] == S1_1
 
     def test_a_member_that_is_defined_later_cannot_be_set_either(self, store: SqliteStore) -> None:
         recorder = started(store)
@@ -524,18 +777,25 @@ class TestOneOwnerHoweverItIsBound:
             "def q(C):\n    C.m = None\n",
             "def q():\n    C = object()\n    C.m = None\n",
             "class D:\n    m = 1\nD.m = 2\n",
+            "class D:\n    pass\nD.m = 2\n",
             "def q():\n    C.limit = 3\n",
             "def q():\n    C.count += 1\n",
             "C.count = 0\n",
             "def q():\n    from x import C\n    C.m = 3\n",
-            "class A:\n    C = object\n    C.m = 2\n",
             "[0 for C in () for C.m in ()]\n",
+            "[[0 for C.m in ()] for C in ()]\n",
+            "def q(a, /, *C, b=lambda: 0):\n    C.m = 2\n",
+            "def q():\n    [(C := x) for x in ()]\n    C.m = 2\n",
+            "def q(C):\n    class A:\n        C.m = 2\n",
+            "class A:\n    def q(self):\n        C.__count = 2\n",
+            "import operator\noperator.__doc__ = ''\n",
             "def q():\n    return C.m\n",
         ],
     )
     def test_local_names_and_shared_state_can_be_set(self, store: SqliteStore, own: str) -> None:
         recorder = started(store)
         counting = "class C:\n    count = 0\n\n    def m(self): pass\n"
+        counting += "\n\nclass Other:\n    def limit(self): pass\n"
         recorder.write_code(S2, f"{counting}\n\n{code('S2')}")
         recorder.write_code(S1_1, f"{code('S1_1')}\n\n{own}")
         for name in (S1, ROOT):
@@ -548,6 +808,46 @@ class TestOneOwnerHoweverItIsBound:
         source = "def m(self): pass\n"
         event = written(recorder, S2, source, scope="C")
         assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "unlifted",
+        [
+            "if True:\n    from operator import neg as f_S1\n\n",
+            "y = 1; from operator import neg as f_S1\n\n",
+            "from operator import pos as f_S1\nfrom operator import neg as f_S1\n\n",
+        ],
+    )
+    def test_an_import_among_methods_cannot_bind_a_method_of_another_node(
+        self, store: SqliteStore, unlifted: str
+    ) -> None:
+        recorder = with_class(store)
+        event = written(recorder, S2, method("S2", unlifted), scope="C")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize(
+        "hijack",
+        [
+            "class A:\n    global __x\n    def __x(): pass\n",
+            "class A:\n    def m(self):\n        global __x\n        __x = 1\n",
+            "class A:\n    global __x\n    from os import getpid as __x\n",
+        ],
+    )
+    def test_a_private_name_in_a_class_is_that_of_the_class(
+        self, store: SqliteStore, hijack: str
+    ) -> None:
+        recorder = started(store)
+        recorder.write_code(S2, f"{code('S2')}\n\ndef _A__x(): pass\n")
+        event = written(recorder, S1_1, code("S1_1") + hijack)
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    def test_two_spellings_of_a_private_method_are_one_name(self, store: SqliteStore) -> None:
+        recorder = started(store, METHODS)
+        recorder.write_code(ROOT, "class C:\n    pass\n")
+        private = "def __p(self):\n    return 1\n\n"
+        recorder.write_code(S1, method("S1", private), scope="C")
+        for spelt in (private, private.replace("__p", "_C__p")):
+            event = written(recorder, S2, method("S2", spelt), scope="C")
+            assert_illegal(recorder, event, Law.SECOND_OWNER)
 
     def test_a_method_cannot_bind_a_promised_name_by_global(self, store: SqliteStore) -> None:
         recorder = started(store)
@@ -581,4 +881,15 @@ class TestOneOwnerHoweverItIsBound:
     ) -> None:
         recorder = started(store)
         event = written(recorder, S1_1, f"{code('S1_1')}\n\n{name} = {{}}\n")
+        assert_illegal(recorder, event, Law.SECOND_OWNER)
+
+    @pytest.mark.parametrize("name", sorted(MODULE_NAMES - {"__debug__"}))
+    @pytest.mark.parametrize(
+        "statement", ["import operator as {}\n", "if True:\n    from operator import neg as {}\n"]
+    )
+    def test_names_of_the_interpreter_are_imported_by_no_node(
+        self, store: SqliteStore, name: str, statement: str
+    ) -> None:
+        recorder = started(store)
+        event = written(recorder, S1_1, f"{statement.format(name)}\n\n{code('S1_1')}")
         assert_illegal(recorder, event, Law.SECOND_OWNER)

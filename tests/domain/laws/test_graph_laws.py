@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.brief import Brief
+from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.events import (
     BriefCommitted,
     CheckDropped,
@@ -20,6 +20,7 @@ from auditcoder.domain.repair import (
     TransactionKind,
 )
 from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
+from auditcoder.domain.task import example_check
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
@@ -44,6 +45,7 @@ from tests.support.record_builders import (
     check_program,
     code,
     failing,
+    failing_with,
     locate,
     node,
     repairing,
@@ -115,6 +117,14 @@ class TestGraphs:
         twin = replace(node("S3"), contract=node("S2").contract)
         graph = TaskGraph(nodes=(*GRAPH.nodes, twin), order=(S1_1, S2, NodeId("S3")))
         assert_illegal(recorder, GraphCommitted(graph=graph), Law.SECOND_OWNER)
+
+    def test_a_name_that_a_frozen_node_owns_cannot_be_promised(self, store: SqliteStore) -> None:
+        helper = "def helper():\n    return 1\n"
+        recorder = failing_with(store, {S1: helper, S2: helper.replace("helper", "frozen")})
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        assert_illegal(recorder, add_s1_2("frozen"), Law.SECOND_OWNER)
+        recorder.record(add_s1_2("helper"))
 
     def test_a_brief_is_revised_only_with_a_reason(self, store: SqliteStore) -> None:
         recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
@@ -218,6 +228,20 @@ class TestRegressions:
         recorder = repairing(store)
         delta = GraphDelta(revised=(GRAPH.by_id[S1_1],) * 2, order=GRAPH.order)
         assert_illegal(recorder, GraphRevised(delta=delta, reason="x"), Law.GRAPH_INVALID)
+
+    @pytest.mark.parametrize("name", ["loads", "S1_1.example", ".", "example-3", "example-01"])
+    def test_a_brief_plans_no_check_under_a_reserved_name(
+        self, store: SqliteStore, name: str
+    ) -> None:
+        recorder = started(store)
+        event = BriefCommitted(brief=planning(name, Trust.GENERATED))
+        assert_illegal(recorder, event, Law.MISDECLARED)
+
+    def test_a_brief_may_repeat_an_example_of_the_task(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        check = PlannedCheck(id=example_check(1), trust=Trust.GIVEN, example=TASK.examples[0])
+        brief = Brief(requirements=Requirements(checks=(check,)))
+        recorder.record(BriefCommitted(brief=brief))
 
     def test_a_dropped_check_is_not_planned_again(self, store: SqliteStore) -> None:
         recorder = built(store)

@@ -66,14 +66,17 @@ class TestBeginningAndEnd:
         event = RunFinished(outcome=RunOutcome.PASSED, program=assembly.program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
 
-    def test_a_run_whose_deciding_checks_pass_cannot_end_as_failed(
-        self, store: SqliteStore
+    @pytest.mark.parametrize(
+        "outcome", [RunOutcome.FAILED, RunOutcome.STOPPED, RunOutcome.ABSTAINED]
+    )
+    def test_a_run_whose_deciding_checks_pass_ends_as_passed(
+        self, store: SqliteStore, outcome: RunOutcome
     ) -> None:
-        recorder = built(store)
-        program = recorder.assemble()
-        event = RunFinished(outcome=RunOutcome.FAILED, program=program)
-        for check in ("example-1", "example-2"):
-            check_program(recorder, check, Verdict.PASSED)
+        recorder = failing(store)
+        locate(recorder, None)
+        check_program(recorder, "example-1", Verdict.PASSED)
+        assert recorder.ledger.working.assembly is not None
+        event = RunFinished(outcome=outcome, program=recorder.ledger.working.assembly.program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
         recorder.record(replace(event, outcome=RunOutcome.PASSED))
 
@@ -163,7 +166,9 @@ class TestRegressions:
             recorder.write_code(name, "type X = int\n" if name == S2 else code(name))
         program = recorder.assemble()
         for check in ("example-1", "example-2"):
-            check_program(recorder, check, Verdict.PASSED)
+            with pytest.raises(RecordRefused, match="cannot be read"):
+                check_program(recorder, check, Verdict.PASSED)
+            check_program(recorder, check, Verdict.CRASH)
         event = RunFinished(outcome=RunOutcome.PASSED, program=program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
         recorder.record(replace(event, outcome=RunOutcome.FAILED))

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.brief import Brief
+from auditcoder.domain.brief import Brief, DataRange, Parsed
 from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
     BriefCommitted,
@@ -351,6 +351,22 @@ class TestDecisions:
         assert honest.brief is None
         assert_illegal(recorder, replace(honest, brief=brief.digest), Law.MISDECLARED)
 
+    def test_a_brief_with_an_equal_value_in_other_bytes_is_a_change(
+        self, store: SqliteStore
+    ) -> None:
+        def brief(minimum: float) -> Brief:
+            return Brief(parsed=Parsed(ranges=(DataRange(variable="x", minimum=minimum),)))
+
+        recorder = failing(store)
+        recorder.record(BriefCommitted(brief=brief(0.0)))
+        locate(recorder, None)
+        recorder.open_transaction(TransactionKind.FALLBACK)
+        recorder.record(BriefCommitted(brief=brief(-0.0), reason="another reading"))
+        honest = deciding(recorder.ledger)
+        assert honest.brief == brief(-0.0).digest
+        assert_illegal(recorder, replace(honest, brief=None), Law.MISDECLARED)
+        recorder.record(honest)
+
     def test_a_decision_names_the_candidate_program(self, store: SqliteStore) -> None:
         recorder = improved(store)
         assembly = recorder.ledger.working.assembly
@@ -493,6 +509,19 @@ class TestRegressions:
         event = opening(recorder.ledger, TransactionKind.BOUNDED)
         check_node(recorder, S1_1, Verdict.PASSED)
         assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
+
+    def test_a_fallback_needs_a_failure_that_still_stands(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.FAILED)
+        recorder.record(Located(diagnosis=Abstained(reason="no idea", evidence=())))
+        event = opening(recorder.ledger, TransactionKind.FALLBACK)
+        for check in ("example-1", "example-2"):
+            check_program(recorder, check, Verdict.PASSED)
+        assert_illegal(recorder, event, Law.UNSUPPORTED_DIAGNOSIS)
+        check_program(recorder, "example-2", Verdict.FAILED)
+        recorder.open_transaction(TransactionKind.FALLBACK)
 
     def test_a_diagnosis_cannot_rest_on_a_passed_check(self, store: SqliteStore) -> None:
         recorder = failing(store)

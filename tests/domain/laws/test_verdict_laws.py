@@ -1,21 +1,24 @@
 """The laws of verdicts: the recorder refuses each contradiction, and verification finds it."""
 
 from signal import SIGKILL, SIGSEGV
+from typing import ClassVar
 
 import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.contract import Contract
+from auditcoder.domain.errors import RecordRefused
 from auditcoder.domain.events import CheckRan, GraphRevised
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
 from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
-from auditcoder.domain.laws.check_laws import example_kind
+from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
 from auditcoder.domain.laws.common import present
 from auditcoder.domain.laws.verdict_laws import MAX_OUTPUT
+from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import (
     CallExample,
@@ -27,6 +30,7 @@ from auditcoder.domain.task import (
     StdioExample,
     example_check,
     example_content,
+    files_as_text,
 )
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
@@ -74,12 +78,13 @@ WRONG: list[tuple[Example, str]] = [
 UNKNOWN: list[tuple[Example, str]] = [
     (CallExample(arguments="3", result="Fraction(1, 3)"), "Fraction(1, 3)"),
     (CallExample(arguments="3", result="0.5"), "nan"),
-    (FilesExample(inputs={}, artefacts={"b": "2"}), "==> b <==\n==> b <==\n2\n"),
+    (CallExample(arguments="3", result="1"), f"1{'0' * 400}+1j"),
+    (CallExample(arguments="3", result=f"1{'0' * 400}+1j"), "1"),
     # A wrong output is cut, and can begin like the right one.
     (StdioExample(input="", output="x" * MAX_OUTPUT), "x" * MAX_OUTPUT),
     (
-        FilesExample(inputs={}, artefacts={"b": "x" * (MAX_OUTPUT - 10)}),
-        "==> b <==\n" + "x" * (MAX_OUTPUT - 10),
+        FilesExample(inputs={}, artefacts={"b": "x" * (MAX_OUTPUT - 11)}),
+        "==> b <==\n" + "x" * (MAX_OUTPUT - 11) + "\n",
     ),
 ]
 
@@ -247,6 +252,88 @@ def test_an_example_of_a_node_or_branch_is_compared_too(
     recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.FAILED)))
 
 
+@pytest.mark.parametrize("trust", [Trust.DERIVED, Trust.GENERATED])
+@pytest.mark.parametrize("subject", [AtNode(node=S1_1), AtBranch(root=S1)])
+def test_a_wrong_result_of_a_node_or_branch_may_be_cut(
+    store: SqliteStore, subject: AtNode | AtBranch, trust: Trust
+) -> None:
+    recorder = built_with(store, STDIO)
+    printed = "2" + "\n" * (MAX_OUTPUT - 1)
+    cut = replace(
+        answer_of(recorder, subject, Verdict.FAILED, STDIO.output, printed),
+        trust=trust,
+        input=recorder.put(STDIO.input),
+    )
+    whole = replace(cut, observed=recorder.put(printed[:-1]))
+    assert_illegal(recorder, CheckRan(evidence=whole), Law.FALSE_VERDICT)
+    recorder.record(CheckRan(evidence=cut))
+
+
+class TestOfDerivedChecksOfNodes:
+    """The example of the task, with whose texts such a check compares, says how."""
+
+    def derived(
+        self, recorder: Recorder, example: Example, verdict: Verdict, observed: str
+    ) -> Evidence:
+        given, expected = example_content(example)
+        assert expected is not None
+        evidence = answer_of(recorder, AtNode(node=S1_1), verdict, expected, observed)
+        return replace(evidence, trust=Trust.DERIVED, input=recorder.put(given))
+
+    @pytest.mark.parametrize(
+        ("example", "observed", "right"),
+        [
+            (CallExample(arguments="1", result="1"), "'1'", False),
+            (CallExample(arguments="1", result="1.0"), "'1'", False),
+            (CallExample(arguments="1", result="1"), "True", True),
+            (CallExample(arguments="1", result="[1,2]"), "[1, 2]", True),
+            (CallExample(arguments="1", result="'x'"), '"x"', True),
+            (CallExample(arguments="1", result="{'a', 'b'}"), "{'b', 'a'}", True),
+            (StdioExample(input="1", output="[1, 2]"), "[1,2]", False),
+            (StdioExample(input="1", output="5"), "+5", False),
+            (StdioExample(input="1", output="5\n"), "5", True),
+            (StdioExample(input="1", output="'5'"), "'5'", None),
+            (StdioExample(input="1", output="5\n"), "'5'", None),
+            (StdioExample(input="1", output="'5'"), "5", False),
+            (CallExample(arguments="1", result="Fraction(1, 3)"), "1", None),
+            (CallExample(arguments="1", result="1"), "Decimal('1')", None),
+            (FILES, files_as_text(FILES.artefacts), None),
+            (FILES, "", None),
+        ],
+    )
+    def test_a_verdict_follows_from_the_form_of_the_example(
+        self, store: SqliteStore, example: Example, observed: str, right: bool | None
+    ) -> None:
+        recorder = built_with(store, example)
+        for verdict in (Verdict.PASSED, Verdict.FAILED):
+            event = CheckRan(evidence=self.derived(recorder, example, verdict, observed))
+            if right in {None, verdict is Verdict.PASSED}:
+                recorder.record(event)
+            else:
+                assert_illegal(recorder, event, Law.FALSE_VERDICT)
+
+    @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+    def test_examples_with_the_same_texts_allow_each_of_their_verdicts(
+        self, store: SqliteStore, verdict: Verdict
+    ) -> None:
+        examples = (
+            StdioExample(input="1", output="[1, 2]"),
+            CallExample(arguments="1", result="[1, 2]"),
+        )
+        recorder = built(store, replace(TASK, examples=examples))
+        evidence = self.derived(recorder, examples[0], verdict, "[1,2]")
+        recorder.record(CheckRan(evidence=evidence))
+
+    def test_other_examples_do_not_count(self, store: SqliteStore) -> None:
+        examples = (
+            StdioExample(input="1", output="[1, 2]"),
+            CallExample(arguments="2", result="[1, 2]"),
+        )
+        recorder = built(store, replace(TASK, examples=examples))
+        passed = self.derived(recorder, examples[0], Verdict.PASSED, "[1,2]")
+        assert_illegal(recorder, CheckRan(evidence=passed), Law.FALSE_VERDICT)
+
+
 @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
 @pytest.mark.parametrize("written", ["==> b <==\n2\n", "==> b <==\n3\n"])
 def test_files_that_a_node_writes_are_believed(
@@ -322,6 +409,179 @@ class TestOfCode:
         for verdict in (Verdict.PASSED, Verdict.FAILED):
             event = CheckRan(evidence=replace(earlier, verdict=verdict))
             assert_illegal(recorder, event, Law.MISDECLARED)
+
+
+LOOPS = "".join("    " * n + "for a in ():\n" for n in range(19)) + "    " * 19 + "pass\n"
+UNREADABLE = [
+    "\u0242 = 1\n",
+    LOOPS,
+    f"deep = {'-' * 205}1\n",
+    "smile = '\\N{GRINNING FACE}'\n",
+    "type X = int\n",
+    "x = (\n",
+]
+
+
+class TestOfUnreadableCode:
+    """Code that cannot be read owns nothing, but the sandbox may run it."""
+
+    @pytest.mark.parametrize("source", UNREADABLE)
+    def test_no_verdict_on_the_program_is_clean(self, store: SqliteStore, source: str) -> None:
+        recorder = built_with(store, STDIO)
+        recorder.write_code(S2, source + code("S2"))
+        for observed, verdict in (("2", Verdict.PASSED), ("3", Verdict.FAILED)):
+            evidence = evidence_of(recorder, STDIO, verdict, observed)
+            assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+            loads = replace(evidence, check=LOADS, kind=LOADS_CHECK.kind, trust=LOADS_CHECK.trust)
+            loads = replace(loads, requirement=LOADS_CHECK.requirement, input=None, expected=None)
+            assert_illegal(recorder, CheckRan(evidence=loads), Law.FALSE_VERDICT)
+            recorder.record(CheckRan(evidence=replace(loads, verdict=Verdict.CRASH)))
+            recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.CRASH)))
+
+    def test_the_program_can_be_unreadable_although_its_parts_are_not(
+        self, store: SqliteStore
+    ) -> None:
+        """Versions disagree on an annotation that uses a name before it is declared global."""
+        recorder = built(store)
+        recorder.write_code(S1_1, f"def hint(x: later): pass\n\n\n{code('S1_1')}")
+        recorder.write_code(ROOT, f"global later\nlater = 1\n\n\n{code('S0')}")
+        assert all(bundle.parses for bundle in recorder.ledger.working.bundles.values())
+        recorder.assemble()
+        with pytest.raises(RecordRefused, match="cannot be read"):
+            check_program(recorder, "loads", Verdict.PASSED)
+        check_program(recorder, "loads", Verdict.CRASH)
+
+    def test_evidence_about_a_node_is_not_affected(self, store: SqliteStore) -> None:
+        recorder = built_with(store, STDIO)
+        recorder.write_code(S2, UNREADABLE[0])
+        evidence = answer_of(recorder, AtNode(node=S1_1), Verdict.PASSED, "2", "2")
+        recorder.record(CheckRan(evidence=evidence))
+
+    def test_a_repair_with_it_does_not_improve_the_rank(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            check_program(recorder, check, Verdict.CRASH)
+        locate(recorder, AtNode(node=S2))
+        recorder.open_transaction()
+        recorder.write_code(S2, UNREADABLE[0] + code("S2"))
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            for verdict in (Verdict.PASSED, Verdict.FAILED):
+                with pytest.raises(RecordRefused, match="cannot be read"):
+                    check_program(recorder, check, verdict)
+            check_program(recorder, check, Verdict.CRASH)
+        assert recorder.decide() is Decision.REJECTED
+        check_program(recorder, "loads", Verdict.PASSED)
+
+    def test_a_repair_without_it_can_pass(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        recorder.write_code(S2, UNREADABLE[0] + code("S2"))
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            check_program(recorder, check, Verdict.CRASH)
+        locate(recorder, AtNode(node=S2))
+        recorder.open_transaction()
+        recorder.write_code(S2, code("S2"))
+        recorder.assemble()
+        check_program(recorder, "example-1", Verdict.PASSED)
+        assert recorder.decide() is Decision.ACCEPTED
+
+
+def files(**texts: str) -> FilesExample:
+    """An example that expects these files."""
+    return FilesExample(inputs={}, artefacts=texts)
+
+
+class TestOfFiles:
+    """Files are recorded as one text, in which a file can hold the heading of another one."""
+
+    ONE_WAY: ClassVar = [
+        (files(a="5", b="6"), {"a": "5", "b": "6"}, True),
+        (files(a="5", b="6"), {"a": "5", "b": ""}, False),
+        (files(a="5", b="6"), {"a": "", "b": "6"}, False),
+        (files(a="5"), {"a": "6\n\n==> a <==\n7\n"}, False),
+        (files(a="5\n==> a <==\n7"), {"a": "5\n==> a <==\n7"}, True),
+        (files(a="5", b="6"), {"a": "5\n\n==> b <==\n6", "b": "6"}, False),
+        (files(a="5", b="6"), {"a": "WRONG", "b": "==> b <==\n6\n"}, False),
+        (files(a="5", b="==> a <==\n5"), {"a": "5", "b": "==> a <==\n5"}, True),
+        (files(), {}, True),
+        (files(**{"a <==\nb": "5"}, a="6"), {"a <==\nb": "5", "a": "6"}, True),
+    ]
+
+    @pytest.mark.parametrize(("example", "written", "right"), ONE_WAY)
+    def test_files_that_can_be_read_in_one_way_decide(
+        self, store: SqliteStore, example: FilesExample, written: dict[str, str], right: bool
+    ) -> None:
+        recorder = built_with(store, example)
+        honest = Verdict.PASSED if right else Verdict.FAILED
+        forged = Verdict.FAILED if right else Verdict.PASSED
+        evidence = evidence_of(recorder, example, forged, files_as_text(written))
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(evidence, verdict=honest)))
+
+    @pytest.mark.parametrize(
+        ("example", "observed"),
+        [
+            (files(a="5"), "garbage\n==> a <==\n5\n\n"),
+            (files(a="5"), "5\n"),
+            (files(a="5"), "\n==> a <==\n5\n"),
+            (files(a="5"), "==> a <==\n5"),
+            (files(a="5"), "==> a <==\n5x"),
+            (files(a="5", b="6"), "==> a <==\n5 ==> b <==\n6\n"),
+            (files(a=""), "==> a <==\n"),
+            (files(a="5"), "x ==> a <==\n5\n"),
+            (files(a="5", b="6"), "==> b <==\n6\n==> a <==\n5\n\n"),
+            (files(b="5"), "==> a <==\n5\n\n==> b <==\n5\n\n"),
+            (files(a="5", b="6"), "==> a <==\n5\n x ==> b <==\n6\n"),
+            (files(a="", b=""), "==> a <==\n==> b <==\n\n"),
+            (files(a="5", b="6", c="7"), "==> a <==\n5\n==> c <==\n7\n"),
+            (files(), "==> a <==\n5\n"),
+            (files(), "\n"),
+        ],
+    )
+    def test_a_text_that_is_not_of_these_files_has_not_passed(
+        self, store: SqliteStore, example: FilesExample, observed: str
+    ) -> None:
+        recorder = built_with(store, example)
+        evidence = evidence_of(recorder, example, Verdict.PASSED, observed)
+        assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(evidence, verdict=Verdict.FAILED)))
+
+    @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+    @pytest.mark.parametrize(
+        ("example", "written"),
+        [
+            (files(a="5", b="6\n\n==> b <==\n6"), {"a": "5", "b": "6\n\n==> b <==\n6"}),
+            (
+                files(a="1", b="2\n==> c <==\n3", c="3"),
+                {"a": "1", "b": "2\n==> c <==\n3", "c": "3"},
+            ),
+            (files(a="", b="==> b <==\n"), {"a": "", "b": "==> b <==\n"}),
+            (files(a="5"), {"a": "5" + "\n==> a <==" * 17}),
+            (files(a="5" + "\n==> a <==" * 17), {"a": "5" + "\n==> a <==" * 17}),
+        ],
+    )
+    def test_files_that_can_be_read_in_several_ways_are_believed(
+        self, store: SqliteStore, example: FilesExample, written: dict[str, str], verdict: Verdict
+    ) -> None:
+        recorder = built_with(store, example)
+        evidence = evidence_of(recorder, example, verdict, files_as_text(written))
+        recorder.record(CheckRan(evidence=evidence))
+
+    def test_sixteen_further_headings_are_compared(self, store: SqliteStore) -> None:
+        text = "5" + "\n==> a <==" * 16
+        recorder = built_with(store, files(a=text))
+        failed = evidence_of(recorder, files(a=text), Verdict.FAILED, files_as_text({"a": text}))
+        assert_illegal(recorder, CheckRan(evidence=failed), Law.FALSE_VERDICT)
+
+    def test_a_missing_file_leaves_no_result_that_looks_right(self, store: SqliteStore) -> None:
+        example = files(a="5\n", b="6\n")
+        recorder = built_with(store, example)
+        text = files_as_text({"a": "5\n\n==> b <==\n6\n"})
+        failed = evidence_of(recorder, example, Verdict.FAILED, text)
+        assert_illegal(recorder, CheckRan(evidence=failed), Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(failed, observed=None)))
 
 
 def test_every_file_that_the_task_promises_must_be_there(store: SqliteStore) -> None:
@@ -406,15 +666,24 @@ class TestFrames:
         frame = Frame(function="<module>", line=0, file="<frozen runpy>")
         recorder.record(CheckRan(evidence=self.crashed(recorder, frame)))
 
+    def test_a_line_of_the_program_is_counted_from_1(self, store: SqliteStore) -> None:
+        recorder = built_with(store, STDIO)
+        for line in (0, -1):
+            frame = Frame(function="f_S1_1", line=line, file=PROGRAM_FILE, node=S1_1)
+            evidence = self.crashed(recorder, frame)
+            assert_illegal(recorder, CheckRan(evidence=evidence), Law.FALSE_VERDICT)
+
     @pytest.mark.parametrize("assembled", [False, True])
-    def test_the_frames_of_a_check_of_a_node_have_the_lines_of_its_bundle(
-        self, store: SqliteStore, assembled: bool
+    @pytest.mark.parametrize("subject", [AtNode(node=S2), AtBranch(root=S1)])
+    def test_a_check_of_a_node_or_branch_names_no_owner_of_code(
+        self, store: SqliteStore, subject: AtNode | AtBranch, assembled: bool
     ) -> None:
         recorder = built_with(store, STDIO)
         if assembled:
             recorder.assemble()
-        crashed = answer_of(recorder, AtNode(node=S2), Verdict.CRASH, "4", "")
-        frame = Frame(function="f_S2", line=2, file=PROGRAM_FILE, node=S2)
-        unknown = replace(crashed, frames=(replace(frame, line=0),))
-        assert_illegal(recorder, CheckRan(evidence=unknown), Law.FALSE_VERDICT)
-        recorder.record(CheckRan(evidence=replace(crashed, frames=(frame,))))
+        crashed = answer_of(recorder, subject, Verdict.CRASH, "4", "")
+        frame = Frame(function="f_S2", line=2, file=PROGRAM_FILE)
+        for forged in ({"ran": (S2,)}, {"frames": (frame, replace(frame, node=S2))}):
+            event = CheckRan(evidence=replace(crashed, **forged))
+            assert_illegal(recorder, event, Law.FALSE_VERDICT)
+        recorder.record(CheckRan(evidence=replace(crashed, frames=(frame,), ran=())))

@@ -3,12 +3,12 @@
 import json
 import os
 import stat
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.bundles import pack, parts
 from tests.support.commands import RunCommand
 
 
@@ -34,12 +34,9 @@ def test_an_altered_bundle_is_refused_everywhere(
 ) -> None:
     bundle = tmp_path / "run.acb"
     run("export", "help", "--out", bundle, "--store", example)
-    with zipfile.ZipFile(bundle) as zipped:
-        parts = {name: zipped.read(name) for name in zipped.namelist()}
-    blob = next(name for name in parts if name.startswith("blobs/"))
-    with zipfile.ZipFile(bundle, "w") as zipped:
-        for name, content in parts.items():
-            zipped.writestr(name, content + b"x" if name == blob else content)
+    content = parts(bundle)
+    blob = next(name for name in content if name.startswith("blobs/"))
+    pack(bundle, content | {blob: content[blob] + b"x"})
     assert run("verify", bundle).code == Exit.DOES_NOT_HOLD
     assert run("import", bundle, "--store", tmp_path / "s.db").code == Exit.UNREADABLE
     for form in ("bundle", "head", "record", "repairs"):

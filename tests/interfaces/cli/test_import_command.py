@@ -1,16 +1,15 @@
 """`import` copies the run of a bundle into the store, if it verifies."""
 
-import json
 import os
-import zipfile
 from pathlib import Path
 
 from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, seal
 from auditcoder.domain.events import RunStarted
-from auditcoder.domain.values import RunId
+from auditcoder.domain.values import RunId, encode
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.bundles import pack
 from tests.support.commands import RunCommand
 from tests.support.record_builders import RUN, TASK, failing, repairing, ticking
 
@@ -72,9 +71,7 @@ def test_a_bundle_with_an_invalid_run_id_is_refused(run: RunCommand, tmp_path: P
     _, body, head = seal(EMPTY, event, ticking()())
     manifest = {"bundle": 1, "run": "../../evil", "entries": 1, "head": head.digest}
     path = tmp_path / "evil.acb"
-    with zipfile.ZipFile(path, "w") as zipped:
-        zipped.writestr("manifest.json", json.dumps(manifest))
-        zipped.writestr("events.jsonl", body + b"\n")
+    pack(path, {"manifest.json": encode(manifest), "events.jsonl": body + b"\n"})
     for command in (["export"], ["verify"], ["import", "--store", tmp_path / "s.db"]):
         assert run(*command, path).code == Exit.UNREADABLE
     assert {p.name for p in tmp_path.iterdir()} == {"evil.acb"}

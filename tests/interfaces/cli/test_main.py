@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from auditcoder import __version__
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.altered_stores import alter
 from tests.support.commands import RunCommand, run_process
 from tests.support.fault_server import FaultServer
 from tests.support.record_builders import RUN, failing
@@ -52,6 +52,38 @@ def test_an_unknown_command_or_flag_gets_a_suggestion() -> None:
     done = run_process("solve", "x", "--max-repiars", "3")
     assert done.returncode == Exit.USAGE
     assert "did you mean --max-repairs?" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["", " ", "\t\n"])
+@pytest.mark.parametrize("command", ["verify x", "runs", "models", "solve x --model y"])
+def test_a_blank_argument_is_a_usage_error(run: RunCommand, command: str, word: str) -> None:
+    result = run(*command.split(), word)
+    assert result.code == Exit.USAGE
+    assert repr(word) in result.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "verfy x",
+        "",
+        "solve x --max-repairs many",
+        "models pul",
+        "runs --no",
+        "show",
+        "export x y z",
+    ],
+)
+def test_a_usage_error_has_a_code_and_is_json_with_json(run: RunCommand, command: str) -> None:
+    result = run("-q", *command.split())
+    assert result.code == Exit.USAGE
+    assert result.err.splitlines()[0].endswith(" [usage]")
+    as_json = run("--json", *command.split())
+    assert as_json.code == Exit.USAGE
+    error = json.loads(as_json.err)["error"]
+    assert error["code"] == "usage"
+    assert error["message"] in result.err
+    assert "--help" in error["advice"]
 
 
 def test_an_unknown_action_or_choice_gets_a_suggestion() -> None:
@@ -105,10 +137,7 @@ def test_json_is_accepted_before_and_after_the_command(example: Path) -> None:
 def test_a_closed_pipe_does_not_change_the_exit_code(tmp_path: Path, example: Path) -> None:
     path = tmp_path / "runs.db"
     path.write_bytes(example.read_bytes())
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("DROP TRIGGER blobs_stand")
-    db.execute("UPDATE blobs SET body = x'00' WHERE id = 3")
-    db.close()
+    alter(path, "UPDATE blobs SET body = x'00' WHERE id = 3")
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

@@ -1,15 +1,21 @@
 """`replay` repeats a run without a model and compares every event."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.chain import EMPTY
+from auditcoder.domain.events import RunStarted
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand
 from tests.support.fault_server import FaultServer, Handler, completion, serving
 from tests.support.modest_model import DOUBLE, TASK, answer_request
+from tests.support.records import forge, take
 
 
 def test_another_version_of_a_prompt_is_refused(
@@ -75,3 +81,34 @@ def test_a_record_of_another_origin_is_refused(run: RunCommand, tmp_path: Path) 
     result = run("replay", "a-run")
     assert result.code == Exit.UNREADABLE
     assert "[record.not-solved]" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("parallel", text) for text in ("x", "", "0", "-1", "1.5", "9" * 5000)),
+        *(("price", text) for text in ("garbage", "[[[", '{"prompt":-1}', '{"prompt":1e999}')),
+        *((name, "[" * 100_000) for name in ("price", "budget")),
+        *((name, "nonsense") for name in ("budget", "locator", "max_repairs")),
+        ("max_repairs", "9" * 5000),
+    ],
+)
+def test_unreadable_settings_of_a_record_are_refused(
+    run: RunCommand, tmp_path: Path, name: str, value: str
+) -> None:
+    with closing(BundleFile(Path(__file__).parents[2] / "data" / "runs" / "class.acb")) as bundle:
+        record = take(bundle, bundle.manifest.run)
+    begun, *others = record.events()
+    assert isinstance(begun, RunStarted)
+    settings = begun.manifest.settings | {name: value}
+    manifest = msgspec.structs.replace(begun.manifest, settings=settings)
+    unfinished = [msgspec.structs.replace(begun, manifest=manifest), *others[:-1]]
+    forged = forge(record, unfinished)
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        store.append(forged.run, EMPTY, forged.bodies, forged.head, forged.blobs)
+    for words in (["replay", "--trust-evidence"], ["resume", "--model", f"manual:{tmp_path}"]):
+        result = run(*words, forged.run)
+        assert result.code == Exit.UNREADABLE, result.err
+        assert "[record.not-solved]" in result.err
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        assert store.head(forged.run) == forged.head

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.altered_stores import alter
 from tests.support.commands import RunCommand
 from tests.support.record_builders import RUN, failing
 from tests.support.records import take
@@ -46,3 +49,18 @@ def test_a_missing_store_is_not_created(run: RunCommand, tmp_path: Path) -> None
     (tmp_path / "empty.db").touch()
     assert run("runs", "--store", tmp_path / "empty.db").code == Exit.NOT_FOUND
     assert (tmp_path / "empty.db").stat().st_size == 0
+
+
+@pytest.mark.parametrize("entries", [-(1 << 63), -1, 0])
+@pytest.mark.parametrize("command", ["runs", "verify", "show", "export", "audit"])
+def test_an_impossible_number_of_entries_is_reported_as_damage(
+    run: RunCommand, tmp_path: Path, command: str, entries: int
+) -> None:
+    path = tmp_path / "damaged.db"
+    failing(damaged := SqliteStore(path))
+    damaged.close()
+    alter(path, f"UPDATE runs SET entries = {entries}")
+    named = [] if command in {"runs", "audit"} else [RUN]
+    result = run(command, *named, "--store", path)
+    assert result.code == Exit.STORE
+    assert "[store.damaged]" in result.err

@@ -164,3 +164,14 @@ def test_a_prompt_injection_in_the_statement_has_no_effect(run: RunCommand, tmp_
     with closing(SqliteStore(tmp_path / "runs.db")) as store:
         raw = take(store, RunId("d"))
     assert not any(b"sk-very-secret-key" in blob for blob in raw.blobs.values())
+
+
+@pytest.mark.parametrize(
+    "flag", ["--title", "--source", "--signature", "--entry", "--artefact", "--form"]
+)
+def test_an_option_that_is_not_text_is_refused_as_a_task(run: RunCommand, flag: str) -> None:
+    """Bytes of an argument that are not UTF-8 arrive as unpaired surrogates."""
+    result = run("solve", "Write `f(a: int) -> int`.", flag, "def f(a='\udcff')")
+    assert result.code == Exit.TASK
+    if flag != "--artefact":
+        assert "[task.encoding]" in result.err

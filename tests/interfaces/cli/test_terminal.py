@@ -1,6 +1,7 @@
 """Output to a terminal, a pipe or a file."""
 
 import io
+import json
 import sys
 from collections.abc import Callable
 
@@ -140,3 +141,11 @@ def test_text_cannot_colour_itself(
     monkeypatch.setenv("FORCE_COLOR", "1")
     terminal.say("\ufdd3verified\ufdd6 \ufdd02\ufdd0")
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_json_output_cannot_act_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"task": "\x1b[31m\x9b31m\u202ecba\x7f", "path": "\udcff.acb", "é": [1.5, None]}
+    terminal.emit_json(value)
+    written = capsys.readouterr().out
+    assert all(line.isprintable() for line in written.splitlines())
+    assert json.loads(written) == value

@@ -1,9 +1,7 @@
 """`verify` checks the chain, the blobs, the laws and the head of a record."""
 
-import sqlite3
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,8 @@ import pytest
 from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.interfaces.cli.exit_codes import Exit
+from tests.support.altered_stores import alter
+from tests.support.bundles import deflated, pack_streams, parts
 from tests.support.commands import RunCommand
 from tests.support.record_builders import RUN, failing, repairing
 
@@ -56,19 +56,16 @@ def test_verify_writes_json(run: RunCommand, example: Path) -> None:
 def test_an_altered_store_does_not_verify(run: RunCommand, tmp_path: Path, example: Path) -> None:
     altered = tmp_path / "runs.db"
     altered.write_bytes(example.read_bytes())
-    db = sqlite3.connect(altered, isolation_level=None)
-    for name in ("events_stand", "events_stay", "blobs_stand"):
-        db.execute(f"DROP TRIGGER {name}")
-    db.execute(
+    alter(
+        altered,
         "UPDATE events SET body = CAST(replace(CAST(body AS TEXT), 'failed', 'passed') AS BLOB)"
-        " WHERE seq = 11"
+        " WHERE seq = 11",
     )
     result = run("verify", "helpful-currents", "--store", altered)
     assert result.code == Exit.DOES_NOT_HOLD
     assert "chain." in result.out
-    db.execute("DELETE FROM events WHERE seq = 32")
+    alter(altered, "DELETE FROM events WHERE seq = 32")
     assert "head.mismatch" in run("verify", "helpful-currents", "--store", altered).out
-    db.close()
 
 
 def test_an_empty_name_is_a_usage_error(run: RunCommand, example: Path) -> None:
@@ -84,15 +81,9 @@ def test_a_zip_bomb_is_inflated_only_to_its_declared_size(tmp_path: Path) -> Non
     write_bundle(store, RUN, path)
     store.close()
     bomb = tmp_path / "bomb.zip"
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
-        for info in old.infolist():
-            if info.filename == "manifest.json":
-                new.writestr(info.filename, old.read(info) + b" " * (600 << 20))
-            else:
-                new.writestr(info.filename, old.read(info))
-    claimed = zipfile.ZipFile(path).getinfo("manifest.json").file_size
-    real = (claimed + (600 << 20)).to_bytes(4, "little")
-    bomb.write_bytes(bomb.read_bytes().replace(real, claimed.to_bytes(4, "little")))
+    content = parts(path)
+    manifest = deflated(content["manifest.json"] + b" " * (600 << 20))
+    pack_streams(bomb, content, {"manifest.json": manifest})
     limited = f"ulimit -v 400000; exec {sys.executable} -m auditcoder verify {bomb}"
     done = subprocess.run(["sh", "-c", limited], capture_output=True, text=True, check=False)
     assert done.returncode in {Exit.OK, Exit.UNREADABLE, Exit.DOES_NOT_HOLD}, done.stderr

@@ -96,6 +96,13 @@ class TestRecord:
         assert len(context.recorder.text(evidence.observed)) == 100_000
         assert evidence.judge == "me"
 
+    def test_a_clue_is_kept_whole(self, context: RunContext) -> None:
+        clue = node_check(NODE, "watched", CheckKind.CLUE, requirement="it does not point to it")
+        seen = CheckObservation(Verdict.FAILED, "", "o" * 200_000, judge="me")
+        evidence = record(context, clue, lambda: seen)
+        assert evidence.observed is not None
+        assert len(context.recorder.text(evidence.observed)) == 200_000
+
 
 class TestOwners:
     def test_each_line_of_the_program_has_the_node_that_wrote_it(self, context: RunContext) -> None:

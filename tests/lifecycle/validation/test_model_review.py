@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder.domain.contract import Contract
+from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import Ending, ExecutionOutcome
 from auditcoder.domain.ids import NodeId
@@ -30,7 +31,10 @@ ROOT_CODE = "def solve(data: str) -> str:\n    return str(f() + g())\n"
 
 
 def reviewed(
-    *replies: str, ran: Sequence[str] = ("S1", "S2"), options: Options | None = None
+    *replies: str,
+    ran: Sequence[str] = ("S1", "S2"),
+    options: Options | None = None,
+    dropped: Sequence[str] = (),
 ) -> list[Evidence]:
     """Review a program whose only example failed while some nodes ran."""
     with written_program(
@@ -41,7 +45,11 @@ def reviewed(
         seen = CheckObservation(
             Verdict.FAILED, "wrong", "3\n", outcome, ran=tuple(map(NodeId, ran))
         )
-        return review(context, record(context, check, lambda: seen))
+        failing = record(context, check, lambda: seen)
+        for name in dropped:
+            review(context, failing)
+            context.recorder.record(CheckDropped(check=CheckId(name), reason="it is wrong"))
+        return review(context, failing)
 
 
 @pytest.mark.parametrize("word", ["reject", " Rejected", "wrong", "incorrect"])
@@ -67,6 +75,11 @@ def test_the_first_of_two_opinions_on_a_function_counts() -> None:
     )
     (seen,) = reviewed(twice)
     assert (seen.verdict, seen.message) == (Verdict.PASSED, "a")
+
+
+def test_a_dropped_opinion_is_not_given_again() -> None:
+    twice = [opinions(f="reject", g="reject")] * 2
+    assert [e.check for e in reviewed(*twice, dropped=["S1.review"])] == ["S2.review"]
 
 
 def test_no_opinion_is_asked_for_where_one_function_ran() -> None:

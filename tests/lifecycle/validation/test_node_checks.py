@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from auditcoder.domain.contract import Clause, Contract, Param
+from auditcoder.domain.contract import Clause, Contract, CostBudget, Param
+from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import CallExample, FunctionForm, StdioExample, Task
@@ -132,6 +133,54 @@ class TestExamples:
             ("it answers example 1", Verdict.PASSED)
         ]
 
+    @pytest.mark.parametrize(
+        ("result", "output", "observed"),
+        [
+            ("fractions.Fraction(x)", "5/2\n", "5/2"),
+            ("decimal.Decimal(x)", "2.5\n", "2.5"),
+            ("x", "2.5\n", "'2.5'"),
+            ("[x]", "['2.5']\n", "['2.5']"),
+        ],
+    )
+    def test_an_answer_of_a_sole_node_is_compared_as_it_would_be_printed(
+        self, sandbox: Sandbox, result: str, output: str, observed: str
+    ) -> None:
+        example = StdioExample(input="2.5\n", output=output)
+        task = Task(title="T", statement="S", form=PROGRAM_TASK.form, examples=(example,))
+        source = f"import decimal\nimport fractions\n\n\ndef f(x):\n    return {result}\n"
+        sole = WrittenFunction(contract("Any"), source)
+        root = "# The root has no code of its own.\n"
+        with written_program(sandbox, [sole], root, task, root_contract=None) as context:
+            (*_, seen) = validate_node(context, NODE)
+            assert seen.verdict is Verdict.PASSED
+            assert seen.observed is not None
+            assert context.recorder.text(seen.observed) == observed
+
+    @pytest.mark.parametrize(
+        ("expected", "returned", "verdict"),
+        [
+            ("2**10", "1024", Verdict.PASSED),
+            ("2**10", "'2**10'", Verdict.FAILED),
+            ("{*()}", "set()", Verdict.PASSED),
+            ("float('inf')", "float('inf')", Verdict.PASSED),
+            ("f(3)", "'f(3)'", Verdict.FAILED),
+        ],
+    )
+    def test_an_expected_expression_is_evaluated_without_the_program(
+        self, sandbox: Sandbox, expected: str, returned: str, verdict: Verdict
+    ) -> None:
+        task = Task(
+            title="T",
+            statement="Do it.",
+            form=FunctionForm(entry="f"),
+            examples=(CallExample(arguments="3", result=expected),),
+        )
+        function = WrittenFunction(contract("int"), f"def f(x):\n    return {returned}\n")
+        root = "# The root has no code of its own.\n"
+        with written_program(sandbox, [function], root, task, root_contract=None) as context:
+            seen = validate_node(context, NODE)
+        assert [(e.requirement, e.verdict) for e in seen[2:]] == [("it answers example 1", verdict)]
+
 
 class TestPromises:
     def test_a_promise_that_holds_passes(self, sandbox: Sandbox) -> None:
@@ -201,3 +250,29 @@ class TestPromises:
         promised = contract("int", ensures=("result == x",))
         seen = promises(sandbox, promised, "def f(x):\n    return x\n\n\n1 / 0\n")
         assert seen == [(Verdict.CRASH, "it cannot be loaded")]
+
+
+def test_a_dropped_check_of_a_node_does_not_run_again(sandbox: Sandbox) -> None:
+    promised = Contract(
+        name="f",
+        params=(Param(name="x", type="list[int]"),),
+        ensures=(Clause(expression="result == 1"), Clause(expression="result >= 0")),
+        examples=(
+            CallExample(arguments="[1]", result="2"),
+            CallExample(arguments="[1]", result="1"),
+        ),
+        cost=CostBudget(time="O(1)"),
+    )
+    f = WrittenFunction(promised, "def f(x):\n    return len(x)\n")
+    with written_program(sandbox, [f, OTHER], ROOT_CODE) as context:
+        first = validate_node(context, NODE)
+        assert [e.check.partition("-")[0] for e in first[2:]] == [
+            *["S1.example"] * 2,
+            *["S1.ensures"] * 2,
+            "S1.growth",
+        ]
+        kept = [e.check for e in first]
+        for evidence in first[2:]:
+            context.recorder.record(CheckDropped(check=evidence.check, reason="it is wrong"))
+            kept.remove(evidence.check)
+            assert [e.check for e in validate_node(context, NODE)] == kept

@@ -169,7 +169,7 @@ class TestExampleRuns:
         seen = observe_form(sandbox, form, "pass", factor=3)
         assert seen.verdict is Verdict.FAILED
         assert seen.message
-        assert seen.ran == ()  # traced, but no line has an owner
+        assert seen.ran is None  # no line of a program that is not assembled has an owner
 
     @pytest.mark.parametrize("form", FORMS)
     def test_a_crash_is_reported_with_its_frames(self, sandbox: Sandbox, form: str) -> None:
@@ -180,6 +180,20 @@ class TestExampleRuns:
     def test_a_missing_artefact_fails_the_example(self, sandbox: Sandbox) -> None:
         seen = observe_form(sandbox, "files", "return")
         assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
+
+    def test_a_missing_artefact_is_not_made_up_by_its_heading(self, sandbox: Sandbox) -> None:
+        """Such a text would read as if both files were there and right."""
+        form = FilesForm(artefacts=("a", "b"))
+        example = FilesExample(inputs={}, artefacts={"a": "5\n", "b": "6\n"})
+        for written, observed in (
+            ("5\n\n==> b <==\n6\n", None),
+            ("5\n\n==> b <==\n7\n", "==> a <==\n5\n\n==> b <==\n7\n\n"),
+            ("5\n", "==> a <==\n5\n\n"),
+        ):
+            source = f"open('a', 'w').write({written!r})\n"
+            seen = observe_example(sandbox, form, example, source)
+            assert (seen.verdict, seen.message) == (Verdict.FAILED, "it left no b")
+            assert seen.observed == observed
 
     @pytest.mark.parametrize(
         "result", ["object()", "1 / 0", "nonsense", "(", "1 << 5_000_000", "[0] * 5_000_000"]

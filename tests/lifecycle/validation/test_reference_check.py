@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.request import FinishReason, Reply
@@ -63,6 +64,17 @@ def test_a_node_is_compared_with_the_reference(
     assert message in seen.message
     assert (seen.kind, seen.trust) == (CheckKind.DIFFERENTIAL, Trust.GENERATED)
     assert seen.check.startswith("S1.differential-")
+
+
+def test_a_dropped_comparison_does_not_run_again(sandbox: Sandbox) -> None:
+    function = WrittenFunction(CONTRACT, "def double(x):\n    return 3 * x\n")
+    replies = [python(REFERENCE)] * 2
+    with written_program(
+        sandbox, [function], ROOT_CODE, replies=replies, options=DIFFERENTIAL
+    ) as context:
+        (seen,) = validate_differential(context, NodeId("S1"))
+        context.recorder.record(CheckDropped(check=seen.check, reason="it is wrong"))
+        assert validate_differential(context, NodeId("S1")) == []
 
 
 def test_a_reference_that_makes_no_input_decides_nothing(sandbox: Sandbox) -> None:

@@ -69,7 +69,7 @@ class ManualModel:
                 file.write(encode(request))
             with atomic_file(place / "request.md") as file:
                 file.write(_readable(request).encode("utf-8", "replace"))
-        except (OSError, StoreError) as error:
+        except (OSError, ValueError, StoreError) as error:
             raise self._unusable(f"requests cannot be put into {self._folder}: {error}") from error
 
     def _wait(self, place: Path, request: Request, started: float) -> str:
@@ -81,7 +81,7 @@ class ManualModel:
             if current is not None and current == last:
                 return self._read(place / "reply.md")
             last = current
-            if current is None and not (place / "request.md").exists():
+            if current is None and not _exists(place / "request.md"):
                 self._put(place, request)
             if current is None and not announced:
                 announced = True
@@ -99,7 +99,7 @@ class ManualModel:
         """Return size and modification time of the reply; None if there is no reply."""
         try:
             status = reply.stat()
-        except OSError:
+        except (OSError, ValueError):  # no such file, or an invalid name
             return None
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             raise self._unusable(f"{reply} is not a regular file, or is too large")
@@ -119,6 +119,13 @@ class ManualModel:
     def close(self) -> None:
         """Stop waiting."""
         self._closed.set()
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # the name is too long, for example; writing the file says why
+        return False
 
 
 def _readable(request: Request) -> str:

@@ -58,7 +58,16 @@ class ProviderModel:
     ) -> None:
         self._endpoint = endpoint
         self._key = key or Secret("")
-        self._secrets = (self._key, *map(Secret, (*secrets, *secrets_in(endpoint.base_url))))
+        in_address: tuple[str, ...] | None = None
+        with contextlib.suppress(ValueError):  # its text can contain a password
+            in_address = secrets_in(endpoint.base_url)
+        if in_address is None:
+            raise ModelMisconfigured(
+                "model.address",
+                f"the base URL of the provider {endpoint.provider} is not a valid address",
+                "correct base_url in the configuration, or AUDITCODER_BASE_URL",
+            )
+        self._secrets = (self._key, *map(Secret, (*secrets, *in_address)))
         self.name = f"{endpoint.provider}:{endpoint.name}"
         if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):
             raise ModelMisconfigured(

@@ -20,7 +20,7 @@ from auditcoder.domain.execution import (
 )
 from auditcoder.domain.python_names import PARSE_ERRORS, compiled, parsed
 from auditcoder.domain.values import whole
-from auditcoder.sandboxed.code_checks import has_assertion_or_call
+from auditcoder.sandboxed.code_checks import Imports, has_assertion_or_call, imports_of
 
 _LONG_TESTS = 2_000
 """Characters from which test code is compiled once and reused."""
@@ -51,8 +51,8 @@ def encoded_job(execution: Execution, proof: str) -> bytes:
 
 
 def _owned_fields(owned: Ownership) -> dict[str, Any]:
-    units = [(u.name, u.owner, u.plain, u.defaults, u.wrappers) for u in owned.units]
-    return {"lines": owned.lines, "units": units}
+    units = [(u.name, u.owner, u.plain, u.defaults, u.wrappers, u.defined) for u in owned.units]
+    return {"lines": owned.lines, "units": units, "definitions": owned.definitions}
 
 
 def _action_fields(action: Action) -> dict[str, Any]:
@@ -66,7 +66,9 @@ def _action_fields(action: Action) -> dict[str, Any]:
         case CallFunction():
             return {"kind": "calls", "calls": action.calls}
         case RunTests():
-            return {"kind": "tests", "tests": action.code, "ready": _compiled_tests(action.code)}
+            code = action.code
+            ready, imports = _compiled_tests(code), _imports(code)
+            return {"kind": "tests", "tests": code, "ready": ready, "imports": imports}
         case RunFiles():
             return {
                 "kind": "files",
@@ -89,6 +91,13 @@ def _compiled_tests(code: str) -> str:
         return base64.b64encode(marshal.dumps(compiled(tree, TESTS_FILE))).decode()
     except PARSE_ERRORS:
         return ""
+
+
+@lru_cache(maxsize=64)
+def _imports(code: str) -> Imports | None:
+    """Find out what tests import, once for all programs that they are run on."""
+    tree = parsed(code)
+    return imports_of(tree) if tree else None  # the run itself will report it
 
 
 def _stdin(text: str) -> str:

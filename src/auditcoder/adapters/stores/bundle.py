@@ -5,28 +5,31 @@
     blobs/<digest>  content by digest
 
 A bundle is untrusted: nothing is extracted to the disk, every name and size is checked before
-anything is decompressed, and sizes are limited.
+anything is decompressed, and sizes are limited. A run has one bundle, up to the version of zlib
+that compressed its parts: every other byte must be the one that is written for it, so that no two
+programs read different histories from the same file.
 """
 
 import errno
-import os
 import re
 import stat
 import struct
+import threading
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
 
 from auditcoder.adapters.atomic_files import atomic_file
+from auditcoder.adapters.stores.zip_layout import Part, Writer, directory, header
 from auditcoder.domain.chain import EMPTY, EntryReader, Head
 from auditcoder.domain.errors import BundleUnreadable, NotFound, RecordUnreadable
-from auditcoder.domain.values import Digest, RunId, Value, is_run_id
+from auditcoder.domain.values import Digest, RunId, Value, encode, is_run_id
 from auditcoder.domain.verification import checked_blob
 from auditcoder.lifecycle.ports import TraceReader
 
@@ -42,13 +45,8 @@ MOST_RATIO = 200
 _LARGE = 1 << 20
 _CHUNK = 1 << 16
 
-_END = struct.Struct("<4s16xH")
-"""The record that ends a zip file: its signature, and the length of a comment after it."""
-_END_SIGNATURE = b"PK\x05\x06"
-_LOCAL = struct.Struct("<4s22xHH")
-"""The header of a part: its signature, and the lengths of the name and the extra field after it."""
-_LOCAL_SIGNATURE = b"PK\x03\x04"
-
+_MANIFEST = "manifest.json"
+_EVENTS = "events.jsonl"
 _BLOB = re.compile(r"blobs/([0-9a-f]{64})", re.ASCII)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -71,8 +69,8 @@ class BundleManifest(Value):
     bundle: int
     """The bundle version."""
     run: RunId
-    entries: int
-    head: Digest
+    entries: Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
+    head: Annotated[Digest, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
 def write_bundle(source: TraceReader, run: RunId, path: Path) -> Head:
@@ -90,8 +88,8 @@ def _write(source: TraceReader, run: RunId, head: Head, file: IO[bytes]) -> None
     reader = EntryReader()
     names: dict[Digest, None] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
-        zipped.writestr(_part("manifest.json"), msgspec.json.encode(manifest))
-        with zipped.open(_part("events.jsonl"), "w", force_zip64=True) as events:
+        zipped.writestr(_part(_MANIFEST), encode(manifest))
+        with zipped.open(_part(_EVENTS), "w", force_zip64=True) as events:
             for number, body in enumerate(source.read(run)):
                 if number == head.entries:
                     break  # the run has grown meanwhile; the bundle ends at the stated head
@@ -102,9 +100,10 @@ def _write(source: TraceReader, run: RunId, head: Head, file: IO[bytes]) -> None
 
 
 def _part(name: str) -> zipfile.ZipInfo:
-    """Describe a part, with a fixed time and mode: the same run gives the same bundle."""
+    """Describe a part, with a fixed time, mode and system: the same run gives the same bundle."""
     info = zipfile.ZipInfo(name, _EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = 3
     info.external_attr = 0o644 << 16
     return info
 
@@ -129,19 +128,23 @@ class BundleFile:
                 f"{path} cannot be read: {error.strerror}",
                 "name a bundle file that you may read",
             ) from error
+        self._lock = threading.Lock()
+        self._parts: dict[str, Part] = {}
+        self._starts: dict[str, int] = {}
         try:
-            self._zip = self._opened()
-            self._refuse_surroundings()
-            self._refuse_unsafe()
+            infos = self._listed()
+            self._refuse_unsafe(infos)
+            self._refuse_other_layout(infos)
             self.manifest = self._manifest()
-            self._refuse_unnamed()
+            self._refuse_other_blobs()
         except BaseException:
             self._file.close()
             raise
 
-    def _opened(self) -> zipfile.ZipFile:
+    def _listed(self) -> list[zipfile.ZipInfo]:
         try:
-            return zipfile.ZipFile(self._file)
+            with zipfile.ZipFile(self._file) as zipped:
+                return zipped.infolist()
         except _DAMAGE as error:
             raise BundleUnreadable(
                 "bundle.not-a-bundle",
@@ -149,37 +152,12 @@ class BundleFile:
                 "get the file again from its source",
             ) from error
 
-    def _refuse_surroundings(self) -> None:
-        """Refuse bytes around or between the parts: another reader could take them for a file."""
-        self._file.seek(-_END.size, os.SEEK_END)
-        signature, comment = _END.unpack(self._file.read(_END.size))
-        if signature != _END_SIGNATURE or comment or not self._is_contiguous():
-            raise self._unsafe(
-                "bundle.surrounded", "there is data before, between or after its parts"
-            )
-
-    def _is_contiguous(self) -> bool:
-        """Whether every part begins where the one before it ends, and the first at the start."""
-        at = 0
-        for part in sorted(self._zip.infolist(), key=lambda part: part.header_offset):
-            if part.header_offset != at:
-                return False
-            self._file.seek(at)
-            header = self._file.read(_LOCAL.size)
-            if len(header) < _LOCAL.size:
-                return False
-            signature, name, extra = _LOCAL.unpack(header)
-            if signature != _LOCAL_SIGNATURE:
-                return False
-            at += _LOCAL.size + name + extra + part.compress_size
-        return at == self._zip.start_dir
-
-    def _refuse_unsafe(self) -> None:
+    def _refuse_unsafe(self, infos: list[zipfile.ZipInfo]) -> None:
         seen: set[str] = set()
         total = 0
-        for part in self._zip.infolist():
+        for part in infos:
             name = part.filename
-            if name not in {"manifest.json", "events.jsonl"} and not _BLOB.fullmatch(name):
+            if name not in {_MANIFEST, _EVENTS} and not _BLOB.fullmatch(name):
                 raise self._unsafe("bundle.foreign-entry", f"{name!r} does not belong in a bundle")
             if name in seen:
                 raise self._unsafe("bundle.foreign-entry", f"{name!r} occurs twice")
@@ -188,43 +166,72 @@ class BundleFile:
             inflated = part.file_size > max(_LARGE, part.compress_size * MOST_RATIO)
             if total > MOST_BYTES or inflated:
                 raise self._unsafe("bundle.bomb", "its uncompressed size exceeds the limits")
-            if part.file_size > MOST_BLOB_BYTES and name != "events.jsonl":
+            if part.file_size > MOST_BLOB_BYTES and name != _EVENTS:
                 raise self._unsafe("bundle.bomb", f"{name!r} exceeds the size limit of a part")
-            if part.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise self._unsafe("bundle.foreign-entry", f"{name!r} is compressed in another way")
-        for needed in ("manifest.json", "events.jsonl"):
-            if needed not in seen:
-                raise BundleUnreadable(
-                    "bundle.not-a-bundle",
-                    f"{self._path} is a zip file, but not a bundle",
-                    "name a file that `auditcoder export` made",
-                )
+        if not {_MANIFEST, _EVENTS} <= seen:
+            raise BundleUnreadable(
+                "bundle.not-a-bundle",
+                f"{self._path} is a zip file, but not a bundle",
+                "name a file that `auditcoder export` made",
+            )
 
-    def _refuse_unnamed(self) -> None:
-        """Refuse blobs that no entry names: they would travel with the run, but unverified."""
-        unnamed = {part.filename for part in self._zip.infolist()} - {
-            "manifest.json",
-            "events.jsonl",
-        }
+    def _refuse_other_layout(self, infos: list[zipfile.ZipInfo]) -> None:
+        """Refuse a file in which a byte around the compressed parts is not as it is written.
+
+        Another program could take the byte for other parts, or for other content of a part.
+        """
+        streamed = next(info for info in infos if info.filename == _EVENTS)
+        writer = Writer(system=streamed.create_system, streamed_version=streamed.extract_version)
+        same = writer.known and [info.filename for info in infos[:2]] == [_MANIFEST, _EVENTS]
+        at = 0
+        with self._damage_reported():
+            for info in infos:
+                name = info.filename
+                part = Part(name, info.CRC, info.compress_size, info.file_size, name == _EVENTS)
+                before = header(part, writer)
+                same = same and self._bytes(at, len(before)) == before
+                self._parts[name] = part
+                self._starts[name] = at + len(before)
+                at += len(before) + part.compressed
+            behind = directory(self._parts.values(), writer)
+            same = same and self._bytes(at, len(behind) + 1) == behind
+        if not same:
+            raise self._unsafe(
+                "bundle.surrounded",
+                "what is before, between and after its parts is not as `auditcoder export`"
+                " writes it, so that another program could read something else",
+            )
+
+    def _refuse_other_blobs(self) -> None:
+        """Refuse blobs that no entry names, which no verification covers, and another order."""
+        present = [name for name in self._parts if name not in {_MANIFEST, _EVENTS}]
+        named: dict[str, None] = {}
         reader = EntryReader()
         with suppress(RecordUnreadable):  # verification reports that entry
             for body in self._lines():
-                unnamed -= {f"blobs/{name}" for name in reader.read(body).event.blobs()}
-            if unnamed:
+                blobs = reader.read(body).event.blobs()
+                named |= dict.fromkeys(f"blobs/{name}" for name in blobs)
+            if unnamed := set(present) - named.keys():
                 raise self._unsafe("bundle.foreign-entry", f"no event names {min(unnamed)!r}")
+            if present != [name for name in named if name in self._parts]:
+                raise self._unsafe(
+                    "bundle.foreign-entry", "its blobs are not in the order of the entries"
+                )
 
     def _unsafe(self, code: str, why: str) -> BundleUnreadable:
         return BundleUnreadable(code, f"{self._path} is refused: {why}", "nothing was unpacked")
 
     def _manifest(self) -> BundleManifest:
-        raw = self._content(self._zip.getinfo("manifest.json"))
+        raw = self._content(_MANIFEST)
         try:
             version = msgspec.json.decode(raw, type=_Version).bundle
             if version == VERSION:
                 manifest = msgspec.json.decode(raw, type=BundleManifest)
-                if is_run_id(manifest.run):
-                    return manifest
-                raise msgspec.DecodeError("its run id is invalid")
+                if not is_run_id(manifest.run):
+                    raise msgspec.DecodeError("its run id is invalid")
+                if encode(manifest) != raw:
+                    raise msgspec.DecodeError("it is not in canonical JSON encoding")
+                return manifest
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BundleUnreadable(
                 "bundle.not-a-bundle",
@@ -242,11 +249,14 @@ class BundleFile:
         try:
             yield
         except _DAMAGE as error:
-            raise BundleUnreadable(
-                "bundle.damaged",
-                f"{self._path} is damaged: {error}",
-                "get the file again from its source",
-            ) from error
+            raise self._damaged(str(error)) from error
+
+    def _damaged(self, why: str) -> BundleUnreadable:
+        return BundleUnreadable(
+            "bundle.damaged",
+            f"{self._path} is damaged: {why}",
+            "get the file again from its source",
+        )
 
     def runs(self) -> list[RunId]:
         """Return the one run."""
@@ -264,39 +274,60 @@ class BundleFile:
             yield from islice(self._lines(), start, None)
 
     def _lines(self) -> Iterator[bytes]:
-        pending = b""
-        with self._damage_reported(), self._zip.open("events.jsonl") as events:
-            while chunk := events.read(_CHUNK):
-                *whole, pending = (pending + chunk).split(b"\n")
-                yield from whole
-                if len(pending) > MOST_BLOB_BYTES:
-                    break
-        if pending:
-            raise BundleUnreadable(
-                "bundle.damaged",
-                f"{self._path} is damaged: an entry is incomplete or too long",
-                "get the file again from its source",
-            )
+        pieces: list[bytes] = []
+        length = 0
+        for chunk in self._inflated(_EVENTS):
+            for number, piece in enumerate(chunk.split(b"\n")):
+                if number:
+                    yield b"".join(pieces)
+                    pieces, length = [], 0
+                pieces.append(piece)
+                length += len(piece)
+                if length > MOST_BLOB_BYTES:
+                    raise self._damaged(f"an entry is longer than {MOST_BLOB_BYTES:,} bytes")
+        if length:
+            raise self._damaged("the last entry has no line end")
 
     def blob(self, name: Digest) -> bytes:
         """Return a blob's content, which matches its digest."""
-        try:
-            part = self._zip.getinfo(f"blobs/{name}")
-        except KeyError as error:
-            raise NotFound("blob.missing", f"there is no blob {name} here") from error
-        return checked_blob(name, self._content(part))
+        if f"blobs/{name}" not in self._parts:
+            raise NotFound("blob.missing", f"there is no blob {name} here")
+        return checked_blob(name, self._content(f"blobs/{name}"))
 
-    def _content(self, part: zipfile.ZipInfo) -> bytes:
-        """Decompress a part in chunks: its stated size may be wrong."""
-        content = bytearray()
-        with self._damage_reported(), self._zip.open(part) as opened:
-            while chunk := opened.read(_CHUNK):
-                content += chunk
-        return bytes(content)
+    def _content(self, name: str) -> bytes:
+        return b"".join(self._inflated(name))
+
+    def _inflated(self, name: str) -> Iterator[bytes]:
+        """Yield a part's content; its stream must end where the part ends, at the stated size."""
+        part, at = self._parts[name], self._starts[name]
+        end = at + part.compressed
+        inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        pending = b""
+        size = crc = 0
+        with self._damage_reported():
+            while not inflater.eof:
+                if not pending:
+                    pending = self._bytes(at, min(_CHUNK, end - at))
+                    at += len(pending)
+                chunk = inflater.decompress(pending, _CHUNK)
+                size += len(chunk)
+                if size > part.size or not (pending or chunk):
+                    break
+                pending = inflater.unconsumed_tail
+                crc = zlib.crc32(chunk, crc)
+                yield chunk
+        ended = inflater.eof and at == end and not inflater.unused_data
+        if not ended or (size, crc) != (part.size, part.crc):
+            raise self._damaged(f"the content of {name!r} is not that of its size and checksum")
+
+    def _bytes(self, at: int, size: int) -> bytes:
+        """Read from the file, which several threads may use."""
+        with self._lock:
+            self._file.seek(at)
+            return self._file.read(size)
 
     def close(self) -> None:
         """Close the file; nothing can be read from it any more."""
-        self._zip.close()
         self._file.close()
 
 

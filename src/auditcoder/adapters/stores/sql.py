@@ -22,6 +22,9 @@ from auditcoder.domain.values import Digest, RunId
 from auditcoder.domain.verification import checked_blob
 
 _PAGE = 512
+_MOST_ENTRIES = (1 << 63) - 1
+"""Both databases have integers of 64 bits."""
+_DIGEST_BYTES = 32
 JUDGEMENTS = """
 CREATE TABLE IF NOT EXISTS judgements (
     run  TEXT NOT NULL,
@@ -86,7 +89,10 @@ class SqlStore(ABC):
         rows = self.fetch("SELECT entries, head FROM runs WHERE run = ?", (run,))
         if not rows:
             return EMPTY
-        return Head(entries=_is(int, rows[0][0]), digest=Digest(_is(bytes, rows[0][1]).hex()))
+        entries, digest = _is(int, rows[0][0]), _is(bytes, rows[0][1])
+        if not 0 < entries <= _MOST_ENTRIES or len(digest) != _DIGEST_BYTES:
+            raise _damaged()
+        return Head(entries=entries, digest=Digest(digest.hex()))
 
     def read(self, run: RunId, start: int = 0) -> Iterator[bytes]:
         """Yield the entries from `start` on, page by page, with no transaction open in between."""
@@ -96,7 +102,8 @@ class SqlStore(ABC):
         )
         while page := self.fetch(query, (run, start, _PAGE)):
             for seq, body in page:
-                if _is(int, seq) < start:  # a damaged index would be read forever
+                # A damaged index would be read forever.
+                if not start <= _is(int, seq) < _MOST_ENTRIES:
                     raise _damaged()
                 start = seq + 1
                 yield _is(bytes, body)
@@ -209,7 +216,7 @@ def _judgement(run: RunId, suite: object, head: object, body: object) -> Judgeme
 def _damaged() -> StoreForeign:
     return StoreForeign(
         "store.damaged",
-        "the store is damaged: it holds a value of a wrong type, order or key",
+        "the store is damaged: it holds a value of a wrong type, range, order or key",
         "restore it from a copy, or import its runs from bundles",
     )
 

@@ -23,6 +23,10 @@ APPLICATION_ID = 0x41434452
 
 SCHEMA_VERSION = 1
 
+_SIGNATURE = b"SQLite format 3\0"
+"""The first bytes of every SQLite database."""
+_SMALLEST_PAGE = 512
+
 # A stored database is compared with this text, so changing it needs another SCHEMA_VERSION.
 _SCHEMA = """
 CREATE TABLE runs (
@@ -82,6 +86,7 @@ class SqliteStore(SqlStore):
         with self._translated():
             if self._path != ":memory:":
                 Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+                _refuse_other_file(Path(self._path))
             self._db = sqlite3.connect(
                 self._path, timeout=timeout, isolation_level=None, check_same_thread=False
             )
@@ -177,6 +182,20 @@ class SqliteStore(SqlStore):
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def _refuse_other_file(path: Path) -> None:
+    """Refuse a file that is no database: SQLite itself replaces one that is shorter than a page."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file:
+        start = file.read(_SMALLEST_PAGE)
+    if len(start) < _SMALLEST_PAGE or not start.startswith(_SIGNATURE):
+        raise StoreForeign(
+            "store.foreign",
+            f"{path} is not a database",
+            "name another file with --store; this one was not changed",
+        )
 
 
 def _schema(db: sqlite3.Connection) -> tuple[tuple[str | None, ...], ...]:

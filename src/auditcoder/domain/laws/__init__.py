@@ -142,14 +142,11 @@ def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
     assembly = ledger.working.assembly
     if event.program != (assembly.program if assembly else None):
         refuse(Law.UNEARNED_OUTCOME, ledger, "the program is not the current one")
-    full = ledger.working.rank(ledger.program_checks()).full
-    parse = all(bundle.parses for bundle in ledger.working.bundles.values())
+    passed = ledger.passes()
     match event.outcome:
-        case RunOutcome.PASSED if not full:
+        case RunOutcome.PASSED if not passed:
             refuse(Law.UNEARNED_OUTCOME, ledger, "a deciding check has not passed")
-        case RunOutcome.PASSED if not parse:
-            refuse(Law.UNEARNED_OUTCOME, ledger, "some code does not parse")
-        case RunOutcome.FAILED if full and parse:
+        case RunOutcome.FAILED | RunOutcome.ABSTAINED | RunOutcome.STOPPED if passed:
             refuse(Law.UNEARNED_OUTCOME, ledger, "every deciding check has passed")
         case RunOutcome.ABSTAINED if not _abstained(ledger):
             refuse(Law.UNEARNED_OUTCOME, ledger, "the newest diagnosis has a target")

@@ -3,10 +3,11 @@
 from auditcoder.domain.events import CheckDropped, CheckRan
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, node_check_id
 from auditcoder.domain.graph import Node
-from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse, task_of
+from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse
 from auditcoder.domain.laws.verdict_laws import (
     DATA_KINDS,
     PARSED_KINDS,
+    examples_of,
     refuse_false_frames,
     refuse_false_verdict,
 )
@@ -83,15 +84,8 @@ def _refuse_unfounded_check_of_nodes(
         return
     if evidence.kind not in DATA_KINDS:
         refuse(Law.MISDECLARED, ledger, f"a check of kind {evidence.kind.value} compares nothing")
-    content = (defined.input, defined.expected)
-    if evidence.trust is Trust.DERIVED and content not in _task_examples(ledger):
+    if evidence.trust is Trust.DERIVED and not examples_of(ledger, evidence):
         refuse(Law.MISDECLARED, ledger, f"check {check} is not derived from an example of the task")
-
-
-def _task_examples(ledger: Ledger) -> set[tuple[Digest | None, Digest | None]]:
-    """Return input and expected result of each example of the task, by digest."""
-    checks = (program_check(e, Trust.GIVEN, "") for e in task_of(ledger).examples)
-    return {(check.input, check.expected) for check in checks}
 
 
 def parsed_checks(node: Node) -> dict[CheckId, RegisteredCheck]:

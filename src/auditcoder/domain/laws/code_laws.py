@@ -6,12 +6,16 @@ from auditcoder.domain.assembly import Assembly, assembly_faults, build_order
 from auditcoder.domain.code import (
     CodeBundle,
     NodeCode,
+    all_definitions,
     definitions,
     foreign_target,
+    is_from_the_future,
+    program_name,
     read_bundle,
     units_of,
 )
 from auditcoder.domain.events import Assembled, CodeWritten, ExceptionRaised, ReplyRecorded
+from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.common import (
     Law,
@@ -22,7 +26,7 @@ from auditcoder.domain.laws.common import (
     still_standing,
     task_of,
 )
-from auditcoder.domain.ledger import Ledger, UsableReply, change, rework
+from auditcoder.domain.ledger import Ledger, UsableReply, WorkingState, change, rework
 from auditcoder.domain.python_names import BUILTINS, MODULE_NAMES, is_identifier
 from auditcoder.domain.reply_code import foreign_statement
 from auditcoder.domain.request import FinishReason
@@ -68,6 +72,8 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
         refuse(Law.MISDECLARED, ledger, f"the code of {node} is empty")
     if any(imported.name == "*" for imported in bundle.imported):
         refuse(Law.MISDECLARED, ledger, "a star import binds unknown names")
+    if any(is_from_the_future(p.imported) and not p.lifted for p in bundle.parts):
+        refuse(Law.MISDECLARED, ledger, "an import from __future__ needs a line of its own")
     if event.scope and not is_identifier(event.scope):
         refuse(Law.MISDECLARED, ledger, "the class name is not an identifier")
     before = working.code.get(node)
@@ -170,22 +176,33 @@ def taken_names(ledger: Ledger, node: NodeId) -> frozenset[str]:
 
 def _refuse_wrong_units(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) -> None:
     taken = taken_names(ledger, event.node)
+    if reserved := sorted({i.name for i in bundle.imported} & MODULE_NAMES):
+        refuse(Law.SECOND_OWNER, ledger, f"{listed(reserved)} is a name of the interpreter")
     promised = ledger.graph.promises
+    # Until a node has code, its promise may be for this class.
+    scopes = {n: c.scope for n, c in ledger.working.code.items()}
+    in_class = {program_name(m, scopes.get(n, event.scope)): n for m, n in promised.items()}
+    promisers = promised | in_class
     for unit in event.units:
         if unit.registered in taken:
             refuse(Law.SECOND_OWNER, ledger, f"{unit.registered} is owned elsewhere or built in")
-        member = event.scope and not unit.name.startswith("global ")
-        promiser = event.node if member else promised.get(unit.registered, event.node)
+        promiser = promisers.get(unit.registered, event.node)
         if promiser != event.node or (unit.name in promised and unit.name in taken):
             refuse(Law.SECOND_OWNER, ledger, f"the contract of {promiser} promises {unit.name}")
-    others = {name for name, node in promised.items() if node != event.node}
-    for node, code in ledger.working.code.items():
-        if bundle.targets and node != event.node:
-            others |= definitions(code, ledger.working.bundles[node])
-    if target := foreign_target(bundle, event.units, others):
-        refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
+    if bundle.targets:
+        _refuse_foreign_target(ledger, event, bundle)
     if event.units != units_of(bundle, event.node, event.scope, taken):
         refuse(Law.MISDECLARED, ledger, f"the units of {event.node} do not match its code")
+
+
+def _refuse_foreign_target(ledger: Ledger, event: CodeWritten, bundle: CodeBundle) -> None:
+    working = ledger.working
+    others = all_definitions(
+        (definitions(c, working.bundles[n]) for n, c in working.code.items() if n != event.node),
+        promised=ledger.graph.promises,
+    )
+    if target := foreign_target(bundle, event.units, event.scope, others):
+        refuse(Law.SECOND_OWNER, ledger, f"{target} is an attribute of another node's code")
 
 
 def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
@@ -195,6 +212,7 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
         refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, f"{listed(missing)} have no code yet")
     text = _text(ledger, read, event.program)
     order = build_order(graph, working.code)
+    _refuse_promises_of_others(ledger, graph)
     if faults := assembly_faults(text, event.segments, order, working.code, working.bundles):
         refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "; ".join(faults))
     assembly = Assembly(program=event.program, segments=event.segments)
@@ -207,8 +225,28 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
         before = transaction.before
         if (before.code, before.graph) == (working.code, graph):
             refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")
-    after = rework(ledger, assembly=assembly)
+        frozen = working.code.keys() - transaction.region
+        if frozen and _has_late_annotations(working) and not _has_late_annotations(before):
+            refuse(
+                Law.FROZEN_CHANGED,
+                ledger,
+                f"a future import changes the meaning of annotations in {listed(frozen)}",
+            )
+    after = rework(ledger, assembly=assembly, readable=read_bundle(text).parses)
     return change(rework(after, evidence=still_standing(after.working)), assembled=True)
+
+
+def _has_late_annotations(working: WorkingState) -> bool:
+    return any(bundle.has_late_annotations for bundle in working.bundles.values())
+
+
+def _refuse_promises_of_others(ledger: Ledger, graph: TaskGraph) -> None:
+    owners = ledger.working.owners()
+    for name, node in graph.promises.items():
+        code = ledger.working.code.get(node)
+        promised = program_name(name, code.scope if code else "")
+        if (owner := owners.get(promised, node)) != node:
+            refuse(Law.SECOND_OWNER, ledger, f"{owner} owns {promised}, which {node} promises")
 
 
 def exception_raised(ledger: Ledger, event: ExceptionRaised) -> Ledger:

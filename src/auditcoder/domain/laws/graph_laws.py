@@ -16,7 +16,7 @@ from auditcoder.domain.graph import (
     order_faults,
 )
 from auditcoder.domain.ids import ROOT, NodeId, allocated_under, is_node_id
-from auditcoder.domain.laws.check_laws import program_check
+from auditcoder.domain.laws.check_laws import LOADS, program_check
 from auditcoder.domain.laws.common import (
     Law,
     committed_graph,
@@ -29,7 +29,8 @@ from auditcoder.domain.laws.common import (
 from auditcoder.domain.ledger import Ledger, change, rework
 from auditcoder.domain.python_names import is_identifier
 from auditcoder.domain.repair import TransactionKind
-from auditcoder.domain.task import derived_examples
+from auditcoder.domain.task import EXAMPLE_PREFIX, derived_examples
+from auditcoder.domain.values import CheckId
 
 
 def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
@@ -41,6 +42,7 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
     checks, examples = dict(ledger.checks), dict(ledger.examples)
     derived = derived_examples(task_of(ledger))
     for planned in event.brief.requirements.checks:
+        _refuse_reserved_name(ledger, planned.id)
         if planned.id in ledger.dropped:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was dropped")
         if planned.trust is Trust.GIVEN and planned.id not in checks:
@@ -54,6 +56,13 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
             # The same texts in another form of example would be compared in another way.
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} runs another example")
     return change(rework(ledger, brief=event.brief), checks=checks, examples=examples)
+
+
+def _refuse_reserved_name(ledger: Ledger, check: CheckId) -> None:
+    """Refuse a planned check under a name that other checks have: they could not run."""
+    foreign = check.startswith(EXAMPLE_PREFIX) and check not in ledger.checks
+    if check == LOADS or "." in check or foreign:
+        refuse(Law.MISDECLARED, ledger, f"a brief cannot plan a check under the name {check}")
 
 
 def graph_committed(ledger: Ledger, event: GraphCommitted) -> Ledger:
@@ -114,6 +123,11 @@ def graph_revised(ledger: Ledger, event: GraphRevised) -> Ledger:
         _refuse_revision(ledger, graph, region, node)
     after = apply(graph, delta)
     _refuse_faulty_graph(ledger, after)
+    owners = ledger.working.owners()
+    for name, promiser in after.promises.items():
+        if owners.get(name, promiser) not in region | {promiser}:
+            owner = owners[name]
+            refuse(Law.SECOND_OWNER, ledger, f"{promiser} promises {name}, which {owner} owns")
     reshaped = _shape(after) != _shape(graph)
     gone = frozenset(delta.retired)
     new_contracts = {n.id for n in delta.revised if n.contract != graph.by_id[n.id].contract}

@@ -21,15 +21,14 @@ from auditcoder.domain.laws.common import (
 )
 from auditcoder.domain.ledger import Ledger, OpenTransaction, WorkingState, change
 from auditcoder.domain.repair import CodeDelta, Decision, TransactionKind, decide
-from auditcoder.domain.values import CheckId
+from auditcoder.domain.values import CheckId, Digest
 
 
 def located(ledger: Ledger, event: Located) -> Ledger:
     """Register a diagnosis: it cites standing evidence and, with a target, a failed check."""
     if ledger.transaction is not None:
         refuse(Law.OUT_OF_PLACE, ledger, "a transaction is already open")
-    evidence = ledger.working.evidence.values()
-    failing = {s.seq for s in evidence if s.verdict is not Verdict.PASSED}
+    failing = _failures(ledger.working)
     if not failing:
         refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "there is no standing evidence of a failure")
     _refuse_fallen_evidence(ledger, event.diagnosis)
@@ -47,6 +46,11 @@ def located(ledger: Ledger, event: Located) -> Ledger:
     return change(ledger, diagnosis=(ledger.seq, event.diagnosis))
 
 
+def _failures(working: WorkingState) -> set[int]:
+    """Return the events whose evidence stands and did not pass."""
+    return {s.seq for s in working.evidence.values() if s.verdict is not Verdict.PASSED}
+
+
 def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:
     if len(set(diagnosis.evidence)) != len(diagnosis.evidence):
         refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "the diagnosis cites an event twice")
@@ -62,6 +66,8 @@ def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
     seq, diagnosis = ledger.diagnosis
     _refuse_fallen_evidence(ledger, diagnosis)
     graph, working = committed_graph(ledger), ledger.working
+    if not _failures(working):
+        refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "no failed check stands any more")
     match diagnosis, kind:
         case Localised(target=target), TransactionKind.BOUNDED:
             region = region_of(target, graph)
@@ -136,7 +142,7 @@ def deciding(ledger: Ledger, reason: str = "") -> TransactionDecided:
         before=transaction.rank,
         after=after,
         program=now.assembly.program if now.assembly else None,
-        brief=now.brief.digest if now.brief and now.brief != before.brief else None,
+        brief=_revised_brief(before, now),
         graph_delta=diff(before.graph, ledger.graph),
         code_deltas=tuple(
             CodeDelta(node=n, before=digest_in(before, n), after=digest_in(now, n))
@@ -146,6 +152,12 @@ def deciding(ledger: Ledger, reason: str = "") -> TransactionDecided:
         regressions=tuple(sorted(c for c in passed if not _passes(now, c))),
         reason=reason,
     )
+
+
+def _revised_brief(before: WorkingState, now: WorkingState) -> Digest | None:
+    """Return the digest of a brief that has changed: equal values can be written differently."""
+    earlier, present = (w.brief.digest if w.brief else None for w in (before, now))
+    return None if present == earlier else present
 
 
 def _differs(before: WorkingState, now: WorkingState, node: str) -> bool:

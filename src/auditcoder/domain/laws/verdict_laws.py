@@ -4,11 +4,12 @@ A verdict is derived where the record holds what it follows from. `docs/referenc
 what is believed instead.
 """
 
-import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from auditcoder.domain.assembly import owner_of_line
 from auditcoder.domain.contract import signature_faults
-from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.common import Law, ReadBlob, refuse, task_of
@@ -21,6 +22,9 @@ from auditcoder.sandboxed.result_comparison import same_output, same_value
 
 MAX_OUTPUT = 100_000
 """Maximum number of characters of an output that are recorded, unless the check passed."""
+
+_MAX_FURTHER_HEADINGS = 16
+"""Maximum number of lines like a heading, beyond one for each file, that are compared as such."""
 
 DATA_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 """Kinds of checks that compare a result with an expected one."""
@@ -39,6 +43,8 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed, but its run crashed")
     if verdict is Verdict.TIMEOUT and not _ran_out_of_time(ledger, evidence):
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} ended within its time limit")
+    if isinstance(evidence.subject, AtProgram) and verdict.clean and not ledger.working.readable:
+        refuse(Law.FALSE_VERDICT, ledger, "the program has code that cannot be read")
     if isinstance(evidence.subject, AtNode) and evidence.kind in PARSED_KINDS:
         _refuse_false_parse(ledger, evidence, evidence.subject.node)
     if evidence.expected is None or not verdict.clean:
@@ -100,28 +106,23 @@ def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> fro
     assert evidence.expected is not None
     expected, observed = (_text(read, name) for name in (evidence.expected, evidence.observed))
     if isinstance(evidence.subject, AtProgram):
-        return _answers(ledger, ledger.examples[evidence.check], expected, observed)
-    if not expected.startswith("==> "):
-        # A node can answer with the output of a program; it is recorded as code or as text.
-        texts = {observed, _string(observed)}
-        as_output = {same_output(expected, text) for text in texts}
-        return frozenset(as_output) | _value_answers(expected, observed)
-    return _UNKNOWN
+        answers = _answers(ledger, ledger.examples[evidence.check], expected, observed)
+    else:
+        answers = _answers_of_node(ledger, evidence, expected, observed)
+    # A wrong result may be cut, and then begin like the right one.
+    return answers | {False} if len(observed) == MAX_OUTPUT else answers
 
 
 def _answers(ledger: Ledger, example: Example, expected: str, observed: str) -> frozenset[bool]:
     match example:
         case StdioExample():
-            if not same_output(expected, observed):
-                return frozenset({False})
-            # A wrong output may be cut, and then begin like the right one.
-            return _UNKNOWN if len(observed) == MAX_OUTPUT else frozenset({True})
+            return frozenset({same_output(expected, observed)})
         case CallExample():
             return _value_answers(expected, observed)
         case FilesExample(artefacts=artefacts):
             form = task_of(ledger).form
             promised = form.artefacts if isinstance(form, FilesForm) else ()
-            return _file_answers(artefacts, frozenset(promised), observed)
+            return file_answers(artefacts, {*promised, *artefacts}, observed)
         case _:
             return _UNKNOWN
 
@@ -134,22 +135,99 @@ def _value_answers(expected: str, observed: str) -> frozenset[bool]:
         return _UNKNOWN
 
 
-def _file_answers(
-    artefacts: dict[str, str], promised: frozenset[str], observed: str
+def _answers_of_node(
+    ledger: Ledger, evidence: Evidence, expected: str, observed: str
 ) -> frozenset[bool]:
-    """Compare files that were recorded as one text, if it can be split in one way only."""
-    required = promised | artefacts.keys()
-    names = "|".join(re.escape(name) for name in sorted(required))
-    pieces = re.split(rf"^==> ({names}) <==\n", observed, flags=re.MULTILINE)
-    found, texts = pieces[1::2], pieces[2::2]
-    if len(set(found)) < len(found):
+    """Compare the result of a node or branch; a derived check takes the form of its example."""
+    if evidence.trust is not Trust.DERIVED:
+        if expected.startswith("==> "):
+            return _UNKNOWN
+        return _output_answers(expected, observed) | _value_answers(expected, observed)
+    answers: frozenset[bool] = frozenset()
+    for example in examples_of(ledger, evidence):
+        match example:
+            case StdioExample():
+                answers |= _output_answers(expected, observed)
+            case CallExample():
+                answers |= _value_answers(expected, observed)
+            case _:
+                answers |= _UNKNOWN
+    return answers
+
+
+def examples_of(ledger: Ledger, evidence: Evidence) -> list[Example]:
+    """Return the examples of the task with the input and the expected result of a check."""
+    content = (evidence.input, evidence.expected)
+    return [
+        ledger.examples[check]
+        for check, known in ledger.checks.items()
+        if known.trust is Trust.GIVEN and (known.input, known.expected) == content
+    ]
+
+
+def _output_answers(expected: str, observed: str) -> frozenset[bool]:
+    """Compare the output of a node; it is recorded as text or as the literal of a string."""
+    return frozenset(same_output(expected, text) for text in (observed, _string(observed)))
+
+
+def file_answers(
+    artefacts: dict[str, str], required: Iterable[str], observed: str
+) -> frozenset[bool]:
+    """Compare files that were recorded as one text, in every way in which it can be read.
+
+    A file can hold a line like the heading of another one. A reading chooses one heading for every
+    required file, in the order of their names, with nothing before the first.
+    """
+    names = sorted(required)
+    if not names or not observed.endswith("\n"):
+        return frozenset({not names and not observed})
+    headings = [f"==> {name} <==\n" for name in names]
+    places = [list(_line_starts(heading, observed)) for heading in headings]
+    if sum(map(len, places)) > len(names) + _MAX_FURTHER_HEADINGS:
         return _UNKNOWN
-    written = dict(zip(found, texts, strict=True))
-    equal = written.keys() == required and all(
-        same_output(text, written[name]) for name, text in artefacts.items()
-    )
-    cut = equal and len(observed) == MAX_OUTPUT
-    return _UNKNOWN if cut else frozenset({equal})
+    readings = {place: _Readings(1, 1) for place in places[0] if place == 0}
+    ends = (*places[1:], [len(observed)])
+    for name, heading, following in zip(names, headings, ends, strict=True):
+        readings = {
+            end: _read_to(end, readings, len(heading), artefacts.get(name), observed)
+            for end in following
+        }
+    number, right = readings[len(observed)]
+    return frozenset({right > 0, right > 0 and right == number})
+
+
+def _line_starts(heading: str, observed: str) -> Iterator[int]:
+    """Yield each place in a text at which a line begins with a heading."""
+    line, text = f"\n{heading}", f"\n{observed}"
+    place = text.find(line)
+    while place >= 0:
+        yield place  # in `observed`, which begins one character later
+        place = text.find(line, place + 1)
+
+
+class _Readings(NamedTuple):
+    """The ways to read a text up to one place."""
+
+    number: int
+    right: int
+    """The number of those in which every file has its expected text."""
+
+
+def _read_to(
+    end: int, readings: dict[int, _Readings], heading: int, expected: str | None, observed: str
+) -> _Readings:
+    """Return the ways to read one more file, whose line end is before `end`.
+
+    Each file begins with a heading of this length, at one of the places of `readings`.
+    """
+    number = right = 0
+    for place, known in readings.items():
+        begin = place + heading
+        if begin < end:
+            number += known.number
+            if expected is None or same_output(expected, observed[begin : end - 1]):
+                right += known.right
+    return _Readings(number, right)
 
 
 def _string(observed: str) -> str:
@@ -167,19 +245,19 @@ def _text(read: ReadBlob, name: Digest) -> str:
 
 def refuse_false_frames(ledger: Ledger, evidence: Evidence) -> None:
     """Refuse frames and executed nodes that do not exist, or do not own those lines."""
-    working = ledger.working
-    if any(frame.node is not None and frame.line < 1 for frame in evidence.frames):
-        refuse(Law.FALSE_VERDICT, ledger, "the lines of a node are counted from 1")
-    ran = evidence.ran or ()
+    working, ran = ledger.working, evidence.ran or ()
+    if not isinstance(evidence.subject, AtProgram):
+        if ran or any(frame.node is not None for frame in evidence.frames):
+            refuse(Law.FALSE_VERDICT, ledger, "only lines of the assembled program have an owner")
+        return
     if list(ran) != sorted(set(ran)):
         refuse(Law.FALSE_VERDICT, ledger, "the nodes that ran are not listed once and in order")
-    for node in {*(f.node for f in evidence.frames if f.node), *ran}:
+    for node in ran:
         if node not in working.code:
             refuse(Law.FALSE_VERDICT, ledger, f"{node} has no code that could run")
-    if isinstance(evidence.subject, AtProgram):
-        assert working.assembly is not None, "evidence is about the present program"
-        for frame in evidence.frames:
-            segment = owner_of_line(working.assembly.segments, frame.line)
-            owner = segment.node if segment and frame.file == PROGRAM_FILE else None
-            if frame.node != owner:
-                refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")
+    assert working.assembly is not None, "evidence is about the present program"
+    for frame in evidence.frames:
+        segment = owner_of_line(working.assembly.segments, frame.line)
+        owner = segment.node if segment and frame.file == PROGRAM_FILE else None
+        if frame.node != owner:
+            refuse(Law.FALSE_VERDICT, ledger, f"line {frame.line} is not owned by {frame.node}")

@@ -47,6 +47,15 @@ unavailable. See docs/reference/exit-codes.md.
 _installed = cache(installed_commands)
 
 
+class _UsageError(Exception):
+    """The command line is invalid."""
+
+    def __init__(self, program: str, message: str, advice: str) -> None:
+        super().__init__(message)
+        self.program = program
+        self.advice = advice
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, with a suggestion for an unknown option or choice."""
 
@@ -54,8 +63,8 @@ class _Parser(argparse.ArgumentParser):
         unknown, _, rest = message.partition(": ")
         if unknown == "unrecognized arguments":
             known = [flag for flag in self._option_string_actions if flag.startswith("--")]
-            message += _suggestion(rest.split()[0].partition("=")[0], known)
-        self.exit(2, f"{self.prog}: {message}\n  '{self.prog} --help' lists the arguments\n")
+            message += _suggestion(rest.partition(" ")[0].partition("=")[0], known)
+        raise _UsageError(self.prog, message, f"'{self.prog} --help' lists the arguments")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -161,6 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _run(_parse(_rewrite_help(words)))
+    except _UsageError as error:
+        _report("usage", str(error), error.advice, as_json="--json" in words, program=error.program)
+        return 2
     except KeyboardInterrupt:
         return 130
 
@@ -182,15 +194,16 @@ def _parse(words: list[str]) -> argparse.Namespace:
     chosen = _command_word(words)
     known = (*command_names(), "help")
     if chosen is not None and chosen not in known:
-        sys.stderr.write(
-            f"auditcoder: unknown command {chosen!a}{_suggestion(chosen, known)}\n"
-            "  'auditcoder --help' lists the commands\n"
+        raise _UsageError(
+            "auditcoder",
+            f"unknown command {chosen!a}{_suggestion(chosen, known)}",
+            "'auditcoder --help' lists the commands",
         )
-        raise SystemExit(2)
     parser = build_parser(*([chosen] if chosen else []))
     parsed, unknown = parser.parse_known_args(words)
     if unknown:
-        _subparser(parser, parsed).error(f"unrecognized arguments: {' '.join(unknown)}")
+        listed = " ".join(word if word.strip() else repr(word) for word in unknown)
+        _subparser(parser, parsed).error(f"unrecognized arguments: {listed}")
     if parsed.chosen is None:
         parser.error("a command is missing; 'auditcoder --help' lists the commands")
     return parsed
@@ -235,7 +248,9 @@ def _run(parsed: argparse.Namespace) -> int:
     return code
 
 
-def _report(code: str, message: str, advice: str, *, as_json: bool) -> None:
+def _report(
+    code: str, message: str, advice: str, *, as_json: bool, program: str = "auditcoder"
+) -> None:
     from auditcoder.domain.values import printable
 
     if sys.stderr is None:
@@ -245,7 +260,7 @@ def _report(code: str, message: str, advice: str, *, as_json: bool) -> None:
 
         text = json.dumps({"error": {"code": code, "message": message, "advice": advice}}) + "\n"
     else:
-        text = f"auditcoder: {printable(message)} [{code}]\n"
+        text = f"{program}: {printable(message)} [{code}]\n"
         if advice:
             text += f"  {printable(advice)}\n"
     with contextlib.suppress(OSError):  # standard error is closed; the exit code remains

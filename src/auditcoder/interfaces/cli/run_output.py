@@ -9,7 +9,7 @@ from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.errors import AuditCoderError, RecordRefused
 from auditcoder.domain.events import Event, RunOutcome
 from auditcoder.domain.usage import total
-from auditcoder.domain.values import RunId, encode
+from auditcoder.domain.values import RunId, encode, printable_json
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.live_view import LiveView
 from auditcoder.interfaces.cli.terminal import count, emit, notice, paint, say
@@ -52,7 +52,7 @@ def _with_resume_hint(run: RunId, solve: Callable[[], Solution]) -> Solution:
 
 
 def _emit_event(seq: int, event: Event) -> None:
-    emit(f'{{"seq":{seq},"event":{encode(event).decode()}}}\n')
+    emit(f'{{"seq":{seq},"event":{printable_json(encode(event).decode())}}}\n')
 
 
 def _emit_result(solution: Solution) -> None:
@@ -64,7 +64,7 @@ def _emit_result(solution: Solution) -> None:
         "usage": used,
         "head": solution.trace.head.digest,
     }
-    emit(f'{{"result":{msgspec.json.encode(result).decode()}}}\n')
+    emit(f'{{"result":{printable_json(msgspec.json.encode(result).decode())}}}\n')
 
 
 def _say_result(solution: Solution) -> None:

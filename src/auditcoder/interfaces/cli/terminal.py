@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import os
 import re
 import sys
@@ -16,7 +17,7 @@ from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import Node
 from auditcoder.domain.repair import Rank
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, AtProgram
-from auditcoder.domain.values import printable
+from auditcoder.domain.values import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -167,8 +168,12 @@ def one_line(text: str) -> str:
 
 
 def encode_json(value: Any) -> str:
-    """Encode a value as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    """Encode a value as indented JSON that cannot act on a terminal."""
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:  # arguments and file names that are not UTF-8 have lone surrogates
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=2)
+    return printable_json(text) + "\n"
 
 
 def emit_json(value: Any) -> None:

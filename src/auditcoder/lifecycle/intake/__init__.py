@@ -29,6 +29,7 @@ from auditcoder.lifecycle.intake.front_matter import (
     FrontMatter,
     TaskOptions,
     bad_front_matter,
+    check_characters,
     is_file_name,
     split_front_matter,
 )
@@ -53,6 +54,9 @@ def make_task(
     inputs: Mapping[str, str] | None = None,
 ) -> Task:
     """Make a task from a text; `inputs` are the files of the folder that its front matter names."""
+    for name in options.__struct_fields__:
+        if isinstance(value := getattr(options, name), str):
+            check_characters(value, f"the option {name}")
     matter, statement = split_front_matter(text)
     form = _form(statement, options, matter, inputs)
     given = examples_of(matter.examples, form, "the front matter") + fitting(examples, form)

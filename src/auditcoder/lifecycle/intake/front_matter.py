@@ -56,7 +56,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
             f"the task has {len(text):,} characters; the maximum is {LONGEST:,}",
             "shorten the statement, and give large examples with --tests",
         )
-    _check_characters(text)
+    check_characters(text)
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
     lines = text.split("\n")
     matter = FrontMatter()
@@ -77,7 +77,8 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     return matter, text
 
 
-def _check_characters(text: str) -> None:
+def check_characters(text: str, what: str = "the task") -> None:
+    """Raise TaskInvalid if a text cannot be recorded as UTF-8."""
     invalid = "a NUL character" if "\0" in text else ""
     try:
         text.encode()
@@ -86,7 +87,7 @@ def _check_characters(text: str) -> None:
     if invalid:
         raise TaskInvalid(
             "task.encoding",
-            f"the task contains {invalid}, so it is not text",
+            f"{what} contains {invalid}, so it is not text",
             "save it as plain text in UTF-8",
         )
 

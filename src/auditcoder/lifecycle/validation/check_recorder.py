@@ -101,6 +101,15 @@ def record(context: RunContext, check: CheckSpec, run: Callable[[], CheckObserva
     return evidence
 
 
+def record_unless_dropped(
+    context: RunContext, check: CheckSpec, run: Callable[[], CheckObservation]
+) -> list[Evidence]:
+    """Run a check that a model wrote and record its result; a dropped check never runs again."""
+    if check.id in context.recorder.ledger.dropped:
+        return []
+    return [record(context, check, run)]
+
+
 def _difference(recorded: Evidence, repeated: Evidence) -> str:
     """Describe how a repeated check differs from the record; time and memory are not compared."""
     check, verdict = recorded.check, recorded.verdict
@@ -153,10 +162,13 @@ def _verdict(check: CheckSpec, seen: CheckObservation) -> Verdict:
 
 
 def _kept(check: CheckSpec, seen: CheckObservation) -> str:
-    """Return the observed result; if it is wrong, it may be cut, since only a match proves it."""
+    """Return the observed result; if it is wrong, it may be cut, since only a match proves it.
+
+    Observations that do not judge are read again, so they are kept whole.
+    """
     assert seen.observed is not None
-    passed = _verdict(check, seen) is Verdict.PASSED
-    return seen.observed if passed else seen.observed[:MAX_OUTPUT]
+    is_whole = _verdict(check, seen) is Verdict.PASSED or not check.kind.judges
+    return seen.observed if is_whole else seen.observed[:MAX_OUTPUT]
 
 
 def owned_frames(raised: Raised | None, working: WorkingState) -> tuple[Frame, ...]:

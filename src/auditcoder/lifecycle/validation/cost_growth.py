@@ -12,7 +12,7 @@ from auditcoder.lifecycle.validation.check_recorder import (
     VERDICTS,
     CheckObservation,
     node_check,
-    record,
+    record_unless_dropped,
 )
 from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, run_calls, value_of
 from auditcoder.lifecycle.validation.input_generator import sized
@@ -67,7 +67,7 @@ def validate_growth(
         times = [value_of(c.value) for c in outcome.calls if isinstance(c, Returned)]
         return grown([t for t in times if isinstance(t, float)], allowed, outcome)
 
-    return [record(context, check, run)]
+    return record_unless_dropped(context, check, run)
 
 
 def grown(times: list[float], allowed: float, outcome: ExecutionOutcome) -> CheckObservation:

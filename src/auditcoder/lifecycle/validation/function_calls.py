@@ -1,7 +1,17 @@
 """Calls functions of a module in the sandbox and reads their results."""
 
+from contextlib import suppress
+
 from auditcoder.domain.evidence import Verdict
-from auditcoder.domain.execution import Bounds, CallFunction, Ending, Execution, ExecutionOutcome
+from auditcoder.domain.execution import (
+    Bounds,
+    CallFunction,
+    Ending,
+    Execution,
+    ExecutionOutcome,
+    Returned,
+)
+from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.value_decoder import read
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.check_recorder import VERDICTS
@@ -25,6 +35,23 @@ def value_of(text: str) -> object:
         return read(text)
     except ValueError:
         return text
+
+
+def expected_value(context: RunContext, text: str) -> object:
+    """Return the expected value of an example.
+
+    An expression that is no literal is evaluated in a run of its own, without the program.
+    """
+    try:
+        return literal_value(text)
+    except LITERAL_ERRORS:
+        pass
+    outcome = context.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
+    match outcome.calls:
+        case (Returned(value=value),) if outcome.ending is Ending.OK:
+            with suppress(ValueError):  # it is too large
+                return read(value)
+    return object()  # equals no value, so the check cannot pass
 
 
 def ended(outcome: ExecutionOutcome) -> Verdict:

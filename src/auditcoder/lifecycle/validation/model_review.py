@@ -9,7 +9,11 @@ from auditcoder.domain.values import CheckId, Value
 from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.response_formats import JsonValue
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
+from auditcoder.lifecycle.validation.check_recorder import (
+    CheckObservation,
+    CheckSpec,
+    record_unless_dropped,
+)
 from auditcoder.prompts import answer_schema
 
 _MAX_TOKENS = 400
@@ -51,12 +55,14 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
     except ReplyUnusable:
         return []
     opinions = {o.function.strip("`() "): o for o in reversed(answer.value.opinions)}
-    return [
-        _evidence(context, node, opinions[name]) for name, node in names.items() if name in opinions
-    ]
+    seen: list[Evidence] = []
+    for name, node in names.items():
+        if name in opinions:
+            seen += _evidence(context, node, opinions[name])
+    return seen
 
 
-def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> Evidence:
+def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> list[Evidence]:
     rejected = opinion.verdict.strip().lower() in {"reject", "rejected", "wrong", "incorrect"}
     check = CheckSpec(
         CheckId(f"{node}.review"),
@@ -66,6 +72,6 @@ def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> Evid
         "a model that looks at a failing case finds nothing wrong with it",
     )
     verdict = Verdict.FAILED if rejected else Verdict.PASSED
-    return record(
+    return record_unless_dropped(
         context, check, lambda: CheckObservation(verdict, opinion.reason, judge="verifier")
     )

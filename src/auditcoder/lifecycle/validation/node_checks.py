@@ -10,7 +10,7 @@ from auditcoder.domain.execution import Ending, ExecutionOutcome, Raised, Return
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.check_laws import parsed_checks
-from auditcoder.domain.python_names import LITERAL_ERRORS, compile_fault, literal_value
+from auditcoder.domain.python_names import compile_fault
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
@@ -20,9 +20,16 @@ from auditcoder.lifecycle.validation.check_recorder import (
     CheckSpec,
     node_check,
     record,
+    record_unless_dropped,
 )
 from auditcoder.lifecycle.validation.cost_growth import validate_growth
-from auditcoder.lifecycle.validation.function_calls import NODE_BOUNDS, ended, run_calls, value_of
+from auditcoder.lifecycle.validation.function_calls import (
+    NODE_BOUNDS,
+    ended,
+    expected_value,
+    run_calls,
+    value_of,
+)
 from auditcoder.lifecycle.validation.input_generator import inputs_for
 from auditcoder.sandboxed import contract_tester
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
@@ -51,7 +58,8 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
         return seen
     seen += _task_examples(context, chosen, contract, program)
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
-    seen += [_example(context, chosen, contract, e, program) for e in calls]
+    for example in calls:
+        seen += _example(context, chosen, contract, example, program)
     seen += _promises(context, chosen, contract, program)
     seen += validate_growth(context, chosen, contract, program)
     return seen
@@ -83,7 +91,7 @@ def _signature(contract: Contract, source: str) -> CheckObservation:
 
 def _example(
     context: RunContext, node: Node, contract: Contract, example: CallExample, program: str
-) -> Evidence:
+) -> list[Evidence]:
     call = f"{contract.name}({example.arguments})"
     check = node_check(
         node.id,
@@ -95,7 +103,7 @@ def _example(
         expected=example.result,
     )
 
-    return record(context, check, partial(_answer, context, program, call, example))
+    return record_unless_dropped(context, check, partial(_answer, context, program, call, example))
 
 
 def _task_examples(
@@ -135,13 +143,18 @@ def _answer(
     match outcome.calls:
         case (Returned(value=text), *_) if outcome.ending is Ending.OK:
             value = value_of(text)
+            observed = shown(value)
+            message = f"it is {observed}"[:500]
             if isinstance(example, StdioExample):
-                right = same_output(example.output, _printed(value))
+                printed = _printed(value)
+                right = same_output(example.output, printed)
+                if not isinstance(value, str):
+                    observed = printed  # a fraction is not printed as it is represented
             else:
-                right = same_value(_literal(example.result), value)
-            message = "" if right else f"it is {shown(value)}"[:500]
-            verdict = Verdict.PASSED if right else Verdict.FAILED
-            return CheckObservation(verdict, message, shown(value), outcome)
+                right = same_value(expected_value(context, example.result), value)
+            if right:
+                return CheckObservation(Verdict.PASSED, "", observed, outcome)
+            return CheckObservation(Verdict.FAILED, message, observed, outcome)
         case (Raised() as raised, *_):
             return CheckObservation(
                 Verdict.CRASH, f"{raised.exception}: {raised.message}", outcome=outcome
@@ -155,13 +168,6 @@ def _printed(value: object) -> str:
         return str(value)
     except (ValueError, RecursionError):
         return shown(value)
-
-
-def _literal(text: str) -> object:
-    try:
-        return literal_value(text)
-    except LITERAL_ERRORS:
-        return text
 
 
 def _promises(context: RunContext, node: Node, contract: Contract, program: str) -> list[Evidence]:
@@ -193,7 +199,8 @@ def _promises(context: RunContext, node: Node, contract: Contract, program: str)
             requirement=expression,
             given="\n".join(rows),
         )
-        seen.append(record(context, check, _holds(outcome, rows, number, bool(required))))
+        run = _holds(outcome, rows, number, bool(required))
+        seen += record_unless_dropped(context, check, run)
     return seen
 
 

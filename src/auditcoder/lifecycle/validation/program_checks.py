@@ -1,7 +1,6 @@
 """The checks of the whole program: given, derived and generated examples, in this order."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 
 from auditcoder.domain.evidence import Evidence, Trust, Verdict
@@ -22,7 +21,7 @@ from auditcoder.domain.execution import (
     TestVerdict,
 )
 from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
-from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
+from auditcoder.domain.laws.verdict_laws import file_answers
 from auditcoder.domain.targets import AtProgram, Subject
 from auditcoder.domain.task import (
     CallExample,
@@ -48,7 +47,7 @@ from auditcoder.lifecycle.validation.check_recorder import (
     record,
     who_ran,
 )
-from auditcoder.lifecycle.validation.function_calls import ended
+from auditcoder.lifecycle.validation.function_calls import ended, expected_value
 from auditcoder.lifecycle.validation.owned_run import run_owned
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
@@ -144,7 +143,7 @@ def action_for(task: Task, example: Example) -> Action:
 
 
 def run_example(context: RunContext, program: str, example: Example) -> CheckObservation:
-    """Run one example on the program; if the answer is wrong, trace which nodes ran."""
+    """Run one example on a program; if an assembled one answers wrong, trace which nodes ran."""
     task, sandbox = context.task, context.sandbox
     working = context.recorder.ledger.working
     execution = Execution(source=program, action=action_for(task, example), bounds=bounds(task))
@@ -152,7 +151,7 @@ def run_example(context: RunContext, program: str, example: Example) -> CheckObs
     seen = judge(context, example, outcome)._replace(outcome=outcome)
     if not seen.frames:
         seen = seen._replace(frames=owned_frames(outcome.raised, working))
-    if seen.verdict is Verdict.FAILED:
+    if seen.verdict is Verdict.FAILED and working.assembly is not None:
         watched = sandbox.run(
             Execution(source=program, action=execution.action, bounds=execution.bounds, watch=True)
         )
@@ -189,7 +188,7 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
                 value = read(text)
             except ValueError as error:
                 return CheckObservation(Verdict.FAILED, f"the result cannot be read: {error}")
-            if same_value(_expected(context, expected), value):
+            if same_value(expected_value(context, expected), value):
                 return CheckObservation(Verdict.PASSED, observed=shown(value))
             return CheckObservation(
                 Verdict.FAILED, "the result is not the one expected", shown(value)
@@ -199,23 +198,6 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
             return CheckObservation(Verdict.CRASH, message, frames=owned_frames(raised, working))
         case _:
             return CheckObservation(ended(outcome), _ending_message(outcome))
-
-
-def _expected(context: RunContext, text: str) -> object:
-    """Return the expected value of an example.
-
-    An expression that is no literal is evaluated in a run of its own, without the program.
-    """
-    try:
-        return literal_value(text)
-    except LITERAL_ERRORS:
-        pass
-    outcome = context.sandbox.run(Execution(source="", action=CallFunction(calls=(text,))))
-    match outcome.calls:
-        case (Returned(value=value),) if outcome.ending is Ending.OK:
-            with suppress(ValueError):  # it is too large
-                return read(value)
-    return object()  # equals no value, so the check cannot pass
 
 
 def _judge_tests(context: RunContext, outcome: ExecutionOutcome) -> CheckObservation:
@@ -255,7 +237,11 @@ def _judge_files(artefacts: dict[str, str], outcome: ExecutionOutcome) -> CheckO
     if verdict is not Verdict.PASSED:
         return CheckObservation(verdict, _ending_message(outcome), observed)
     if missing := [a.name for a in outcome.artefacts if a.content is None]:
-        return CheckObservation(Verdict.FAILED, f"it left no {', '.join(missing)}", observed)
+        # A file can hold the heading of one that is missing; such a text is no result.
+        required = (a.name for a in outcome.artefacts)
+        unclear = True in file_answers(artefacts, required, observed)
+        message = f"it left no {', '.join(missing)}"
+        return CheckObservation(Verdict.FAILED, message, None if unclear else observed)
     wrong = [n for n, text in artefacts.items() if not same_output(text, written.get(n, ""))]
     if wrong:
         message = f"{', '.join(wrong)} is not as expected"

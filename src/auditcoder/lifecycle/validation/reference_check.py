@@ -13,7 +13,11 @@ from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
-from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
+from auditcoder.lifecycle.validation.check_recorder import (
+    CheckObservation,
+    CheckSpec,
+    record_unless_dropped,
+)
 from auditcoder.lifecycle.validation.function_calls import ended, run_calls, value_of
 from auditcoder.lifecycle.validation.node_checks import surroundings
 from auditcoder.sandboxed import reference_cases
@@ -76,7 +80,9 @@ def validate_differential(context: RunContext, node: NodeId) -> list[Evidence]:
         f"it agrees with a slow reference on {_COUNT} small inputs",
         reference,
     )
-    return [record(context, check, lambda: _compare(context, contract, reference, program))]
+    return record_unless_dropped(
+        context, check, lambda: _compare(context, contract, reference, program)
+    )
 
 
 def _compare(
