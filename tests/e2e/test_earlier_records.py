@@ -1,12 +1,13 @@
 """Runs that an earlier version recorded: the current code reads and replays all of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from auditcoder.adapters.stores.bundle import BundleFile, write_bundle
+from auditcoder.domain.errors import ReplayDiverged
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
@@ -59,18 +60,35 @@ def test_an_earlier_record_verifies(record: Path, bundle: BundleFile, run_id: Ru
     assert (head.entries, head.digest) == RECORDS[record.stem]
 
 
+def replays(record: Path) -> bool:
+    """Whether the run was recorded with the present prompts."""
+    return record.stem == "class"
+
+
 def test_an_earlier_record_replays_with_every_check_run_again(
-    bundle: BundleFile, run_id: RunId, sandbox: Sandbox
+    record: Path, bundle: BundleFile, run_id: RunId, sandbox: Sandbox
 ) -> None:
+    if not replays(record):
+        assert_other_prompts(lambda: replay(bundle, run_id, sandbox))
+        return
     repeated = replay(bundle, run_id, sandbox)
     assert repeated.head == bundle.head(run_id)
     assert repeated.finished
     assert repeated.differences == ()
 
 
+def assert_other_prompts(act: Callable[[], object]) -> None:
+    with pytest.raises(ReplayDiverged, match=r"with other prompts: .*handbook, joint") as refused:
+        act()
+    assert refused.value.code == "replay.prompts"
+
+
 def test_an_earlier_record_replays_on_its_recorded_evidence(
-    bundle: BundleFile, run_id: RunId
+    record: Path, bundle: BundleFile, run_id: RunId
 ) -> None:
+    if not replays(record):
+        assert_other_prompts(lambda: replay(bundle, run_id, None))
+        return
     repeated = replay(bundle, run_id, None)
     assert repeated.head == bundle.head(run_id)
     assert repeated.finished
@@ -87,8 +105,9 @@ def test_every_reading_command_accepts_an_earlier_record(
     record: Path, run_id: RunId, command: RunCommand, tmp_path: Path
 ) -> None:
     assert command("verify", record).code == 0
-    assert command("replay", record).code == 0
-    assert command("replay", record, "--trust-evidence").code == 0
+    expected = 0 if replays(record) else 1
+    assert command("replay", record).code == expected
+    assert command("replay", record, "--trust-evidence").code == expected
     shown = command("show", record)
     assert (shown.code, run_id in shown.out) == (0, True)
     lines = command("blame", record, "--json").json["lines"]

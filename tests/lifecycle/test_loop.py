@@ -97,15 +97,24 @@ class TestPassingRun:
         assert finished.graph.order == ("S1",)
         assert "it says: none, one line does it" in finished.committed.granularity
 
-    def test_functions_that_nothing_calls_are_left_out_of_the_graph(self, sandbox: Sandbox) -> None:
-        idle = stub("idle(x: int) -> int", "Do nothing.")
+    def test_a_function_that_only_a_later_function_calls_is_kept(self, sandbox: Sandbox) -> None:
+        total = stub("total(numbers: list[int]) -> int", "Add the numbers.")
+        calls_total = "def add_up(numbers):\n    return total(numbers)\n"
         replies: ScriptedReplies = {
-            "sketch": python(READ + idle + ADD + SOLVE),
-            "joint": python(READS + ADDS),
+            "sketch": python(READ + total + ADD + SOLVE),
+            "joint": python(READS + calls_total + "def total(numbers):\n    return sum(numbers)\n"),
         }
         finished = run(sandbox, TASK, replies)
-        assert finished.graph.order == ("S1", "S2")
-        assert finished.committed.granularity.endswith("left out because nothing calls them: idle")
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.graph.order == ("S1", "S2", "S3")
+        assert finished.committed.granularity.endswith("nothing in the sketch calls: total")
+
+    def test_functions_are_left_out_if_the_root_calls_none(self, sandbox: Sandbox) -> None:
+        alone = "def solve(data: str) -> str:\n    return str(sum(map(int, data.split())))\n"
+        replies: ScriptedReplies = {"sketch": python(READ + alone), "joint": python(alone)}
+        finished = run(sandbox, TASK, replies)
+        assert finished.graph.order == ("S1",)
+        assert "left out because nothing calls them: read_numbers" in finished.committed.granularity
 
 
 class TestBudget:

@@ -56,15 +56,15 @@ def test_inserted_text_is_not_searched_for_variables() -> None:
 
 
 def test_only_roles_that_use_sketches_include_the_handbook() -> None:
-    """Its thousand tokens are of no use to roles that see one function, or a class."""
+    """Its thousand tokens are of no use to roles that write code."""
     sketching = {role for role in ROLES if "{{handbook}}" in _text(role)}
-    assert sketching == {"sketch", "redo", "replan_branch", "joint", "node"}
+    assert sketching == {"sketch", "redo", "replan_branch"}
 
 
 def test_the_digest_of_a_prompt_covers_its_shared_text() -> None:
     known = digests()
     assert set(ROLES) <= set(known)
-    assert load("joint").digest != known["joint"], "the handbook is part of it"
+    assert load("joint").digest != known["joint"], "the introduction is part of it"
     assert load("sole").digest != known["sole"], "the coder prompts include it"
     assert load("parser").digest == known["parser"]
 

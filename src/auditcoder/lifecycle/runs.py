@@ -19,6 +19,7 @@ from auditcoder.domain.errors import (
     NotFound,
     RecordRefused,
     RecordUnreadable,
+    ReplayDiverged,
 )
 from auditcoder.domain.events import Manifest, RunFinished, RunOutcome, RunStarted
 from auditcoder.domain.execution import Execution
@@ -298,11 +299,14 @@ def replay(
         differences.append if sandbox is not None else None,
     )
     ended = finished(reader, run)
+    method = method_of(begun.manifest, methods)
     try:
-        run_strategy(context, method_of(begun.manifest, methods).strategy)
+        run_strategy(context, method.strategy)
     except EndOfRecord:
         if ended:
             raise
+    except ReplayDiverged as diverged:
+        raise _explained(diverged, begun, method) from diverged
     head = recorder.head
     return ReplayReport(
         run=run,
@@ -310,6 +314,21 @@ def replay(
         head=head,
         finished=ended,
         differences=tuple(differences),
+    )
+
+
+def _explained(diverged: ReplayDiverged, begun: RunStarted, method: Method) -> ReplayDiverged:
+    """Name the prompts that have changed since a run was recorded, if any have."""
+    present = {**prompts.digests(), **method.prompts()}
+    recorded = begun.manifest.prompts
+    changed = sorted(name for name in recorded if present.get(name) != recorded[name])
+    if not changed:
+        return diverged
+    version = begun.manifest.versions.get("auditcoder", "its own version")
+    return ReplayDiverged(
+        "replay.prompts",
+        f"run {begun.run} was recorded with other prompts: {', '.join(changed)}",
+        f"replay it with auditcoder {version}; verify, show and export work with any version",
     )
 
 

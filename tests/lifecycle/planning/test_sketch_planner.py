@@ -1,5 +1,7 @@
 """A sketch becomes a plan: its brief, its graph and the root's code."""
 
+import re
+
 from auditcoder.domain.contract import Clause, CostBudget
 from auditcoder.domain.graph import (
     FromLocal,
@@ -8,7 +10,10 @@ from auditcoder.domain.graph import (
     NodeKind,
 )
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import literal_value
 from auditcoder.domain.task import CallExample, StdioExample
+from auditcoder.lifecycle.planning.sketch_writer import sketch_text
+from auditcoder.prompts import load
 from tests.support.scripted_runs import stub
 from tests.support.sketches import ADD, ONE, READ, SKETCH, SOLVE, planned
 
@@ -87,3 +92,52 @@ class TestPlan:
         solve = stub("solve(data: str) -> str", "Solve.", "example: solve('5') == '5'")
         checks = planned(solve).brief.requirements.checks
         assert checks[-1].example == StdioExample(input="5", output="5")
+
+
+class TestNothingIsLost:
+    def test_an_example_with_an_escape_survives(self) -> None:
+        escaped = stub(
+            "read_numbers(data: str) -> list[int]",
+            "Read.",
+            r'example: read_numbers("1\n2") == [1, 2]',
+        )
+        contract = planned(escaped + ADD + ONE + SOLVE).graph.by_id[NodeId("S1")].contract
+        assert contract is not None
+        (kept,) = contract.examples
+        assert isinstance(kept, CallExample)
+        assert literal_value(kept.arguments) == "1\n2"
+
+    def test_the_example_of_the_planning_prompt_survives(self) -> None:
+        shown = re.findall(r"```python\n(.*?)```", load("sketch").system, re.DOTALL)[1]
+        nodes = planned(shown).graph.nodes
+        promises = [c for n in nodes if n.contract for c in n.contract.ensures]
+        assert [c.expression for c in promises] == [
+            r'len(result) <= len(data.split("\n"))',
+            "len(result) <= len(pairs)",
+        ]
+        assert all(n.contract and n.contract.examples for n in nodes if n.id != "S0")
+
+    def test_what_no_contract_holds_reaches_the_writer_with_its_label(self) -> None:
+        rich = stub(
+            "read_numbers(data: str) -> list[int]",
+            "Read the numbers. One a line.",
+            "Lines may be empty.",
+            "",
+            "param data: the whole input",
+            "returns: the numbers in order",
+            "assumes: no number is negative",
+            "trap: a line may end with a blank",
+            "example: read_numbers(huge) is fast",
+        )
+        graph = planned(rich + ADD + ONE + SOLVE).graph
+        shown = sketch_text(graph)
+        for text in (
+            "Read the numbers. One a line.",
+            "Lines may be empty.",
+            "param data: the whole input",
+            "returns: the numbers in order",
+            "assumes: no number is negative",
+            "trap: a line may end with a blank",
+            "example: read_numbers(huge) is fast",
+        ):
+            assert text in shown

@@ -80,6 +80,16 @@ class TestStaticChecks:
         assert "def g" not in text
 
 
+    def test_surroundings_hold_what_the_code_calls_although_the_plan_does_not_say_so(
+        self, sandbox: Sandbox
+    ) -> None:
+        f = WrittenFunction(contract("int"), "def f(x):\n    return g(x)\n")
+        with written_program(sandbox, [f, OTHER], ROOT_CODE) as context:
+            text = surroundings(context, NODE)
+        assert text is not None
+        assert "def g" in text
+
+
 class TestExamples:
     EXAMPLE = CallExample(arguments="2", result="4")
     CONTRACT = Contract(name="f", params=(Param(name="x", type="int"),), examples=(EXAMPLE,))

@@ -2,10 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from auditcoder.domain.contract import RESULT, Clause, Contract
+import msgspec
+
+from auditcoder.domain.contract import RESULT, Clause, Contract, Param
 from auditcoder.domain.graph import FromLocal, FromNode, FromTask, Node, NodeKind, Slot, Source
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.python_names import (
@@ -26,12 +28,10 @@ from auditcoder.lifecycle.planning.contract_parser import (
     read_kind,
     validation_of,
 )
+from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
 from auditcoder.lifecycle.task_forms import contract_of, is_stub
 
-_FACT = re.compile(
-    r"^\s*(kind|requires|ensures|cost|example|examples|uses|invariant)\s*:\s*(.+)$", re.IGNORECASE
-)
 _PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -40,6 +40,8 @@ class Stub(NamedTuple):
 
     contract: Contract
     goal: str
+    context: str
+    """What else its docstring says: further prose, and facts that are no part of a contract."""
     kind: NodeKind
     uses: frozenset[str]
     """Other functions of the sketch that its body calls or its docstring names."""
@@ -88,7 +90,7 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
         functions[root] = _empty_function(root)  # a strategy without functions
     if root not in functions:
         raise PlanRefused(f"there is no root function {root} in the sketch")
-    stubs = {name: _stub(f, functions) for name, f in functions.items() if name != root}
+    stubs = {name: _stub(f, functions, text) for name, f in functions.items() if name != root}
     _refuse_builtin_names(stubs)
     top = functions[root]
     usable = stubs and not is_stub(top)
@@ -100,7 +102,7 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
         strategy=docstring.split("\n\n")[0].strip(),
         parts=parts[1].strip() if parts else "",
         stubs=stubs,
-        root=_stub(top, functions),
+        root=_stub(top, functions, text),
         body=(ast.get_source_segment(text, top) or "") + "\n" if usable else "",
         imports="\n".join(imports),
         flow=_flow(top, stubs) if usable else {},
@@ -119,50 +121,59 @@ def _refuse_builtin_names(stubs: Iterable[str]) -> None:
             raise PlanRefused(f"{name} is Python's own name; choose another")
 
 
-def _stub(function: Function, functions: Iterable[str]) -> Stub:
-    docstring = whole(ast.get_docstring(function) or "")
-    facts: dict[str, list[str]] = {}
-    prose = []
-    for line in docstring.split("\n"):
-        if match := _FACT.match(line):
-            facts.setdefault(match[1].lower(), []).append(match[2].strip())
-        elif ">>>" not in line:
-            prose.append(line)
+def _stub(function: Function, functions: Iterable[str], source: str) -> Stub:
+    docstring = read_docstring(function, source)
     interface = contract_of(function)
     names = {p.name for p in interface.params}
-    declared = {word for text in facts.get("uses", ()) for word in re.findall(r"\w+", text)}
+    declared = {word for text in docstring.of("uses") for word in re.findall(r"\w+", text)}
+    named = set(re.findall(r"(\w+)\(|`(\w+)`", f"{docstring.goal}\n{docstring.context}"))
+    mentioned = {word for pair in named for word in pair if word}
     called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+    examples, unread = _examples(function.name, docstring.of("example"))
     return Stub(
         contract=Contract(
             name=interface.name,
-            params=interface.params,
+            params=tuple(_described(p, docstring) for p in interface.params),
             returns=interface.returns,
-            requires=tuple(read_clause(t, names) for t in facts.get("requires", ())),
-            ensures=tuple(read_clause(t, names | {RESULT}) for t in facts.get("ensures", ())),
-            invariants=tuple(Clause(text=t) for t in facts.get("invariant", ())),
-            cost=read_cost(facts.get("cost", ())),
-            examples=tuple(_examples(function, facts)),
+            returns_description="; ".join(docstring.of("returns")),
+            requires=tuple(read_clause(t, names) for t in docstring.of("requires")),
+            ensures=tuple(read_clause(t, names | {RESULT}) for t in docstring.of("ensures")),
+            invariants=tuple(Clause(text=t) for t in docstring.of("invariant")),
+            cost=read_cost(docstring.of("cost")),
+            examples=examples,
         ),
-        goal=_goal(prose) or f"Do what {function.name} says",
-        kind=read_kind(facts.get("kind", ())),
-        uses=frozenset((declared | called) & set(functions) - {function.name}),
+        goal=docstring.goal or f"Do what {function.name} says",
+        context="\n".join([*docstring.context.splitlines(), *unread, *_notes(docstring)]),
+        kind=read_kind(docstring.of("kind")),
+        uses=frozenset((declared | mentioned | called) & set(functions) - {function.name}),
     )
 
 
-def _goal(prose: list[str]) -> str:
-    """Return the first paragraph, on one line."""
-    text = "\n".join(prose).strip().split("\n\n")[0]
-    return " ".join(text.split())[:300]
+def _described(param: Param, docstring: StubDocstring) -> Param:
+    description = "; ".join(docstring.of(f"param {param.name.lower()}"))
+    return msgspec.structs.replace(param, description=description)
 
 
-def _examples(function: Function, facts: dict[str, list[str]]) -> Iterator[CallExample]:
-    lines = facts.get("example", []) + facts.get("examples", [])
-    seen = set()
-    for line in lines:
-        example = call_example(line.strip("` "), function.name)
-        if example and example.arguments not in seen:
-            seen.add(example.arguments)
-            yield example
+def _examples(name: str, texts: Iterable[str]) -> tuple[tuple[CallExample, ...], list[str]]:
+    """Return the examples that can be checked, and the others as sentences."""
+    examples: dict[str, CallExample] = {}
+    unread = []
+    for text in texts:
+        example = call_example(text.strip("` "), name)
+        if example is None:
+            unread.append(f"example: {text}")
+        else:
+            examples.setdefault(example.arguments, example)
+    return tuple(examples.values()), unread
+
+
+def _notes(docstring: StubDocstring) -> list[str]:
+    """Return the facts that no part of a contract holds, with their labels."""
+    return [
+        f"{label}: {text}"
+        for label in ("assumes", "trap", "units", "note")
+        for text in docstring.of(label)
+    ]
 
 
 def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
@@ -284,6 +295,7 @@ def nodes_of(
             Node(
                 id=ids[name],
                 goal=stub.goal,
+                context=stub.context,
                 kind=stub.kind,
                 parent=ids[parents[name]] if parents[name] else top,
                 dependencies=tuple(sorted((makers | needed) - {ids[name]})),

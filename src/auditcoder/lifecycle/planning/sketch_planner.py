@@ -91,7 +91,7 @@ def plan_of(
     around = read_bundle(f"{root.given}\n{root.main}\n{sketch.imports}")
     if clash := set(sketch.stubs) & {i.name for i in around.imported}:
         raise PlanRefused(f"{', '.join(sorted(clash))} is imported; give the function another name")
-    sketch, unreached = _without_unreached(sketch)
+    sketch, unused = _without_unused(sketch)
     contract = root.contract if root.fixed else sketch.root.contract
     contract = _with_clauses(contract, sketch)
     generated = tuple((e, "planned") for e in _generated_examples(task, sketch))
@@ -99,7 +99,7 @@ def plan_of(
         said = f" (it says: {sketch.parts})" if sketch.parts else ""
         reason = f"one node: the sketch names no other function{said}"
         goal = sketch.root.goal if sketch.root.contract.params else sketch.strategy[:300]
-        plan = single(task, root, reason + unreached, PLANNER, contract, allocated, goal)
+        plan = single(task, root, reason + unused, PLANNER, contract, allocated, goal)
         approach = Approach(strategy=sketch.strategy, cost=sketch.root.contract.cost)
         return plan._replace(brief=brief_for(task, approach, generated))
     nodes, directly = nodes_of(sketch, ROOT, allocated)
@@ -112,7 +112,7 @@ def plan_of(
         ),
         graph=graph,
         planner=PLANNER,
-        granularity=f"{len(nodes)} nodes: {sketch.parts or 'so the sketch has it'}" + unreached,
+        granularity=f"{len(nodes)} nodes: {sketch.parts or 'so the sketch has it'}" + unused,
         given=_given(sketch, root, contract),
     )
 
@@ -129,18 +129,19 @@ def _given(sketch: Sketch, root: RootFunction, contract: Contract) -> dict[NodeI
     return {ROOT: GivenCode(f"{source}\n", PLANNER)}
 
 
-def _without_unreached(sketch: Sketch) -> tuple[Sketch, str]:
-    """Drop the stubs that nothing calls; return the sketch and a note that names them."""
+def _without_unused(sketch: Sketch) -> tuple[Sketch, str]:
+    """Drop all stubs if the root calls none; return the sketch and a note that names them.
+
+    Otherwise a stub that nothing calls is kept: a function that is written later may call it.
+    """
     kept = reached(sketch)
-    dropped = [name for name in sketch.stubs if name not in kept]
-    if not dropped:
+    idle = [name for name in sketch.stubs if name not in kept]
+    if not idle:
         return sketch, ""
-    stubs = {n: s for n, s in sketch.stubs.items() if n in kept}
-    body = sketch.body if stubs else ""
-    return (
-        sketch._replace(stubs=stubs, body=body),
-        f"; left out because nothing calls them: {', '.join(dropped)}",
-    )
+    if kept:
+        return sketch, f"; nothing in the sketch calls: {', '.join(idle)}"
+    note = f"; left out because nothing calls them: {', '.join(idle)}"
+    return sketch._replace(stubs={}, body=""), note
 
 
 def _with_clauses(contract: Contract, sketch: Sketch) -> Contract:

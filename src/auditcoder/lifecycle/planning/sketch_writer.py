@@ -16,13 +16,15 @@ def sketch_text(graph: TaskGraph, root_code: str = "") -> str:
 
 
 def docstring(node: Node) -> str:
-    """Return the docstring that a node has in a sketch: its goal and its contract."""
+    """Return the docstring that a node has in a sketch: its goal, context and contract."""
     contract = node.contract
-    lines = [node.goal]
+    lines = [node.goal, *(["", *node.context.splitlines()] if node.context else [])]
     facts = []
     if node.id != ROOT:
         facts.append(f"kind: {node.kind.value}")
     if contract:
+        facts += [f"param {p.name}: {p.description}" for p in contract.params if p.description]
+        facts += [f"returns: {contract.returns_description}"] * bool(contract.returns_description)
         facts += [f"requires: {c.expression or c.text}" for c in contract.requires]
         facts += [f"ensures: {c.expression or c.text}" for c in contract.ensures]
         facts += [f"cost: {contract.cost.time}"] if contract.cost.time else []

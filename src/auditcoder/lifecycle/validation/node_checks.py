@@ -66,10 +66,18 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
 
 
 def surroundings(context: RunContext, node: NodeId) -> str | None:
-    """Return a module with a node's code and that of its dependencies; None if they clash."""
+    """Return a module with a node's code and what it relies on; None if they clash.
+
+    It relies on the dependencies of the plan, and on the owners of names that its code mentions.
+    """
     ledger = context.recorder.ledger
     graph, working = ledger.graph, ledger.working
-    needed = {node} | graph.relied_on_by(node)
+    needed, more = set[NodeId](), {node}
+    while more:
+        needed |= more
+        words = {word for n in more if n in working.bundles for word in working.bundles[n].words}
+        mentioned = {owner for name, owner in graph.promises.items() if name in words}
+        more = ({d for n in more for d in graph.relied_on_by(n)} | mentioned) - needed
     code = {n: c for n, c in working.code.items() if n in needed and n != ROOT}
     try:
         return assemble(graph, code, working.bundles).text
