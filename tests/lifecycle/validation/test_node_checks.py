@@ -79,7 +79,6 @@ class TestStaticChecks:
         assert "def solve" not in text
         assert "def g" not in text
 
-
     def test_surroundings_hold_what_the_code_calls_although_the_plan_does_not_say_so(
         self, sandbox: Sandbox
     ) -> None:
