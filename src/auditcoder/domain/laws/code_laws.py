@@ -221,7 +221,7 @@ def assembled(ledger: Ledger, event: Assembled, read: ReadBlob) -> Ledger:
     transaction = ledger.transaction
     if ledger.assembled and transaction is None:
         refuse(Law.FROZEN_CHANGED, ledger, "the program changes outside a transaction")
-    if transaction is not None:
+    if transaction is not None and event.program != transaction.program:
         before = transaction.before
         if (before.code, before.graph) == (working.code, graph):
             refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program changes, but no code does")
