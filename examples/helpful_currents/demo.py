@@ -60,7 +60,10 @@ def change_one_byte(bundle: Path, altered: Path, part: str) -> None:
             content = old.read(info)
             if info.filename == part:
                 content = content.replace(b"1000003", b"1000007", 1)
-            new.writestr(info, content)
+            same = zipfile.ZipInfo(info.filename, info.date_time)
+            same.compress_type, same.external_attr = info.compress_type, info.external_attr
+            with new.open(same, "w", force_zip64=info.filename == "events.jsonl") as copy:
+                copy.write(content)
     print(f"(in {part[:18]}…: 1000003 became 1000007)")
 
 

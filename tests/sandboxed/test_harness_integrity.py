@@ -5,7 +5,7 @@ import copy
 import json
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
@@ -69,12 +69,17 @@ def nothing(*_: object, **__: object) -> None:
     """Do nothing."""
 
 
+def nothing_yielded(*_: object, **__: object) -> Iterator[None]:
+    """Do nothing, as a generator: code of another kind cannot be assigned."""
+    yield
+
+
 def _replace_cell(judge: Any) -> None:
     judge.closed.__closure__[0].cell_contents = [1]
 
 
 def _replace_inner_code(judge: Any) -> None:
-    judge.managed.__wrapped__.__code__ = nothing.__code__
+    judge.managed.__wrapped__.__code__ = nothing_yielded.__code__
 
 
 CHANGES: dict[str, Callable[[Any], object]] = {
@@ -196,6 +201,6 @@ def test_a_context_manager_of_the_library_is_watched_to_its_inner_function() -> 
     taken = function_snapshot(managed)
     with managed(), suppress(Tampering):
         check_unchanged(taken)
-    cast("Any", managed).__wrapped__.__code__ = nothing.__code__
+    cast("Any", managed).__wrapped__.__code__ = nothing_yielded.__code__
     with pytest.raises(Tampering):
         check_unchanged(taken)
