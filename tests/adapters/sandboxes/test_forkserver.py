@@ -270,6 +270,7 @@ class TestWithoutNamespaces(_SharedRoot, IsolatedSandboxConformance):
         outcome = self.run(sandbox, source, RunProgram(stdin=f"{os.getpid()}\n"))
         assert (outcome.ending, outcome.stdout) == (Ending.OK, b"0\n")
 
+    @pytest.mark.system_interpreter
     @pytest.mark.skipif(os.getuid() != 0, reason="this is the case in the other tests")
     def test_without_root_programs_keep_the_users_id_and_the_same_walls(self) -> None:
         interpreter = f"/usr/bin/python3.{sys.version_info.minor}"
