@@ -24,6 +24,7 @@ from auditcoder.domain.events import (
 from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.graph import GraphDelta, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
+from auditcoder.domain.laws import open_doubts
 from auditcoder.domain.laws.check_laws import LOADS
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import IntegrationException, TransactionKind
@@ -365,6 +366,7 @@ class RandomRun(RuleBasedStateMachine):
             RunFinished(
                 outcome=RunOutcome.PASSED if full else RunOutcome.STOPPED,
                 program=working.assembly.program if working.assembly else None,
+                doubts=open_doubts(self.ledger) if full else (),
             )
         )
 

@@ -78,6 +78,8 @@ class GraphCommitted(Recordable, tag="graph_committed"):
     planner: str = ""
     granularity: str = ""
     """Why the graph has this number of nodes."""
+    losses: tuple[str, ...] = ()
+    """What the planner's reply said and the graph does not hold, one sentence for each."""
 
 
 class GraphRevised(Recordable, tag="graph_revised"):
@@ -141,6 +143,8 @@ class CodeWritten(Recordable, tag="code_written"):
     """The node for whose sake it was written, if that is another one."""
     reply: int | None = None
     """Sequence number of the reply that it comes from; None if no model wrote it."""
+    losses: tuple[str, ...] = ()
+    """What of the reply is lost, because no node owns it: one sentence for each."""
     note: str = ""
     """Parts of the reply that were left out, because no node owns them, and added imports."""
 
@@ -164,6 +168,39 @@ class CheckDropped(Recordable, tag="check_dropped"):
 
     check: CheckId
     reason: str
+
+
+class Ruling(Enum):
+    """Who is wrong when a check fails that was not given with the task."""
+
+    PROGRAM_WRONG = "program_wrong"
+    """The program is to be repaired."""
+    CHECK_WRONG = "check_wrong"
+    """The check is to be dropped."""
+    UNDECIDED = "undecided"
+    """The doubt stays open."""
+
+
+class Opinion(Value):
+    """One answer to the question whether the program or a check is wrong."""
+
+    source: str
+    """Where it comes from: `statement`, `independent implementation`, `model`, …"""
+    ruling: Ruling
+    reason: str
+    reply: int | None = None
+    """Sequence number of the reply that it comes from; None if no model was asked."""
+
+
+class Adjudicated(Recordable, tag="adjudicated"):
+    """It was decided who is wrong: the program, or a failing check that was not given."""
+
+    check: CheckId
+    evidence: int
+    """Sequence number of the failing evidence in question."""
+    ruling: Ruling
+    reason: str
+    opinions: tuple[Opinion, ...] = ()
 
 
 class Assembled(Recordable, tag="assembled"):
@@ -250,6 +287,8 @@ class RunFinished(Recordable, tag="run_finished"):
     outcome: RunOutcome
     program: Digest | None
     reason: str = ""
+    doubts: tuple[CheckId, ...] = ()
+    """If it passed: the checks that still fail, none of which was given with the task."""
 
     def blobs(self) -> tuple[Digest, ...]:
         """Return the digest of the program."""
@@ -266,6 +305,7 @@ Event: TypeAlias = (
     | CodeWritten
     | CheckRan
     | CheckDropped
+    | Adjudicated
     | Assembled
     | Located
     | TransactionOpened

@@ -16,11 +16,32 @@ class Verdict(Enum):
     TIMEOUT = "timeout"
     MEMORY = "memory"
     CRASH = "crash"
+    NOT_RUN = "not_run"
+    """It could not be run."""
+    VACUOUS = "vacuous"
+    """It ran, but no input met its precondition."""
+    UNTRIED = "untried"
+    """A substitution that was not tried, because it is the same code or cannot be assembled."""
+    UNMEASURABLE = "unmeasurable"
+    """It ran, but the runs were too short or too few to measure."""
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether something ran that could have passed and could have failed."""
+        return self is Verdict.PASSED or self.failing
+
+    @property
+    def failing(self) -> bool:
+        """Whether it is evidence against its subject; an inconclusive verdict is for nobody."""
+        return self in _FAILING
 
     @property
     def clean(self) -> bool:
         """Whether the candidate ended normally, with a correct or a wrong result."""
         return self is Verdict.PASSED or self is Verdict.FAILED
+
+
+_FAILING = frozenset({Verdict.FAILED, Verdict.TIMEOUT, Verdict.MEMORY, Verdict.CRASH})
 
 
 class Trust(Enum):

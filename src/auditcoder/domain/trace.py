@@ -12,6 +12,7 @@ from auditcoder.domain.chain import EMPTY, Entry, EntryReader, Head, starts
 from auditcoder.domain.diagnosis import Diagnosis
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import (
+    Adjudicated,
     Assembled,
     CheckDropped,
     CheckRan,
@@ -76,6 +77,13 @@ class RaisedException(Value):
     transaction: int | None = None
 
 
+class RulingRecord(Value):
+    """A ruling on a failing check, and when it was made."""
+
+    when: Moment
+    ruling: Adjudicated
+
+
 class DiagnosisRecord(Value):
     """A diagnosis, when it was made, and the transaction that acted on it."""
 
@@ -109,6 +117,7 @@ class RunEnd(Value):
     when: Moment
     outcome: RunOutcome
     reason: str = ""
+    doubts: tuple[CheckId, ...] = ()
 
 
 class Trace(Value):
@@ -139,6 +148,9 @@ class Trace(Value):
     programs: tuple[ProgramVersion, ...]
     resumed: tuple[Moment, ...] = ()
     finish: RunEnd | None = None
+    rulings: tuple[RulingRecord, ...] = ()
+    losses: tuple[tuple[Moment, str], ...] = ()
+    """What replies said and neither graph nor code holds."""
     planner: str = ""
     """The planner's name."""
     granularity: str = ""
@@ -185,7 +197,7 @@ def _symptom(working: WorkingState) -> Verdict | None:
     failing = [
         (weight(s.trust), check, s.verdict)
         for check, s in working.evidence.items()
-        if isinstance(s.subject, AtProgram) and s.verdict is not Verdict.PASSED
+        if isinstance(s.subject, AtProgram) and s.verdict.failing
     ]
     return min(failing, key=lambda f: f[:2])[2] if failing else None
 
@@ -239,6 +251,8 @@ class _Folding:
         self.programs: list[ProgramVersion] = []
         self.resumed: list[Moment] = []
         self.finish: RunEnd | None = None
+        self.rulings: list[RulingRecord] = []
+        self.losses: list[tuple[Moment, str]] = []
         self.planner = self.granularity = ""
 
     def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case per event
@@ -247,15 +261,17 @@ class _Folding:
         self.now = Moment(seq=entry.seq, at=entry.at)
         open_now = after.transaction.number if after.transaction else None
         match entry.event:
-            case GraphCommitted(graph=graph, planner=planner, granularity=granularity):
+            case GraphCommitted(graph=graph) as committed:
                 self._learn(graph.nodes)
-                self.planner, self.granularity = planner, granularity
+                self.planner, self.granularity = committed.planner, committed.granularity
+                self.losses += [(self.now, loss) for loss in committed.losses]
             case GraphRevised(delta=delta):
                 self._learn((*delta.added, *delta.revised))
                 self.retired |= dict.fromkeys(delta.retired, self.now)
             case ReplyRecorded() as reply:
                 self.replies.append(BilledReply(when=self.now, reply=reply, transaction=open_now))
             case CodeWritten() as written:
+                self.losses += [(self.now, loss) for loss in written.losses]
                 self.versions.append(
                     CodeVersion(
                         when=self.now,
@@ -274,6 +290,8 @@ class _Folding:
                 self._attach(evidence)
             case CheckDropped(check=check, reason=reason):
                 self.dropped[check] = reason
+            case Adjudicated() as ruling:
+                self.rulings.append(RulingRecord(when=self.now, ruling=ruling))
             case Assembled(program=program):
                 self.programs.append(
                     ProgramVersion(when=self.now, program=program, transaction=open_now)
@@ -309,8 +327,8 @@ class _Folding:
             case RolledBack():
                 self._amend(rollback=RollbackStatus.RESTORED, closed=self.now.seq)
                 self._forget_revisions()
-            case RunFinished(outcome=outcome, reason=reason):
-                self.finish = RunEnd(when=self.now, outcome=outcome, reason=reason)
+            case RunFinished(outcome=outcome, reason=reason, doubts=doubts):
+                self.finish = RunEnd(when=self.now, outcome=outcome, reason=reason, doubts=doubts)
             case RunResumed(manifest=manifest):
                 self.manifest = manifest
                 self.resumed.append(self.now)
@@ -388,6 +406,8 @@ class _Folding:
             programs=tuple(self.programs),
             resumed=tuple(self.resumed),
             finish=self.finish,
+            rulings=tuple(self.rulings),
+            losses=tuple(self.losses),
             planner=self.planner,
             granularity=self.granularity,
         )

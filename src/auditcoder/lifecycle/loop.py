@@ -12,6 +12,7 @@ from auditcoder.domain.events import (
     RunFinished,
     RunOutcome,
 )
+from auditcoder.domain.laws import open_doubts
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
@@ -51,9 +52,16 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
         if passes(context):
             outcome, reason = RunOutcome.PASSED, ""
-    assembly = context.recorder.ledger.working.assembly
-    program = assembly.program if assembly else None
-    context.recorder.record(RunFinished(outcome=outcome, program=program, reason=reason))
+    ledger = context.recorder.ledger
+    assembly = ledger.working.assembly
+    context.recorder.record(
+        RunFinished(
+            outcome=outcome,
+            program=assembly.program if assembly else None,
+            reason=reason,
+            doubts=open_doubts(ledger) if outcome is RunOutcome.PASSED else (),
+        )
+    )
     return outcome
 
 

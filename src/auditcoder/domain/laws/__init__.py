@@ -11,6 +11,7 @@ from typing import assert_never
 
 from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
+    Adjudicated,
     Assembled,
     BriefCommitted,
     CheckDropped,
@@ -32,7 +33,7 @@ from auditcoder.domain.events import (
 )
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.ids import ROOT
-from auditcoder.domain.laws.check_laws import check_dropped, check_ran, program_check
+from auditcoder.domain.laws.check_laws import adjudicated, check_dropped, check_ran, program_check
 from auditcoder.domain.laws.code_laws import (
     assembled,
     code_written,
@@ -40,7 +41,15 @@ from auditcoder.domain.laws.code_laws import (
     reply_recorded,
     taken_names,
 )
-from auditcoder.domain.laws.common import IllegalHistory, Law, ReadBlob, committed_graph, refuse
+from auditcoder.domain.laws.common import (
+    IllegalHistory,
+    Law,
+    ReadBlob,
+    committed_graph,
+    listed,
+    open_doubts,
+    refuse,
+)
 from auditcoder.domain.laws.graph_laws import brief_committed, graph_committed, graph_revised
 from auditcoder.domain.laws.repair_laws import (
     deciding,
@@ -61,6 +70,7 @@ __all__ = [
     "advance",
     "committed_graph",
     "deciding",
+    "open_doubts",
     "opening",
     "taken_names",
 ]
@@ -92,6 +102,8 @@ def advance(  # noqa: C901  one case per event
             after = graph_revised(ledger, event)
         case CheckDropped():
             after = check_dropped(ledger, event)
+        case Adjudicated():
+            after = adjudicated(ledger, event)
         case Located():
             after = located(ledger, event)
         case TransactionOpened():
@@ -152,6 +164,10 @@ def _run_finished(ledger: Ledger, event: RunFinished) -> Ledger:
             refuse(Law.UNEARNED_OUTCOME, ledger, "the newest diagnosis has a target")
         case _:
             pass
+    may_doubt = event.outcome is RunOutcome.PASSED and ledger.format >= 3
+    doubts = open_doubts(ledger) if may_doubt else ()
+    if event.doubts != doubts:
+        refuse(Law.UNEARNED_OUTCOME, ledger, f"the checks in doubt are: {listed(doubts)}")
     return change(ledger, finished=True)
 
 

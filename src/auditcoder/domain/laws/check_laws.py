@@ -1,6 +1,6 @@
 """The laws of validation: a check never changes, and evidence is about the current code."""
 
-from auditcoder.domain.events import CheckDropped, CheckRan
+from auditcoder.domain.events import Adjudicated, CheckDropped, CheckRan
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, node_check_id
 from auditcoder.domain.graph import Node
 from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse
@@ -148,6 +148,25 @@ def example_kind(example: Example, trust: Trust) -> CheckKind:
     if isinstance(example, CodeExample):
         return CheckKind.TEST
     return CheckKind.EXAMPLE if trust is Trust.GIVEN else CheckKind.BOUNDARY
+
+
+def adjudicated(ledger: Ledger, event: Adjudicated) -> Ledger:
+    """Register a ruling: it is about standing evidence against the program, and none was given."""
+    standing = ledger.working.evidence.get(event.check)
+    if ledger.format < 3:
+        refuse(Law.OUT_OF_PLACE, ledger, "rulings exist since format 3")
+    if standing is None or standing.seq != event.evidence or not standing.verdict.failing:
+        refuse(Law.STALE_EVIDENCE, ledger, f"check {event.check} does not fail in this event")
+    if standing.against != present(ledger.working, standing.subject):
+        refuse(Law.STALE_EVIDENCE, ledger, f"check {event.check} is not about the current code")
+    if standing.trust is Trust.GIVEN or not standing.kind.judges:
+        refuse(Law.MISDECLARED, ledger, f"nobody rules on {event.check}")
+    if not event.reason.strip():
+        refuse(Law.MISDECLARED, ledger, "a ruling needs a reason")
+    replies = [o.reply for o in event.opinions if o.reply is not None]
+    if any(not 0 < reply < ledger.seq for reply in replies):
+        refuse(Law.MISDECLARED, ledger, "an opinion names no earlier reply")
+    return ledger
 
 
 def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import NoReturn, TypeAlias
 
+from auditcoder.domain.evidence import Trust
 from auditcoder.domain.graph import Region, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.ledger import CurrentCheck, Ledger, OpenTransaction, WorkingState
@@ -111,6 +112,18 @@ def still_standing(
             nodes = covered(working, standing.subject)
             now[standing.subject] = None if nodes & doubtful else present(working, standing.subject)
     return {c: s for c, s in working.evidence.items() if now[s.subject] == s.against}
+
+
+def open_doubts(ledger: Ledger) -> tuple[CheckId, ...]:
+    """Return the failing checks of the present code that were not given with the task."""
+    standing = still_standing(ledger.working)
+    return tuple(
+        sorted(
+            check
+            for check, s in standing.items()
+            if s.verdict.failing and s.kind.judges and s.trust is not Trust.GIVEN
+        )
+    )
 
 
 def listed(items: Iterable[object]) -> str:

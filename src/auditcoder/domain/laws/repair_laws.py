@@ -48,7 +48,7 @@ def located(ledger: Ledger, event: Located) -> Ledger:
 
 def _failures(working: WorkingState) -> set[int]:
     """Return the events whose evidence stands and did not pass."""
-    return {s.seq for s in working.evidence.values() if s.verdict is not Verdict.PASSED}
+    return {s.seq for s in working.evidence.values() if s.verdict.failing}
 
 
 def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:

@@ -39,6 +39,8 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
     verdict = evidence.verdict
     abnormal = evidence.signal is not None or evidence.exit_code not in {None, 0}
     _refuse_impossible_ending(ledger, evidence)
+    if not verdict.conclusive:
+        _refuse_unfounded_inconclusive(ledger, evidence)
     if verdict is Verdict.PASSED and abnormal:
         refuse(Law.FALSE_VERDICT, ledger, f"check {evidence.check} passed, but its run crashed")
     if verdict is Verdict.TIMEOUT and not _ran_out_of_time(ledger, evidence):
@@ -58,6 +60,16 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
             ledger,
             f"check {evidence.check} {verdict.value}, but its result says otherwise",
         )
+
+
+def _refuse_unfounded_inconclusive(ledger: Ledger, evidence: Evidence) -> None:
+    """Refuse an inconclusive verdict where something always runs, or where a result is known."""
+    if ledger.format < 3:
+        refuse(Law.FALSE_VERDICT, ledger, f"{evidence.verdict.value} exists since format 3")
+    if isinstance(evidence.subject, AtProgram) or evidence.kind in PARSED_KINDS:
+        refuse(Law.FALSE_VERDICT, ledger, f"{evidence.check} always has a result")
+    if evidence.expected is not None and evidence.observed is not None:
+        refuse(Law.FALSE_VERDICT, ledger, f"{evidence.check} has a result to compare")
 
 
 def _refuse_impossible_ending(ledger: Ledger, evidence: Evidence) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.events import (
+    Adjudicated,
     Assembled,
     CheckDropped,
     CheckRan,
@@ -105,6 +106,8 @@ class RunState:
             case CheckDropped(check=check, reason=why):
                 self.checks.pop(check, None)
                 return f"{check} is dropped: {why}"
+            case Adjudicated(check=check, ruling=ruling, reason=why):
+                return f"{check} is examined: {ruling.value.replace('_', ' ')}: {why}"
             case Assembled():
                 self.checks = {}
                 return "the program is assembled"
