@@ -46,4 +46,8 @@ _HEADLINES = {
     Verdict.TIMEOUT: "It took too long.",
     Verdict.MEMORY: "It used too much memory.",
     Verdict.CRASH: "It ended with an error.",
+    Verdict.NOT_RUN: "It could not be run.",
+    Verdict.VACUOUS: "No input met its precondition.",
+    Verdict.UNTRIED: "It was not tried.",
+    Verdict.UNMEASURABLE: "It could not be measured.",
 }

@@ -78,7 +78,9 @@ class TestBeginningAndEnd:
         assert recorder.ledger.working.assembly is not None
         event = RunFinished(outcome=outcome, program=recorder.ledger.working.assembly.program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
-        recorder.record(replace(event, outcome=RunOutcome.PASSED))
+        passed = replace(event, outcome=RunOutcome.PASSED)
+        assert_illegal(recorder, passed, Law.UNEARNED_OUTCOME)
+        recorder.record(replace(passed, doubts=(CheckId("S1_1.generated"),)))
 
     def test_a_run_with_a_failed_check_can_end_as_failed(self, store: SqliteStore) -> None:
         recorder = failing(store)
