@@ -275,13 +275,17 @@ class RandomRun(RuleBasedStateMachine):
     def rule_on_a_failing_check(self, pick: int, ruling: Ruling) -> None:
         failing = open_doubts(self.ledger)
         check = failing[pick % len(failing)]
+        answers = sorted(self.ledger.answers)
+        reply = answers[pick % len(answers)] if answers else None
         self.recorder.record(
             Adjudicated(
                 check=check,
                 evidence=self.ledger.working.evidence[check].seq,
                 ruling=ruling,
                 reason="both sides were compared",
-                opinions=(Opinion(source="statement", ruling=ruling, reason="it says so"),),
+                opinions=(
+                    Opinion(source="statement", ruling=ruling, reason="it says so", reply=reply),
+                ),
             )
         )
 
