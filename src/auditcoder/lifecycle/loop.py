@@ -14,6 +14,7 @@ from auditcoder.domain.events import (
 )
 from auditcoder.domain.laws import open_doubts
 from auditcoder.domain.repair import Decision
+from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.full_replan import fall_back
@@ -87,6 +88,8 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
     repairs, most = 0, context.options.max_repairs
     may_fall_back = context.options.fallback
     while not passes(context):
+        if undecided := _undecided(context):
+            return RunOutcome.FAILED, f"no check fails, but {undecided} cannot decide anything"
         if repairs == most:
             return RunOutcome.FAILED, f"the program still fails after {most} repairs"
         chosen, state = choose(context, locator, state)
@@ -104,6 +107,15 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
             state = state.with_rejected(chosen.target)
         drop_contradicted_clauses(context, local_evidence(context))
     return RunOutcome.PASSED, ""
+
+
+def _undecided(context: RunContext) -> str:
+    """Return the inconclusive checks of a program that fails none; empty if it fails one."""
+    standing = context.recorder.ledger.working.evidence
+    program = {c: s.verdict for c, s in standing.items() if isinstance(s.subject, AtProgram)}
+    if any(verdict.failing for verdict in program.values()):
+        return ""
+    return ", ".join(sorted(c for c, verdict in program.items() if not verdict.conclusive))
 
 
 def make_plan(context: RunContext) -> Plan:

@@ -46,6 +46,7 @@ def record_clue(recorder: Recorder, node: NodeId, clue: Clue, kind: CheckKind) -
                 verdict=Verdict.PASSED,
                 against=recorder.ledger.working.code[node].digest,
                 observed=recorder.put(msgspec.json.encode(clue)),
+                judge="test",
             )
         )
     )

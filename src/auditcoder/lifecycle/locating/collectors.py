@@ -256,7 +256,7 @@ def _passes_again(context: RunContext, sandbox: Sandbox) -> bool:
     A pass under the test driver does not show this: the driver ignores printed output, for example.
     """
     known = diagnosis_input_of(context).program
-    failed = {s.evidence.check for s in known if s.evidence.verdict is not Verdict.PASSED}
+    failed = {s.evidence.check for s in known if s.evidence.verdict.failing}
     again = {check.id: example for check, example in checks(context) if check.id in failed}
     rerun = dataclasses.replace(context, sandbox=sandbox)
     return set(again) == failed and all(

@@ -79,7 +79,7 @@ class EvidenceLocator:
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
         """Name the nodes that are likely at fault, or abstain and say which evidence is missing."""
-        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        failing = [s for s in case.program if s.evidence.verdict.failing]
         seqs = tuple(s.seq for s in failing[:1])
         if case.flaky:
             return Abstained(reason=FLAKY, evidence=seqs, flaky=True)
@@ -162,7 +162,7 @@ def feature_of(standing: RecordedCheck) -> FeatureKind | None:
     evidence = standing.evidence
     passed = evidence.verdict is Verdict.PASSED
     match evidence.kind:
-        case kind if not kind.judges:
+        case kind if not kind.judges or not evidence.verdict.conclusive:
             return None
         case CheckKind.REVIEW:
             return FeatureKind.ACCEPTED_BY_OPINION if passed else FeatureKind.REJECTED_BY_OPINION
