@@ -113,7 +113,8 @@ class RankedLocator:
         if target is None or target in case.tried:
             reason = "nothing new is more suspicious than all else"
             return Abstained(reason=reason, evidence=_seqs(case))
-        seqs = (*_seqs(case)[:1], case.traced[target.node][0])
+        # The claim compares all nodes, so the observations of all are cited.
+        seqs = (*_seqs(case)[:1], *(seq for seq, _ in case.traced.values()))
         why = f"{self.name} finds nothing more suspicious"
         return localised(case, target, self.name, Level.LOW, seqs, why)
 
