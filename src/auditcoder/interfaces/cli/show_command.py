@@ -14,9 +14,11 @@ from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.trace import RecordedEvidence, Trace
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import Value
+from auditcoder.exports.repair_report import repair_report, repair_reports
 from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.repair_view import show_repair
 from auditcoder.interfaces.cli.terminal import (
     clock,
     count,
@@ -61,7 +63,8 @@ def run(options: ShowArguments) -> int:
         trace = verified_trace(source, name)
         if options.node is None:
             if options.json:
-                emit_json(responsibility_records(trace, source.blob))
+                records = responsibility_records(trace, source.blob)
+                emit_json(records | {"repairs": repair_reports(trace, source.blob)})
             else:
                 show_run(trace, source.blob)
             return Exit.OK
@@ -101,7 +104,9 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     _program_checks(trace)
     for transaction in trace.history:
         say()
-        _transaction(transaction)
+        _transaction_heading(transaction)
+        show_repair(trace.run, repair_report(trace, transaction, read))
+        _transaction_details(transaction)
     for answer in trace.diagnoses:
         if answer.transaction is None and not isinstance(answer.diagnosis, Localised):
             say()
@@ -189,9 +194,12 @@ def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
     say(f"  {verdict(evidence.verdict)}  {evidence.check}  ({', '.join(notes)}){message}")
 
 
-def _transaction(t: Transaction) -> None:
+def _transaction_heading(t: Transaction) -> None:
     decision = t.decision.value if t.decision else "open"
     say(f"{paint(f'Repair {t.number}', 'bold')}  {t.kind.value}, {decision}")
+
+
+def _transaction_details(t: Transaction) -> None:
     match t.diagnosis:
         case Localised() as diagnosis:
             chance = diagnosis.probability
@@ -248,7 +256,8 @@ def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
         within = f" in repair {version.transaction}" if version.transaction else ""
         say(f"  event {version.when.seq}  code {version.code[:12]} written{by}{within}")
     for transaction in trace.history_of(node_id):
-        _transaction(transaction)
+        _transaction_heading(transaction)
+        _transaction_details(transaction)
 
 
 def show_evidence(trace: Trace, node_id: NodeId) -> None:
