@@ -39,6 +39,7 @@ from auditcoder.interfaces.cli.terminal import (
 )
 from auditcoder.interfaces.record_sources import opened_run
 from auditcoder.lifecycle.export_import import verified_head, verified_trace
+from auditcoder.lifecycle.intake.title import cut_title
 from auditcoder.metrics.trace_metrics import DiagnosisCost, diagnosis_cost
 
 _LONGEST_NUMBER = 18
@@ -142,8 +143,8 @@ def _history(trace: Trace, node: NodeId | None, read: ReadBlob, *, as_json: bool
 def show_run(trace: Trace, read: ReadBlob) -> None:
     """Print the tree, the program's checks and the history."""
     ended = trace.finish.outcome.value if trace.finish else "open"
-    task = trace.task.title or one_line(trace.task.statement)[:60]
-    say(f"{paint(trace.run, 'bold')}  {one_line(task)}")
+    task = cut_title(one_line(trace.task.title or trace.task.statement))
+    say(f"{paint(trace.run, 'bold')}  {task}")
     say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
     if trace.finish and trace.finish.reason:
         say(f"  {one_line(trace.finish.reason)}")
