@@ -7,7 +7,7 @@ from typing import Any
 from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.errors import NotFound
-from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
@@ -249,7 +249,8 @@ def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
     if not trace.stands(recorded):
         notes.append("no longer stands")
     message = f"  {one_line(evidence.message)}" if evidence.message else ""
-    say(f"  {verdict(evidence.verdict)}  {evidence.check}  ({', '.join(notes)}){message}")
+    test = f" {one_line(evidence.requirement)}" if evidence.kind is CheckKind.TEST else ""
+    say(f"  {verdict(evidence.verdict)}  {evidence.check}{test}  ({', '.join(notes)}){message}")
 
 
 def _transaction_heading(t: Transaction) -> None:
