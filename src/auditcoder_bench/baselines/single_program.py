@@ -24,7 +24,7 @@ from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.response_formats import PythonBlock, ResponseFormat, T
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.task_forms import root_of, shown_examples
+from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_tests
 from auditcoder.lifecycle.validation import validate_program
 from auditcoder.lifecycle.validation.check_recorder import record
 from auditcoder.lifecycle.validation.program_checks import check_for, run_example
@@ -155,9 +155,9 @@ class SingleProgram:
 
 
 def statement(task: Task) -> str:
-    """Return the task's statement, followed by the examples that it does not show itself."""
-    shown = shown_examples(task)
-    return f"{task.statement}\n\n{shown}" if shown else task.statement
+    """Return the task's statement, followed by examples and tests that it does not show itself."""
+    parts = (task.statement, shown_examples(task), shown_tests(task))
+    return "\n\n".join(text for text in parts if text)
 
 
 def wanted_of(task: Task) -> str:
