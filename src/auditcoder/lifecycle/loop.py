@@ -52,6 +52,8 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
         if passes(context):
             outcome, reason = RunOutcome.PASSED, ""
+    if outcome is not RunOutcome.PASSED and context.client.cut:
+        reason = "; ".join((reason, *context.client.cut))
     ledger = context.recorder.ledger
     assembly = ledger.working.assembly
     context.recorder.record(

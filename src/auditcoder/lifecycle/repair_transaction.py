@@ -38,10 +38,8 @@ from auditcoder.lifecycle.reply_splitter import CodePiece
 from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, first_node
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import contract_of
+from auditcoder.lifecycle.token_limits import REPAIRED_CODE, SKETCH
 from auditcoder.lifecycle.validation import validate_program, validate_region
-
-_CODE_TOKENS = 500
-_SKETCH_TOKENS = 500
 
 
 class PlannedRepair(NamedTuple):
@@ -186,7 +184,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> No
             "repair_method" if of_class else "repair_node",
             code_builder.draft_shape(context, [node]),
             Phase.GENERATION,
-            _CODE_TOKENS,
+            REPAIRED_CODE,
             role=code_builder.specialist(context, described_node),
             node=node,
             statement=context.statement,
@@ -217,7 +215,7 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
             "replan_branch",
             graft_shape(recorder.ledger, top),
             Phase.PLANNING,
-            _SKETCH_TOKENS,
+            SKETCH,
             role="branch replanner",
             node=top,
             statement=context.statement,

@@ -9,14 +9,13 @@ from auditcoder.domain.values import CheckId, Value
 from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.response_formats import JsonValue
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import VERDICTS
 from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
     CheckSpec,
     record_unless_dropped,
 )
 from auditcoder.prompts import answer_schema
-
-_MAX_TOKENS = 400
 
 
 class ReviewOpinion(Value):
@@ -45,7 +44,7 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
             "verdict",
             JsonValue(Opinions, answer_schema("verdict")),
             Phase.VERIFICATION,
-            _MAX_TOKENS,
+            VERDICTS,
             role="verifier",
             statement=context.statement,
             program=context.program.strip(),
