@@ -17,8 +17,8 @@ from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import ResponseFormat, T
-from auditcoder.lifecycle.task_forms import root_of, shown_examples
-from auditcoder.lifecycle.token_limits import ReplySize, room_for
+from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits
+from auditcoder.lifecycle.token_limits import ReplySize, quoted_characters, room_for
 from auditcoder.prompts import Prompt, load
 
 
@@ -47,11 +47,17 @@ class RunContext:
     def statement(self) -> str:
         """The task as prompts show it.
 
-        Examples that its text lacks and the calling convention of the root are added.
+        Examples and limits that its text lacks and the calling convention of the root are added.
         """
         about_root = "" if isinstance(self.task.form, ClassForm) else root_of(self.task).about
-        parts = (self.task.statement, shown_examples(self.task), about_root)
+        limits = shown_limits(self.task)
+        parts = (self.task.statement, shown_examples(self.task), limits, about_root)
         return "\n\n".join(text for text in parts if text)
+
+    @property
+    def quoted(self) -> int:
+        """Maximum number of characters of each input, output and message in a prompt."""
+        return quoted_characters(self.limits)
 
     def _limits_of(self, role: str) -> TokenLimits:
         return self.opinion_limits or self.limits if role == SECOND_OPINION else self.limits

@@ -1,6 +1,7 @@
 """The requirements of each task form for the root: its function, main block and given code."""
 
 import ast
+import re
 import textwrap
 from typing import NamedTuple, assert_never
 
@@ -137,6 +138,15 @@ def shown_examples(task: Task) -> str:
     """Return the examples that the statement does not contain, as text for prompts."""
     texts = [text for e in task.examples if (text := _as_text(task, e))]
     return "\n\n".join(texts[:_SHOWN_EXAMPLES])
+
+
+def shown_limits(task: Task) -> str:
+    """Return the time and memory limits that the statement does not mention, as a sentence."""
+    seconds, memory = task.limits.seconds, task.limits.memory_mb
+    limits = [] if seconds is None else [f"{seconds:g} s"]
+    limits += [] if memory is None else [f"{memory} MB of memory"]
+    stated = re.search(r"(time|memory) limit", task.statement, re.IGNORECASE)
+    return f"Limits of one run: {' and '.join(limits)}." if limits and not stated else ""
 
 
 def _as_text(task: Task, example: Example) -> str:

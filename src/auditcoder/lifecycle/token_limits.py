@@ -91,3 +91,8 @@ def room_for(size: ReplySize, limits: TokenLimits) -> ReplyRoom:
         return ReplyRoom(wanted, wanted, wanted, f"--{size.purpose.value}-tokens")
     tokens = min(wanted, limits.most)
     return ReplyRoom(tokens, min(size.tight, tokens), limits.most, "--max-reply-tokens")
+
+
+def quoted_characters(limits: TokenLimits) -> int:
+    """Return the maximum length of each input, output, message and test that a prompt quotes."""
+    return 600 if limits.repair is None else 6000

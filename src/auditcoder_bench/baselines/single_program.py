@@ -24,7 +24,7 @@ from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.response_formats import PythonBlock, ResponseFormat, T
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.task_forms import root_of, shown_examples
+from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits
 from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.lifecycle.validation import validate_program
 from auditcoder.lifecycle.validation.check_recorder import record
@@ -156,8 +156,8 @@ class SingleProgram:
 
 def statement(task: Task) -> str:
     """Return the task's statement, followed by the examples that it does not show itself."""
-    shown = shown_examples(task)
-    return f"{task.statement}\n\n{shown}" if shown else task.statement
+    parts = (task.statement, shown_examples(task), shown_limits(task))
+    return "\n\n".join(part for part in parts if part)
 
 
 def wanted_of(task: Task) -> str:
