@@ -1,6 +1,6 @@
 """Requests the code of every node, in one joint call or in one call per node, and records it."""
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from auditcoder.domain.contract import Contract
@@ -18,13 +18,11 @@ from auditcoder.lifecycle.planning.sketch_writer import sketch_text
 from auditcoder.lifecycle.reply_splitter import CodePiece, SplitReply, SplitReplyFormat
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
+from auditcoder.lifecycle.token_limits import code_size
 from auditcoder.prompts import advice
 
 DEGRADED = "degraded"
 """The agent recorded for a stub that replaces missing or unusable code."""
-_BASE_TOKENS = 300
-_TOKENS_PER_NODE = 200
-_MAX_TOKENS = 1600
 
 
 def build(context: RunContext, given: Mapping[NodeId, GivenCode]) -> None:
@@ -96,7 +94,7 @@ def request_joint(
             prompt,
             draft_shape(context, nodes),
             Phase.GENERATION,
-            max_tokens_for(nodes),
+            code_size(nodes),
             role="joint builder",
             node=None,
             statement=context.statement,
@@ -105,11 +103,6 @@ def request_joint(
         )
     except ReplyUnusable:
         return None
-
-
-def max_tokens_for(nodes: Sized) -> int:
-    """Return the maximum number of tokens for the code of these nodes."""
-    return min(_BASE_TOKENS + _TOKENS_PER_NODE * len(nodes), _MAX_TOKENS)
 
 
 def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
@@ -138,7 +131,7 @@ def request_node(
             "method" if isinstance(context.task.form, ClassForm) else "node",
             draft_shape(context, [node]),
             Phase.GENERATION,
-            _BASE_TOKENS + _TOKENS_PER_NODE,
+            code_size([node]),
             role=specialist(context, chosen),
             node=node,
             statement=context.statement,

@@ -17,6 +17,7 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.fault_claims import drop_refuted_claims
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import (
@@ -53,6 +54,8 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
         if passes(context):
             outcome, reason = RunOutcome.PASSED, ""
+    if outcome is not RunOutcome.PASSED and context.client.cut:
+        reason = "; ".join((reason, *context.client.cut))
     ledger = context.recorder.ledger
     assembly = ledger.working.assembly
     context.recorder.record(
@@ -106,6 +109,7 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
         elif isinstance(chosen, PlannedRepair):
             state = state.with_rejected(chosen.target)
         drop_contradicted_clauses(context, local_evidence(context))
+    drop_refuted_claims(context)
     return RunOutcome.PASSED, ""
 
 

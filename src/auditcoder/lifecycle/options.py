@@ -149,6 +149,34 @@ class Options(Value):
         _Amount | None,
         Option("maximum cost of the run in US dollars", "USD", ManifestPart.BUDGET),
     ] = None
+    plan_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a plan (default: by the model)", "N"),
+    ] = None
+    code_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply with first code (default: by the model)", "N"),
+    ] = None
+    repair_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply in a repair (default: by the model)", "N"),
+    ] = None
+    check_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply that checks code (default: by the model)", "N"),
+    ] = None
+    reasoning_tokens: Annotated[
+        _Count | None,
+        Option("tokens for reasoning, added to each limit (default: by the model)", "N"),
+    ] = None
+    max_reply_tokens: Annotated[
+        _Positive | None,
+        Option(
+            "maximum tokens of any reply, reasoning included; a reply that was cut is requested"
+            " again with up to this many (default: by the model)",
+            "N",
+        ),
+    ] = None
     seed: Annotated[
         int | None,
         Option("the random seed, for models that support one", "N", ManifestPart.FIELD),

@@ -50,6 +50,7 @@ from auditcoder.lifecycle.model_client import SECOND_OPINION
 from auditcoder.lifecycle.planning.plan import GIVEN_BY
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import code_size
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
 from auditcoder.lifecycle.validation.program_checks import checks, run_example
 
@@ -181,7 +182,7 @@ def _request_opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, 
             "second_opinion_methods" if of_class else "second_opinion",
             code_builder.draft_shape(context, nodes, strict=False),
             Phase.VERIFICATION,
-            code_builder.max_tokens_for(nodes),
+            code_size(nodes),
             role=SECOND_OPINION,
             node=tuple(nodes),
             statement=context.statement,

@@ -37,9 +37,9 @@ from auditcoder.lifecycle.planning.sketch_parser import Sketch, nodes_of, reache
 from auditcoder.lifecycle.response_formats import ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import RootFunction, root_of
+from auditcoder.lifecycle.token_limits import SKETCH
 
 PLANNER = "sketch"
-MAX_TOKENS = 500
 _MAX_GENERATED = 3
 
 
@@ -60,7 +60,7 @@ def plan(context: RunContext) -> Plan:
             "sketch",
             sketch_shape(task, root),
             Phase.PLANNING,
-            MAX_TOKENS,
+            SKETCH,
             role="planner",
             statement=context.statement,
             root=root.asked,

@@ -9,6 +9,7 @@ from auditcoder.domain.values import CheckId, Value
 from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.response_formats import JsonValue
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import VERDICTS
 from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
     CheckSpec,
@@ -16,7 +17,6 @@ from auditcoder.lifecycle.validation.check_recorder import (
 )
 from auditcoder.prompts import answer_schema
 
-_MAX_TOKENS = 400
 _WORDS = {
     **dict.fromkeys(("reject", "rejected", "wrong", "incorrect"), Verdict.FAILED),
     **dict.fromkeys(("accept", "accepted", "right", "correct"), Verdict.PASSED),
@@ -50,7 +50,7 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
             "verdict",
             JsonValue(Opinions, answer_schema("verdict")),
             Phase.VERIFICATION,
-            _MAX_TOKENS,
+            VERDICTS,
             role="verifier",
             statement=context.statement,
             program=context.program.strip(),

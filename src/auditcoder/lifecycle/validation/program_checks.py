@@ -225,7 +225,10 @@ def _judge_tests(context: RunContext, outcome: ExecutionOutcome) -> CheckObserva
             frames = owned_frames(Raised(exception="", message="", frames=test.frames), working)
             if frames[-1].node is not None or frames[-1].file == PROGRAM_FILE:
                 return CheckObservation(Verdict.CRASH, report, frames=frames)
-    return CheckObservation(Verdict.FAILED, report or "not every test came to its end")
+    raised = [Raised(exception="", message="", frames=t.frames) for t in bad if t.frames]
+    frames = owned_frames(raised[0], working) if raised else ()
+    message = report or "not every test came to its end"
+    return CheckObservation(Verdict.FAILED, message, frames=frames)
 
 
 def _judge_plain_tests(outcome: ExecutionOutcome) -> CheckObservation:

@@ -13,6 +13,7 @@ from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.token_limits import REFERENCE
 from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
     CheckSpec,
@@ -25,7 +26,6 @@ from auditcoder.sandboxed.result_comparison import same_value, shown
 
 _COUNT = 20
 _BOUNDS = Bounds(seconds=10.0)
-_MAX_TOKENS = 600
 
 
 def reference_shape(contract: Contract) -> ParsedPython[str]:
@@ -61,7 +61,7 @@ def validate_differential(context: RunContext, node: NodeId) -> list[Evidence]:
             "brute_force",
             reference_shape(contract),
             Phase.VERIFICATION,
-            _MAX_TOKENS,
+            REFERENCE,
             role="brute force",
             node=node,
             statement=context.statement,
