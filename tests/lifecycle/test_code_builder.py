@@ -55,7 +55,7 @@ class TestUnusableReplies:
                 "in a circle",
             ),
             (stub("len(x: int) -> int", "Count."), "len is Python's own name"),
-            ("class A:\n    pass\n", "no classes"),
+            ("class A:\n    def f(self): ...\n", "has methods without a body"),
             (stub("f(x: int) -> int", "Do.") * 2, "names f twice"),
         ],
     )

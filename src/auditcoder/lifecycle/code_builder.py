@@ -13,6 +13,7 @@ from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.options import Build
+from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.plan import GivenCode
 from auditcoder.lifecycle.planning.sketch_writer import sketch_text
 from auditcoder.lifecycle.reply_splitter import CodePiece, SplitReply, SplitReplyFormat
@@ -40,9 +41,12 @@ def write_given(context: RunContext, node: NodeId, known: GivenCode) -> None:
         context.recorder.write_code(
             node, known.source, agent=known.agent, scope=known.scope, reply=known.reply
         )
-    except RecordRefused:
-        if context.recorder.ledger.graph.by_id[node].contract is None:
+    except RecordRefused as refused:
+        if context.recorder.ledger.graph.by_id[node].contract is not None:
+            return
+        if node == ROOT:
             raise
+        write_stub(context, node, str(refused), losses=(f"the definitions, because {refused}",))
 
 
 def _unwritten(context: RunContext) -> list[NodeId]:
@@ -114,16 +118,23 @@ def max_tokens_for(nodes: Sized) -> int:
 
 def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
     """Return the name of the prompt that requests all `nodes`, and its variables."""
-    wanted = contracts(context.recorder.ledger.graph, nodes).values()
+    ledger = context.recorder.ledger
+    wanted = contracts(ledger.graph, nodes).values()
+    brief = ledger.working.brief
     if isinstance(context.task.form, ClassForm):
         prompt = "methods"
-    elif len(context.recorder.ledger.graph.promises) == 1:
-        # A sketch of a single function adds nothing to its header.
-        return "sole", {"header": next(iter(wanted)).header()}
+    elif len(ledger.graph.promises) == 1:
+        # A sketch of a single function adds nothing to its header and what the plan says of it.
+        sole = shown_plan(brief, ledger.graph.by_id[nodes[0]])
+        return "sole", {"header": next(iter(wanted)).header(), "plan": sole}
     else:
         prompt = "joint"
     functions = ", ".join(f"`{contract.name}`" for contract in wanted)
-    return prompt, {"functions": functions, **surrounding_code(context, nodes)}
+    return prompt, {
+        "functions": functions,
+        "plan": shown_plan(brief),
+        **surrounding_code(context, nodes),
+    }
 
 
 def request_node(
@@ -143,6 +154,7 @@ def request_node(
             node=node,
             statement=context.statement,
             header=chosen.contract.header(),
+            plan=shown_plan(context.recorder.ledger.working.brief),
             hints="".join(f"\n- {hint}" for hint in hints),
             advice=advice_for(context, chosen),
             **surrounding_code(context, [node]),
@@ -159,8 +171,9 @@ def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]
     form = context.task.form
     if isinstance(form, ClassForm):
         return {"name": form.name}
-    graph = context.recorder.ledger.graph
-    return {"sketch": sketch_text(graph, root_code(context, nodes))}
+    ledger = context.recorder.ledger
+    shared = defined_text(ledger.graph, ledger.working, nodes)
+    return {"sketch": sketch_text(ledger.graph, root_code(context, nodes), shared)}
 
 
 def draft_shape(
@@ -280,6 +293,7 @@ def _write(
         scope=_scope(context) if node != ROOT else "",
         cause=cause,
         reply=seq,
+        losses=piece.losses,
         note=piece.note,
     )
 
@@ -304,13 +318,21 @@ def degrade(context: RunContext, node: NodeId, reason: str) -> None:
             write_stub(context, node, reason)
 
 
-def write_stub(context: RunContext, node: NodeId, reason: str) -> None:
-    """Replace a node's code by a stub that raises NotImplementedError with the reason."""
+def write_stub(
+    context: RunContext, node: NodeId, reason: str, losses: tuple[str, ...] = ()
+) -> None:
+    """Replace a node's code by a stub that raises NotImplementedError with the reason.
+
+    A node without a contract has no function that could raise it; its stub is a comment.
+    """
     contract = context.recorder.ledger.graph.by_id[node].contract
-    assert contract is not None
-    names = ", ".join(p.name for p in contract.params)
-    source = f"def {contract.name}({names}):\n    raise NotImplementedError({reason[:200]!r})\n"
-    _write(context, node, CodePiece(source, reason), None, DEGRADED)
+    if contract is None:
+        source = "# The definitions could not be used.\n"
+    else:
+        names = ", ".join(p.name for p in contract.params)
+        raising = f"raise NotImplementedError({reason[:200]!r})"
+        source = f"def {contract.name}({names}):\n    {raising}\n"
+    _write(context, node, CodePiece(source, reason, losses), None, DEGRADED)
 
 
 def _cross(

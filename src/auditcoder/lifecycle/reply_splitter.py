@@ -39,7 +39,9 @@ class CodePiece(NamedTuple):
 
     source: str
     note: str = ""
-    """Which statements were left out and which imports were added."""
+    """Which imports were added."""
+    losses: tuple[str, ...] = ()
+    """What of the reply is left out, because no node owns it: one sentence for each."""
 
 
 class SplitReply(NamedTuple):

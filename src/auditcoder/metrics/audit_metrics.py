@@ -25,7 +25,7 @@ class Reason(Enum):
 
     NO_GRAPH = "the run has no graph"
     NO_LEAVES = "the graph has no leaves"
-    FUNCTIONLESS_ROOT = "the root has no contract"
+    FUNCTIONLESS_ROOT = "the root or the definitions have no contract"
     NO_PROGRAM = "the result of the first program is unknown: none was made, or checks did not run"
     PASSED_AT_FIRST = "the first program passes"
     NOT_DIAGNOSED = "the first program fails, and the record has no diagnosis"

@@ -88,10 +88,11 @@ def _covered(
         for w in evidence
         if isinstance(w.evidence.subject, AtNode)
     }
+    defining = trace.working.graph.defining if trace.working.graph else ()
     return _share(
         (leaf, code.get(leaf)) in judged
         and bool(read(code[leaf]).strip())
-        and _is_described(trace.nodes[leaf])
+        and (_is_described(trace.nodes[leaf]) or leaf in defining)
         for leaf in leaves
     )
 
@@ -110,7 +111,8 @@ def graph_integrity(trace: Trace) -> bool:
 def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
     """CSCR: nodes whose code has the signature of their contract, of all implementing nodes.
 
-    These are the leaves and the inner nodes that own code, except for a root without a contract.
+    These are the leaves and the inner nodes that own code, except for a root without a contract
+    and leaves that own definitions.
     """
     graph, code = trace.working.graph, trace.working.code
     if graph is None:
@@ -120,16 +122,16 @@ def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
         and node.id in code
         and sig_match(node.contract, read(code[node.id].digest).decode())
         for node in _implementing(trace, graph)
-        if not _is_functionless_root(node, graph)
+        if not _is_functionless(node, graph)
     )
 
 
 def functionless_roots(trace: Trace) -> int:
-    """Return the number of nodes that CSCR excludes: 1 if the root has code and no contract."""
+    """Return the number of nodes with code that CSCR excludes, because they are no function."""
     graph = trace.working.graph
     if graph is None:
         return 0
-    return sum(_is_functionless_root(node, graph) for node in _implementing(trace, graph))
+    return sum(_is_functionless(node, graph) for node in _implementing(trace, graph))
 
 
 def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
@@ -138,8 +140,8 @@ def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
     return [n for n in graph.nodes if n.id in trace.working.code or n.id in leaves]
 
 
-def _is_functionless_root(node: Node, graph: TaskGraph) -> bool:
-    return node.id == graph.root and node.contract is None
+def _is_functionless(node: Node, graph: TaskGraph) -> bool:
+    return node.contract is None and node.id in (graph.root, *graph.defining)
 
 
 def frozen_intact(trace: Trace) -> Ratio:
