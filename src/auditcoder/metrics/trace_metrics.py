@@ -11,11 +11,12 @@ from enum import Enum
 
 import msgspec
 
+from auditcoder.domain.code import UnitKind
 from auditcoder.domain.contract import sig_match
 from auditcoder.domain.diagnosis import Level, Localised
 from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.graph import Node, TaskGraph, graph_faults
-from auditcoder.domain.ids import NodeId, allocated_under
+from auditcoder.domain.ids import ROOT, NodeId, allocated_under
 from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import Transaction, TransactionKind, rank
 from auditcoder.domain.targets import AtNode, AtProgram, Target
@@ -88,11 +89,10 @@ def _covered(
         for w in evidence
         if isinstance(w.evidence.subject, AtNode)
     }
-    defining = trace.working.graph.defining if trace.working.graph else ()
     return _share(
         (leaf, code.get(leaf)) in judged
         and bool(read(code[leaf]).strip())
-        and (_is_described(trace.nodes[leaf]) or leaf in defining)
+        and (_is_described(trace.nodes[leaf]) or _has_definitions(trace, leaf))
         for leaf in leaves
     )
 
@@ -122,7 +122,7 @@ def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
         and node.id in code
         and sig_match(node.contract, read(code[node.id].digest).decode())
         for node in _implementing(trace, graph)
-        if not _is_functionless(node, graph)
+        if not _is_functionless(trace, node)
     )
 
 
@@ -131,7 +131,7 @@ def functionless_roots(trace: Trace) -> int:
     graph = trace.working.graph
     if graph is None:
         return 0
-    return sum(_is_functionless(node, graph) for node in _implementing(trace, graph))
+    return sum(_is_functionless(trace, node) for node in _implementing(trace, graph))
 
 
 def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
@@ -140,8 +140,20 @@ def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
     return [n for n in graph.nodes if n.id in trace.working.code or n.id in leaves]
 
 
-def _is_functionless(node: Node, graph: TaskGraph) -> bool:
-    return node.contract is None and node.id in (graph.root, *graph.defining)
+def _is_functionless(trace: Trace, node: Node) -> bool:
+    return node.contract is None and (node.id == ROOT or _has_definitions(trace, node.id))
+
+
+def _has_definitions(trace: Trace, node: NodeId) -> bool:
+    """Whether a node owns definitions and no function, so that no contract describes its code."""
+    code = trace.working.code.get(node)
+    described = trace.nodes[node].contract is not None
+    return (
+        not described
+        and code is not None
+        and bool(code.units)
+        and all(unit.kind is not UnitKind.FUNCTION for unit in code.units)
+    )
 
 
 def frozen_intact(trace: Trace) -> Ratio:
