@@ -126,6 +126,8 @@ class UsableReply(Value):
     text: Digest
     node: NodeId | None = None
     """The node that it is for; None if it is for several."""
+    plans: bool = False
+    """Whether it is a plan, which may hold the definitions of the nodes that follow from it."""
 
 
 class Ledger(Value):

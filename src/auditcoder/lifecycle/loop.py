@@ -74,7 +74,12 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     plan = make_plan(context)
     context.recorder.record(BriefCommitted(brief=plan.brief))
     context.recorder.record(
-        GraphCommitted(graph=plan.graph, planner=plan.planner, granularity=plan.granularity)
+        GraphCommitted(
+            graph=plan.graph,
+            planner=plan.planner,
+            granularity=plan.granularity,
+            losses=plan.losses,
+        )
     )
     drop_contradicted_cases(context)
     code_builder.build(context, plan.given)
@@ -135,8 +140,10 @@ def make_plan(context: RunContext) -> Plan:
 def assemble(context: RunContext) -> None:
     """Assemble the program; code that clashes with another node is replaced by a stub."""
     graph = context.recorder.ledger.graph
-    promising = [n for n in (*reversed(graph.order), *graph.inner) if graph.by_id[n].contract]
-    for node in (None, *promising):
+    written = (*reversed(graph.order), *graph.inner)
+    promising = [n for n in written if graph.by_id[n].contract]
+    defining = [n for n in graph.order if graph.by_id[n].contract is None]
+    for node in (None, *promising, *defining):
         if node is not None:
             code_builder.write_stub(context, node, "it clashes with another part of the program")
         try:

@@ -300,6 +300,7 @@ class Recorder:
         scope: str = "",
         cause: NodeId | None = None,
         reply: int | None = None,
+        losses: tuple[str, ...] = (),
         note: str = "",
     ) -> int:
         """Record `source` as the complete code of `node`, with the units that it registers.
@@ -321,6 +322,7 @@ class Recorder:
                     agent=agent,
                     cause=cause,
                     reply=reply,
+                    losses=losses,
                     note=note,
                 )
             )

@@ -74,10 +74,11 @@ def surroundings(context: RunContext, node: NodeId) -> str | None:
     ledger = context.recorder.ledger
     graph, working = ledger.graph, ledger.working
     needed, more = set[NodeId](), {node}
+    known = working.owners() | graph.promises
     while more:
         needed |= more
         words = {word for n in more if n in working.bundles for word in working.bundles[n].words}
-        mentioned = {owner for name, owner in graph.promises.items() if name in words}
+        mentioned = {owner for name, owner in known.items() if name in words}
         more = ({d for n in more for d in graph.relied_on_by(n)} | mentioned) - needed
     code = {n: c for n, c in working.code.items() if n in needed and n != ROOT}
     try:
