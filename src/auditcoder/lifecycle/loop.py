@@ -16,6 +16,7 @@ from auditcoder.domain.laws import open_doubts
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.doubt_resolution import settle_doubts
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import (
@@ -78,7 +79,10 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     assemble(context)
     validate_program(context)
     drop_contradicted_clauses(context, local)
-    return repair_until_done(context, LOCATORS[context.options.locator]())
+    locator = LOCATORS[context.options.locator]()
+    outcome, reason = repair_until_done(context, locator)
+    settle_doubts(context, locator)
+    return outcome, reason
 
 
 def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome, str]:

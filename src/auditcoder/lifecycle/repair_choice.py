@@ -26,17 +26,21 @@ from auditcoder.lifecycle.run_context import RunContext
 
 
 def choose(
-    context: RunContext, locator: Locator, state: DiagnosisState
+    context: RunContext,
+    locator: Locator,
+    state: DiagnosisState,
+    failing: Evidence | None = None,
 ) -> tuple[PlannedRepair | Abstained, DiagnosisState]:
     """Diagnose the failure, ask the model for its cause, and plan a repair or abstain.
 
+    `failing` is the check to repair; by default the most trusted one that fails.
     The cause is asked once per evidence: after a rejected repair the evidence, and so the answer,
     is the same. It is not asked if the program passed with a second opinion.
     """
     diagnosis, state = diagnose(context, locator, state)
     if isinstance(diagnosis, Abstained):
         return diagnosis, state
-    failing = most_trusted_failure(context)
+    failing = failing or most_trusted_failure(context)
     if known_to_pass := _passing_opinion(context, state, diagnosis.target):
         return PlannedRepair(
             diagnosis.target, failing, PASSED_WITH_SUBSTITUTE, known_to_pass
