@@ -26,6 +26,7 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
 )
 from auditcoder.lifecycle.options import Planner
 from auditcoder.lifecycle.planning import class_planner, sketch_planner, staged_planner
+from auditcoder.lifecycle.planning.edge_cases import with_edge_cases
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.repair_choice import choose, local_evidence
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
@@ -68,7 +69,7 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
 
 def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     """Plan, build, validate and repair: the lifecycle of AuditCoder itself."""
-    plan = make_plan(context)
+    plan = with_edge_cases(context, make_plan(context))
     context.recorder.record(BriefCommitted(brief=plan.brief))
     context.recorder.record(
         GraphCommitted(graph=plan.graph, planner=plan.planner, granularity=plan.granularity)

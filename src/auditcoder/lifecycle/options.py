@@ -171,6 +171,14 @@ class Options(Value):
     max_adjudications: Annotated[
         _Count, Option("maximum number of failing checks to ask about", "K", before="0")
     ] = 3
+    edge_cases: Annotated[
+        AutoSwitch,
+        Option(
+            "with the sketch planner: before the code, ask for edge cases that the program is"
+            " checked with; auto: unless the model costs nothing",
+            before=AutoSwitch.OFF.value,
+        ),
+    ] = AutoSwitch.AUTO
     budget_tokens: Annotated[
         _Positive | None,
         Option("maximum number of tokens for the run", "N", ManifestPart.BUDGET),
@@ -200,7 +208,11 @@ class Options(Value):
 
     def decided(self, traits: Traits) -> "Options":
         """Return the options of a run with a model that has these traits."""
-        return msgspec.structs.replace(self, adjudication=self.adjudication.decided(traits))
+        return msgspec.structs.replace(
+            self,
+            adjudication=self.adjudication.decided(traits),
+            edge_cases=self.edge_cases.decided(traits),
+        )
 
     @property
     def budget(self) -> Budget:
