@@ -6,6 +6,7 @@ give the same head.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -240,7 +241,13 @@ def assert_replays(store: SqliteStore, sandbox: Sandbox | None) -> None:
 
 def truncated_store(finished: FinishedRun, entries: int) -> SqliteStore:
     """Return a store that holds the first `entries` events of a run."""
-    store, reader = SqliteStore(":memory:"), EntryReader()
+    return copied_to(":memory:", finished, entries)
+
+
+def copied_to(path: Path | str, finished: FinishedRun, entries: int | None = None) -> SqliteStore:
+    """Return a store at `path` that holds the first events of a run; by default all of them."""
+    entries = len(finished.raw.bodies) if entries is None else entries
+    store, reader = SqliteStore(path), EntryReader()
     bodies = finished.raw.bodies[:entries]
     names = {name for body in bodies for name in reader.read(body).event.blobs()}
     head = Head(entries=entries, digest=digest(bodies[-1]))

@@ -124,8 +124,10 @@ def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[s
     if isinstance(context.task.form, ClassForm):
         prompt = "methods"
     elif len(ledger.graph.promises) == 1:
-        # A sketch of a single function adds nothing to its header and what the plan says of it.
-        sole = shown_plan(brief, ledger.graph.by_id[nodes[0]])
+        # A sketch of a single function adds nothing to its header and what the plan says of it, and
+        # a small model writes better code without its own plan (decision 021).
+        known = None if context.limits.small else brief
+        sole = shown_plan(known, ledger.graph.by_id[nodes[0]] if known else None)
         return "sole", {"header": next(iter(wanted)).header(), "plan": sole}
     else:
         prompt = "joint"

@@ -17,6 +17,7 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.doubt_resolution import settle_doubts
 from auditcoder.lifecycle.fault_claims import drop_refuted_claims
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
@@ -27,6 +28,7 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
 )
 from auditcoder.lifecycle.options import Planner
 from auditcoder.lifecycle.planning import class_planner, sketch_planner, staged_planner
+from auditcoder.lifecycle.planning.edge_cases import with_edge_cases
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.repair_choice import choose, local_evidence
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
@@ -71,7 +73,7 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
 
 def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     """Plan, build, validate and repair: the lifecycle of AuditCoder itself."""
-    plan = make_plan(context)
+    plan = with_edge_cases(context, make_plan(context))
     context.recorder.record(BriefCommitted(brief=plan.brief))
     context.recorder.record(
         GraphCommitted(
@@ -87,7 +89,10 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     assemble(context)
     validate_program(context)
     drop_contradicted_clauses(context, local)
-    return repair_until_done(context, LOCATORS[context.options.locator]())
+    locator = LOCATORS[context.options.locator]()
+    outcome, reason = repair_until_done(context, locator)
+    settle_doubts(context, locator)
+    return outcome, reason
 
 
 def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome, str]:

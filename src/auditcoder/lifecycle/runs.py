@@ -14,6 +14,7 @@ import msgspec
 
 from auditcoder import __version__, prompts
 from auditcoder.domain.chain import EMPTY, EntryReader, Head, starts
+from auditcoder.domain.doubts import OpenDoubt, open_doubts
 from auditcoder.domain.errors import (
     EndOfRecord,
     ModelMisconfigured,
@@ -109,6 +110,8 @@ class Solution(NamedTuple):
     """The program; None if none was assembled."""
     trace: Trace
     """The whole record, folded from its events."""
+    doubts: tuple[OpenDoubt, ...] = ()
+    """If it passed: the checks that still fail, none of which was given with the task."""
 
     @property
     def passed(self) -> bool:
@@ -146,6 +149,7 @@ def _now() -> datetime:
 def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCODER) -> Manifest:
     """Return the manifest of a run: everything that a reproduction would have to keep the same."""
     model = tools.model
+    options = options.decided(model.traits)
     versions = {"auditcoder": __version__, "python": platform.python_version()}
     for package in ("msgspec", "xllamacpp", "pydantic-ai-slim"):
         try:
@@ -259,7 +263,7 @@ def start(
 ) -> Solution:
     """Solve a task with a method; every event is durable before the next step."""
     run = run or new_run_id(task)
-    options = method.fix_options(options)
+    options = method.fix_options(options).decided(tools.model.traits)
     if tools.store.head(run) != EMPTY:
         raise RecordRefused(
             "run.exists",
@@ -384,7 +388,7 @@ def solution(reader: TraceReader, run: RunId) -> Solution:
     assembly = trace.working.assembly
     program = reader.blob(assembly.program).decode() if assembly else None
     assert trace.finish is not None
-    return Solution(run, trace.finish.outcome, program, trace)
+    return Solution(run, trace.finish.outcome, program, trace, open_doubts(trace, reader.blob))
 
 
 class _NoModel:

@@ -6,6 +6,7 @@ from typing import Any
 
 from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.doubts import open_doubts
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
@@ -25,6 +26,7 @@ from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.history_view import show_history
 from auditcoder.interfaces.cli.repair_view import show_repair
+from auditcoder.interfaces.cli.run_output import say_doubts
 from auditcoder.interfaces.cli.terminal import (
     clock,
     count,
@@ -148,6 +150,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
     if trace.finish and trace.finish.reason:
         say(f"  {one_line(trace.finish.reason)}")
+    say_doubts(open_doubts(trace, read))
     if trace.granularity:
         planner = f" by {trace.planner}" if trace.planner else ""
         say(f"planned{planner}: {one_line(trace.granularity)}")
@@ -160,6 +163,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     for retired in sorted(trace.retired):
         say(f"{retired}  retired at event {trace.retired[retired].seq}")
     _program_checks(trace)
+    _rulings(trace)
     for transaction in trace.history:
         say()
         _transaction_heading(transaction)
@@ -239,6 +243,18 @@ def _program_checks(trace: Trace) -> None:
         say(paint("Program", "bold"))
         for recorded in standing:
             _show_check(trace, recorded)
+
+
+def _rulings(trace: Trace) -> None:
+    for recorded in trace.rulings:
+        ruling = recorded.ruling
+        said = ruling.ruling.value.replace("_", " ")
+        say()
+        say(f"Ruling at event {recorded.when.seq} on {ruling.check}: {said}")
+        for opinion in ruling.opinions:
+            said = opinion.ruling.value.replace("_", " ")
+            reply = f" (event {opinion.reply})" if opinion.reply is not None else ""
+            say(f"  {opinion.source}{reply}: {said}: {one_line(opinion.reason)}")
 
 
 def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
