@@ -11,7 +11,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import ReplyRecorded, RunOutcome
 from auditcoder.domain.request import FREE
 from auditcoder.domain.usage import total
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import AutoSwitch, Build, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.retry_policy import RetryPolicy
 from auditcoder.lifecycle.runs import RunResources, start
