@@ -192,9 +192,9 @@ def _promises(
     promised = [c.expression for c in contract.ensures if c.expression]
     brief = context.recorder.ledger.working.brief
     rows = inputs_for(contract, brief.parsed.ranges if brief else ())
-    ambiguous = any(p.name == RESULT for p in contract.params)
-    if not promised or not rows or ambiguous:
-        return []
+    unusable = "" if rows else "no inputs can be generated for its parameters"
+    if any(p.name == RESULT for p in contract.params):
+        unusable = f"a parameter has the name `{RESULT}`, which a promise uses for the result"
     required = [c.expression for c in contract.requires if c.expression]
     clauses = ([p.name for p in contract.params], required, promised)
     harness = "\n\n".join(
@@ -217,6 +217,8 @@ def _promises(
             given="\n".join(rows),
         )
         run = _holds(outcome, rows, number, bool(required)) if program else not_assembled
+        if unusable:
+            run = partial(CheckObservation, Verdict.NOT_RUN, unusable, judge="input generator")
         seen += record_unless_dropped(context, check, run)
     return seen
 
