@@ -309,7 +309,7 @@ class TestDifferentialChecks:
         wrong, right = finished.checks("S2.differential")
         assert (wrong.verdict, wrong.kind) == (Verdict.FAILED, CheckKind.DIFFERENTIAL)
         assert "the reference" in wrong.message
-        assert right.message == "they agree on 20 inputs"
+        assert right.message == "they agree on 20 of 20 inputs"
         assert finished.checks("S1.differential")[0].verdict is Verdict.PASSED
 
     def test_there_is_no_differential_check_without_a_usable_reference(

@@ -42,7 +42,7 @@ from auditcoder.metrics.trace_metrics import (
     trace_coverage,
 )
 from tests.support.histories import accept_repair, traced
-from tests.support.random_runs import RandomRun, free, may_write, verdicts, when
+from tests.support.random_runs import RandomRun, conclusive, free, may_write, when
 from tests.support.record_builders import (
     GRAPH,
     ROOT_NODE,
@@ -438,7 +438,7 @@ def test_the_metrics_of_random_runs_agree_with_their_records() -> None:
 
     class Measured(RandomRun):
         @when(may_write)
-        @rule(verdict=verdicts)
+        @rule(verdict=conclusive)
         def build_and_check(self, verdict: Verdict) -> None:
             """Build and check leaves, since random steps alone rarely cover one."""
             for leaf in sorted(self.writable() & set(self.ledger.graph.leaves)):

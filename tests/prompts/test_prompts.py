@@ -39,17 +39,17 @@ def test_roles_of_one_group_share_their_system_prompt() -> None:
 
 def test_a_missing_variable_is_an_error() -> None:
     with pytest.raises(KeyError, match="statement"):
-        load("joint").fill(sketch="x", functions="f", advice="")
+        load("joint").fill(sketch="x", functions="f", plan="", advice="")
 
 
 def test_an_unknown_variable_is_an_error() -> None:
     with pytest.raises(KeyError, match="extra"):
-        load("joint").fill(statement="x", sketch="x", functions="f", advice="", extra="y")
+        load("joint").fill(statement="x", sketch="x", functions="f", plan="", advice="", extra="y")
 
 
 def test_inserted_text_is_not_searched_for_variables() -> None:
     _, user = load("joint").fill(
-        statement="say {{sketch}}", sketch="SECRET", functions="f", advice=""
+        statement="say {{sketch}}", sketch="SECRET", functions="f", plan="", advice=""
     )
     assert "say {{sketch}}" in user.text
     assert user.text.count("SECRET") == 1

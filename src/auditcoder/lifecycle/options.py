@@ -24,7 +24,7 @@ from typing import (
 import msgspec
 
 from auditcoder.domain.events import Manifest
-from auditcoder.domain.request import FREE, Traits
+from auditcoder.domain.request import Traits
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.budget import Budget
 
@@ -67,7 +67,7 @@ class AutoSwitch(Enum):
     """
 
     AUTO = "auto"
-    """On, unless the model is known to cost nothing, as the embedded one."""
+    """On, unless the model is a small one, as the embedded model is."""
     ON = "on"
     OFF = "off"
 
@@ -75,7 +75,7 @@ class AutoSwitch(Enum):
         """Return whether to make the requests, for a model with these traits."""
         if self is not AutoSwitch.AUTO:
             return self
-        return AutoSwitch.OFF if traits.price == FREE else AutoSwitch.ON
+        return AutoSwitch.OFF if traits.limits.small else AutoSwitch.ON
 
 
 class ManifestPart(Enum):
@@ -164,7 +164,7 @@ class Options(Value):
         AutoSwitch,
         Option(
             "if only a generated check fails, ask who is wrong, the check or the program;"
-            " auto: unless the model costs nothing",
+            " auto: unless the model is a small one",
             before=AutoSwitch.OFF.value,
         ),
     ] = AutoSwitch.AUTO
@@ -175,7 +175,7 @@ class Options(Value):
         AutoSwitch,
         Option(
             "with the sketch planner: before the code, ask for edge cases that the program is"
-            " checked with; auto: unless the model costs nothing",
+            " checked with; auto: unless the model is a small one",
             before=AutoSwitch.OFF.value,
         ),
     ] = AutoSwitch.AUTO
@@ -186,6 +186,34 @@ class Options(Value):
     budget_usd: Annotated[
         _Amount | None,
         Option("maximum cost of the run in US dollars", "USD", ManifestPart.BUDGET),
+    ] = None
+    plan_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a plan (default: by the model)", "N"),
+    ] = None
+    code_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply with first code (default: by the model)", "N"),
+    ] = None
+    repair_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply in a repair (default: by the model)", "N"),
+    ] = None
+    check_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply that checks code (default: by the model)", "N"),
+    ] = None
+    reasoning_tokens: Annotated[
+        _Count | None,
+        Option("tokens for reasoning, added to each limit (default: by the model)", "N"),
+    ] = None
+    max_reply_tokens: Annotated[
+        _Positive | None,
+        Option(
+            "maximum tokens of any reply, reasoning included; a reply that was cut is requested"
+            " again with up to this many (default: by the model)",
+            "N",
+        ),
     ] = None
     seed: Annotated[
         int | None,

@@ -305,6 +305,7 @@ class Recorder:
         scope: str = "",
         cause: NodeId | None = None,
         reply: int | None = None,
+        losses: tuple[str, ...] = (),
         note: str = "",
     ) -> int:
         """Record `source` as the complete code of `node`, with the units that it registers.
@@ -326,6 +327,7 @@ class Recorder:
                     agent=agent,
                     cause=cause,
                     reply=reply,
+                    losses=losses,
                     note=note,
                 )
             )

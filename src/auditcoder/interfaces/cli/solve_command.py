@@ -19,6 +19,7 @@ from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.settings import configured_options, read_settings
 from auditcoder.interfaces.task_sources import read_task_source
 from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions
+from auditcoder.lifecycle.intake.visible_tests import MOST_CHARACTERS, is_cut
 from auditcoder.lifecycle.runs import start
 
 
@@ -65,6 +66,10 @@ def run(arguments: SolveArguments) -> int:
     """Solve a task."""
     tests = Path(arguments.tests) if arguments.tests else None
     task = read_task_source(arguments.task, arguments.about, tests)
+    if is_cut(task.visible_tests):
+        notice(
+            f"prompts show the first {MOST_CHARACTERS:,} characters of the tests; all of them count"
+        )
     options = configured_options(arguments.given, read_settings())
     name = run_id(arguments.run_id, task)
     with open_resources(

@@ -21,11 +21,11 @@ from auditcoder.lifecycle.planning.contract_parser import call_example
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.planning.sketch_planner import as_stdio
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import EDGE_CASES
 from auditcoder.lifecycle.validation.contradicted_checks import same_answer, same_input
 
 PREFIX = "edge-"
 MOST = 4
-_MAX_TOKENS = 600
 _MAX_LINE = 2000
 _MAX_REASON = 300
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
@@ -47,7 +47,7 @@ def with_edge_cases(context: RunContext, plan: Plan) -> Plan:
             "edge_cases",
             CaseLines(context.task),
             Phase.PLANNING,
-            _MAX_TOKENS,
+            EDGE_CASES,
             role="edge-case analyst",
             statement=context.statement,
             most=str(MOST),

@@ -15,6 +15,7 @@ from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.task import Form, FunctionForm, ProgramForm
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import encode
+from auditcoder.lifecycle import token_limits
 from auditcoder.lifecycle.model_client import why
 from auditcoder.lifecycle.planning.contract_parser import read_kind
 from auditcoder.lifecycle.planning.plan import Plan, single
@@ -47,12 +48,12 @@ from auditcoder.lifecycle.planning.staged_graph import Outline, names_around, ou
 from auditcoder.lifecycle.response_formats import JsonValue, ResponseFormat
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import RootFunction, root_of
+from auditcoder.lifecycle.token_limits import ReplySize
 from auditcoder.prompts import answer_schema
 
 PLANNER = "staged"
 MOST_ROUNDS = 2
 """Maximum number of times that a plan is sent back."""
-_REVIEW_TOKENS = 400
 
 
 class _Step(NamedTuple):
@@ -61,19 +62,19 @@ class _Step(NamedTuple):
     role: Role
     answer: type[RoleReply] | None
     """The type of the answer; None for the test-case analyzer, which uses EnoughCases."""
-    max_tokens: int
+    size: ReplySize
     heading: str
     """The heading of the answer in the requests to later roles."""
 
 
 _STEPS = (
-    _Step(Role.PARSER, Parsing, 600, "The problem in short"),
-    _Step(Role.THINKER, Thinking, 800, "Thoughts"),
-    _Step(Role.CONSTRAINT_ANALYZER, Constraints, 400, "What the limits allow"),
-    _Step(Role.ALGORITHM_SELECTOR, Selection, 700, "The algorithms"),
-    _Step(Role.TASK_DECOMPOSER, Decomposition, 1400, "The parts"),
-    _Step(Role.INTERFACE_DESIGNER, Interfaces, 1400, "The functions"),
-    _Step(Role.TEST_CASE_ANALYZER, None, 900, "The tests"),
+    _Step(Role.PARSER, Parsing, token_limits.PROBLEM_PARSING, "The problem in short"),
+    _Step(Role.THINKER, Thinking, token_limits.THINKING, "Thoughts"),
+    _Step(Role.CONSTRAINT_ANALYZER, Constraints, token_limits.CONSTRAINTS, "What the limits allow"),
+    _Step(Role.ALGORITHM_SELECTOR, Selection, token_limits.ALGORITHMS, "The algorithms"),
+    _Step(Role.TASK_DECOMPOSER, Decomposition, token_limits.DECOMPOSITION, "The parts"),
+    _Step(Role.INTERFACE_DESIGNER, Interfaces, token_limits.INTERFACES, "The functions"),
+    _Step(Role.TEST_CASE_ANALYZER, None, token_limits.TEST_CASES, "The tests"),
 )
 
 
@@ -133,7 +134,7 @@ def _ask_roles(
                 name,
                 shape,
                 Phase.PLANNING,
-                step.max_tokens,
+                step.size,
                 role=name,
                 node=None,
                 statement=context.statement,
@@ -253,7 +254,7 @@ def _opinion(
             name,
             JsonValue(PlanOpinion, answer_schema(name)),
             Phase.PLANNING,
-            _REVIEW_TOKENS,
+            token_limits.PLAN_REVIEW,
             role=name,
             statement=context.statement,
             found=_earlier_answers(notes, Role.PLAN_REVIEWER),

@@ -30,6 +30,7 @@ from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.response_formats import FormatMismatch, JsonValue, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
+from auditcoder.lifecycle.token_limits import ADJUDICATION, INDEPENDENT_CODE
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation
 from auditcoder.lifecycle.validation.program_checks import action_for, bounds, checks, judge
 from auditcoder.lifecycle.validation.statement_opinion import (
@@ -41,8 +42,6 @@ from auditcoder.prompts import answer_schema
 
 IMPLEMENTATION, MODEL = "independent implementation", "model"
 _ADJUDICATED_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
-_CODE_TOKENS = 1500
-_ANSWER_TOKENS = 800
 _MAX_SHOWN = 2000
 """Maximum number of characters of each input and result that a model is shown."""
 _MAX_REASON = 600
@@ -297,7 +296,7 @@ def _request(context: RunContext, contract: Contract, node: NodeId | None) -> Im
             "independent",
             ParsedPython(module),
             Phase.VERIFICATION,
-            _CODE_TOKENS,
+            INDEPENDENT_CODE,
             role="independent implementation",
             node=node,
             statement=context.statement,
@@ -320,7 +319,7 @@ def _judgement(context: RunContext, doubt: Doubt) -> tuple[ResultComparison, int
             "adjudicator",
             JsonValue(ResultComparison, answer_schema("adjudicator")),
             Phase.VERIFICATION,
-            _ANSWER_TOKENS,
+            ADJUDICATION,
             role="adjudicator",
             node=doubt.node,
             statement=context.statement,
