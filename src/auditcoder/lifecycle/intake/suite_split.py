@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 from auditcoder.domain.python_names import Function, parsed
 from auditcoder.lifecycle.intake.shared_state import changes_module_state, shares_class_state
-from auditcoder.lifecycle.suite_discovery import Suite, SuiteClass, discover, is_test_method
+from auditcoder.lifecycle.suite_discovery import (
+    DiscoveredTests,
+    SuiteClass,
+    discover,
+    is_test_method,
+)
 
 _MOST_CHARACTERS = 4_000_000
 """Maximum size of all parts together; each has a copy of what the tests share."""
@@ -63,7 +68,7 @@ def split_suite(code: str) -> tuple[SuitePart, ...]:
     return tuple(parts)
 
 
-def _stays_whole(tree: ast.Module, suite: Suite) -> bool:
+def _stays_whole(tree: ast.Module, suite: DiscoveredTests) -> bool:
     """Whether the module as a whole ties its tests together, or makes some while it is loaded."""
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     names |= {n.name for n in ast.walk(tree) if isinstance(n, Function)}
@@ -121,7 +126,7 @@ def _known_decorators(part: Function | ast.ClassDef) -> bool:
     return True
 
 
-def _units(suite: Suite, mentioned: set[str]) -> Iterator[_Unit]:
+def _units(suite: DiscoveredTests, mentioned: set[str]) -> Iterator[_Unit]:
     """Yield the tests that run together, in the order of the code."""
     done: set[str] = set()
     for each in suite.classes:
@@ -142,7 +147,7 @@ def _units(suite: Suite, mentioned: set[str]) -> Iterator[_Unit]:
         yield _Unit(function.name, (function.name,), function)
 
 
-def _family(first: SuiteClass, suite: Suite) -> list[SuiteClass]:
+def _family(first: SuiteClass, suite: DiscoveredTests) -> list[SuiteClass]:
     """Return the classes of tests that inherit from each other, and so cannot run alone."""
     family = {first.name}
     while True:
@@ -194,7 +199,7 @@ def _mentions(tree: ast.Module) -> set[str]:
 
 
 def _surplus(
-    tree: ast.Module, suite: Suite, unit: _Unit, mentioned: set[str]
+    tree: ast.Module, suite: DiscoveredTests, unit: _Unit, mentioned: set[str]
 ) -> Iterator[ast.stmt]:
     """Yield the statements that belong only to other tests."""
     owners = {name.partition(".")[0] for name in unit.tests}

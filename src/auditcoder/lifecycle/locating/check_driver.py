@@ -28,7 +28,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, TracePlan
 from auditcoder.lifecycle.sandbox_source import joined_source
-from auditcoder.lifecycle.suite_discovery import Suite, discover
+from auditcoder.lifecycle.suite_discovery import DiscoveredTests, discover
 from auditcoder.lifecycle.validation.program_checks import bounds
 from auditcoder.sandboxed import result_comparison
 
@@ -243,7 +243,7 @@ def suite_of(
     return ExtractedTests(text, tuple(tests)) if tests else None
 
 
-def _drop_repeated(tree: ast.Module, suite: Suite, defined: dict[str, str]) -> None:
+def _drop_repeated(tree: ast.Module, suite: DiscoveredTests, defined: dict[str, str]) -> None:
     """Drop helpers that the driver has already; `defined` holds the last definition of a name."""
     tests = {group.statement for group in suite.classes}
     kept = []
