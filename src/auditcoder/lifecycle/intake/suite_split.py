@@ -19,6 +19,8 @@ from auditcoder.lifecycle.suite_discovery import (
 
 _MOST_CHARACTERS = 4_000_000
 """Maximum size of all parts together; each has a copy of what the tests share."""
+_MOST_TESTS = 1_000
+"""Maximum number of tests that are split; each costs a run of the sandbox for every program."""
 _LONGEST_DESCRIPTION = 200
 _DYNAMIC = frozenset(
     {"globals", "vars", "setattr", "delattr", "exec", "eval", "load_tests", "__init_subclass__"}
@@ -51,7 +53,9 @@ def split_suite(code: str) -> tuple[SuitePart, ...]:
     text = code.replace("\r\n", "\n").replace("\r", "\n")
     tree = parsed(text)
     suite = discover(tree) if tree else None
-    if tree is None or suite is None or not suite.tests or _stays_whole(tree, suite):
+    if tree is None or suite is None or not 0 < len(suite.tests) <= _MOST_TESTS:
+        return ()
+    if _stays_whole(tree, suite):
         return ()
     mentioned, source = _mentions(tree), _Source(text, tree)
     parts: list[SuitePart] = []
@@ -76,6 +80,9 @@ def _stays_whole(tree: ast.Module, suite: DiscoveredTests) -> bool:
         return True
     if not all(_is_harmless(part) for part in tree.body):
         return True
+    defined = [part.name for part in tree.body if isinstance(part, Function | ast.ClassDef)]
+    if len(set(defined)) < len(defined) or not all(each.resolved for each in suite.classes):
+        return True  # which tests there are is only known when the code runs
     for part in tree.body:
         is_test = isinstance(part, Function) and part.name.startswith("test")
         if is_test and part not in suite.functions:
@@ -169,7 +176,7 @@ def _inherits(one: SuiteClass, other: SuiteClass) -> bool:
 def _splits(each: SuiteClass, mentioned: set[str]) -> bool:
     """Whether each test of a class can run alone."""
     holders = (each.statement, *each.bases)
-    if not each.resolved or mentioned & set(each.tests):
+    if mentioned & set(each.tests):
         return False
     for holder in holders:
         for part in holder.body:
