@@ -38,7 +38,10 @@ from auditcoder.lifecycle.token_limits import ReplyRoom
 T = TypeVar("T")
 
 SECOND_OPINION = "second opinion"
-"""The only role that a different model can be configured for."""
+INFORMED_OPINION = "informed second opinion"
+"""A second opinion whose author has seen the present code and the failure."""
+OPINIONS = frozenset({SECOND_OPINION, INFORMED_OPINION})
+"""The only roles that a different model can be configured for."""
 _MAX_QUOTED = 2000
 """Maximum number of characters of an unusable reply that are quoted back to the model."""
 _MAX_NAME = 200
@@ -174,7 +177,7 @@ class ModelClient:
         return f"{cut}: raise {question.room.option}"
 
     def _model_for(self, question: ModelQuestion[T]) -> Model:
-        return self._consulted if question.role == SECOND_OPINION else self._model
+        return self._consulted if question.role in OPINIONS else self._model
 
     def _complete(self, question: ModelQuestion[T], request: Request) -> Reply:
         """Call the model until it replies or the retry policy gives up; record failed attempts."""

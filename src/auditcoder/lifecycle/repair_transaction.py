@@ -32,13 +32,14 @@ from auditcoder.lifecycle import code_builder, repair_request
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
-from auditcoder.lifecycle.model_client import SECOND_OPINION, ModelAnswer
+from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
 from auditcoder.lifecycle.reply_splitter import CodePiece
 from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, first_node
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.second_opinions import opinion_role
 from auditcoder.lifecycle.task_forms import contract_of
 from auditcoder.lifecycle.token_limits import REPAIRED_CODE, SKETCH
 from auditcoder.lifecycle.validation import validate_program, validate_region
@@ -115,7 +116,7 @@ def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinio
     """Record a second opinion as the node's code; return False if the laws reject it."""
     note = "written to see which part is at fault, and everything passed with it"
     return code_builder.write_piece(
-        context, node, CodePiece(known.source, note), known.seq, SECOND_OPINION
+        context, node, CodePiece(known.source, note), known.seq, opinion_role(context)
     )
 
 

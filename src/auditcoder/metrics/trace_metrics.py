@@ -285,7 +285,7 @@ class DiagnosisCost(Value):
     """Tokens and cost of these requests."""
 
 
-_DIAGNOSTIC_ROLES = frozenset({"second opinion", "verifier"})
+_DIAGNOSTIC_ROLES = frozenset({"second opinion", "informed second opinion", "verifier"})
 """The roles that are asked only to locate a fault."""
 
 
