@@ -90,21 +90,28 @@ class ModelClient:
         self._budget = budget
         self._retry_policy = retry_policy or RetryPolicy()
         self._backoff = backoff or Backoff()
+        self._failed: dict[Digest, str] = {}
+        """The requests that got an unusable reply, with the reason."""
 
     def ask(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
-        """Return a usable answer, or raise; every request and reply is recorded either way."""
+        """Return a usable answer, or raise; every request and reply is recorded either way.
+
+        No request is sent again as it was after an unusable reply: it would get the same one.
+        """
         request = _request(question)
+        while (reason := self._failed.get(request.digest)) is not None:
+            request = _with_earlier_failure(request, reason)
         reply = self._complete(question, request)
         try:
             value = question.shape.read(reply)
         except FormatMismatch as mismatch:
-            self._record(question, request, reply, rejected=str(mismatch))
+            self._reject(question, request, reply, mismatch)
             request = _with_objection(request, reply, mismatch)
             reply = self._complete(question, request)
             try:
                 value = question.shape.read(reply)
             except FormatMismatch as still:
-                self._record(question, request, reply, rejected=str(still))
+                self._reject(question, request, reply, still)
                 raise ReplyUnusable(
                     "reply.unusable",
                     f"{self._model_for(question).name} gave {question.role} no usable answer,"
@@ -179,6 +186,13 @@ class ModelClient:
         code = error.code if isinstance(error, AuditCoderError) else failed[-1].problem
         self._record(question, request, reply, rejected=whole(f"{code}: {error}"))
 
+    def _reject(
+        self, question: ModelQuestion[T], request: Request, reply: Reply, mismatch: FormatMismatch
+    ) -> None:
+        """Record an unusable reply, and remember its request."""
+        self._failed[request.digest] = str(mismatch)
+        self._record(question, request, reply, rejected=str(mismatch))
+
     def _record(
         self, question: ModelQuestion[T], request: Request, reply: Reply, rejected: str = ""
     ) -> int:
@@ -237,6 +251,15 @@ def _normalised(reply: Reply, failed: list[Attempt]) -> Reply:
         model=whole(reply.model)[:_MAX_NAME],
         usage=reply.usage + charged_for(failed),
         attempts=(*failed, *reply.attempts),
+    )
+
+
+def _with_earlier_failure(request: Request, reason: str) -> Request:
+    """Return the request with the reason why an earlier reply to it was unusable."""
+    *before, last = request.messages
+    told = f"{last.text}\n\nAn earlier answer to this could not be used: {whole(reason)}"
+    return msgspec.structs.replace(
+        request, messages=(*before, Message(speaker=last.speaker, text=told))
     )
 
 
