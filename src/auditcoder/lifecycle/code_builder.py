@@ -291,14 +291,15 @@ def _write_shared(
 ) -> bool:
     """Write module-level helpers of a class into the root, before the class statement.
 
-    If a repair has frozen the root, an integration exception is recorded first. Return False if
-    the laws reject the code.
+    If a repair has frozen the root, or the reply was for one node, an integration exception is
+    recorded first. Return False if the laws reject the code.
     """
     recorder = context.recorder
     transaction = recorder.ledger.transaction
     source = f"{shared}\n{recorder.text(recorder.ledger.working.code[ROOT].digest)}"
-    if transaction is None or ROOT in transaction.region:
-        return write_piece(context, ROOT, CodePiece(source), seq, agent)
+    may_write = transaction is None or ROOT in transaction.region
+    if may_write and write_piece(context, ROOT, CodePiece(source), seq, agent):
+        return True
     why = "its helpers stand beside the class"
     return _cross(context, node, ROOT, why, CodePiece(source), seq, agent)
 
