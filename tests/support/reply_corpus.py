@@ -35,7 +35,7 @@ from tests.support.scripted_runs import FinishedRun, ScriptedReplies, run
 
 FOLDER = Path(__file__).parents[1] / "data" / "replies"
 PLANS = frozenset({"sketch", "replan_branch", "redo"})
-_UNSPOKEN = re.compile(r"(?:kind|uses|example|parts)\s*:|>>>|cost: O\([^)]*\)$")
+_UNSPOKEN = re.compile(r"(?:kind|uses|examples?|parts)\s*:|>>>|cost: O\([^)]*\)$", re.IGNORECASE)
 """Lines of a docstring that the graph holds in another form than text."""
 
 
@@ -183,7 +183,7 @@ def _said(code: str) -> Iterator[str]:
         if ast.get_docstring(node) is None:
             continue
         written = ast.get_source_segment(code, node.body[0]) or ""
-        lines = written.strip('"').split("\n")
+        lines = written.lstrip("rR").strip('"').split("\n")
         for number, line in enumerate(lines):
             is_result = number > 0 and ">>>" in lines[number - 1]
             if line.strip() and not _UNSPOKEN.match(line.strip()) and not is_result:
