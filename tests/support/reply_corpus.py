@@ -31,7 +31,7 @@ from auditcoder.lifecycle.module_statements import binds, is_harmless
 from auditcoder.lifecycle.options import Build, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.response_formats import blocks
-from tests.support.scripted_runs import FinishedRun, ScriptedReplies, run
+from tests.support.scripted_runs import FinishedRun, run
 
 FOLDER = Path(__file__).parents[1] / "data" / "replies"
 PLANS = frozenset({"sketch", "replan_branch", "redo"})
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
     name: str
     task: Task
-    replies: ScriptedReplies
+    replies: dict[str, str | list[str]]
     options: Options
     features: tuple[str, ...]
     losses: tuple[str, ...]
@@ -57,7 +57,6 @@ class Case(NamedTuple):
             (prompt, text)
             for prompt, said in self.replies.items()
             for text in ([said] if isinstance(said, str) else said)
-            if isinstance(text, str)
         ]
 
 
@@ -119,7 +118,7 @@ def _example(fields: dict[str, str]) -> Example:
 
 def play(sandbox: Sandbox, case: Case) -> Outcome:
     """Run a case and see what became of its replies."""
-    finished = run(sandbox, case.task, case.replies, case.options)
+    finished = run(sandbox, case.task, dict(case.replies), case.options)
     written = finished.all(CodeWritten)
     units = [unit for event in written for unit in event.units]
     noted = tuple(text for _, text in finished.solution.trace.losses)
