@@ -29,6 +29,7 @@ from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.definitions_repair import write_definitions_again
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import SECOND_OPINION
@@ -57,7 +58,10 @@ class PlannedRepair(NamedTuple):
 def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
     """Regenerate the region in a transaction; accept the candidate or roll back."""
     context.recorder.open_transaction(TransactionKind.BOUNDED)
-    if isinstance(chosen.target, AtBranch) and not isinstance(context.task.form, ClassForm):
+    graph = context.recorder.ledger.graph
+    is_function = graph.by_id[first_node(chosen.target)].contract is not None
+    of_class = isinstance(context.task.form, ClassForm)
+    if isinstance(chosen.target, AtBranch) and is_function and not of_class:
         _repair_branch(context, chosen)
     else:
         _repair_nodes(context, chosen)
@@ -177,6 +181,9 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> No
     described_node = graph.by_id[node]
     code = working.code.get(node)
     contract = described_node.contract
+    if node in graph.defining:
+        reason = chosen.finding.explanation
+        write_definitions_again(context, node, chosen.failing, reason, _CODE_TOKENS)
     if contract is None or code is None:
         return
     hints = "".join(f"\n- {hint}" for hint in described_node.hints)
