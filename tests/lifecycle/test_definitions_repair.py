@@ -10,6 +10,7 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.lifecycle.definitions_repair import definitions_of
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.response_formats import FormatMismatch
 from tests.support.addition_runs import decisions, targets
@@ -51,14 +52,17 @@ def _sandbox() -> Iterator[Sandbox]:
     yield from sandboxed()
 
 
-def test_a_class_that_crashes_is_located_and_written_again(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("locator", [LocatorName.WEIGHED, LocatorName.PAPER_RULES])
+def test_a_class_that_crashes_is_located_and_written_again(
+    sandbox: Sandbox, locator: LocatorName
+) -> None:
     replies = {
         "sketch": SKETCH,
         "joint": CODE,
         "replan_node": finding(explanation="the attribute is text"),
         "repair_definitions": python(MENDED),
     }
-    finished = run(sandbox, TASK, replies)
+    finished = run(sandbox, TASK, replies, locator=locator)
     assert targets(finished) == [AtNode(node=NodeId("S1"))]
     assert decisions(finished) == [Decision.ACCEPTED]
     assert finished.outcome is RunOutcome.PASSED
