@@ -305,18 +305,31 @@ def _write_shared(
 
 
 def write_piece(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> bool:
-    """Record one node's code; return False if the laws reject it, as for a name already in use."""
-    return not _refusal(context, node, piece, seq, agent)
+    """Record one node's code; return False if the laws reject it, as for a name already in use.
+
+    `cause` is the node that the reply was for, if that is another one.
+    """
+    return not _refusal(context, node, piece, seq, agent, cause)
 
 
 def _refusal(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> str:
     """Record one node's code; return why the laws reject it, or nothing."""
     try:
-        _write(context, node, piece, seq, agent)
+        _write(context, node, piece, seq, agent, cause)
     except RecordRefused as refused:
         return str(refused.__cause__ or refused)
     return ""

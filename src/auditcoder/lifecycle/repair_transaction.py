@@ -12,6 +12,7 @@ The responses to the paper's six failure modes (appendix G):
 """
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -239,10 +240,15 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
         _write_again(context, top, chosen)
         return
     delta, sketch = answer.value
-    if diff(graph, apply(graph, delta)) is not None and not _record_delta(context, delta):
+    revises = diff(graph, apply(graph, delta)) is not None
+    if revises and not _record_delta(context, delta, sketch.losses):
         _write_again(context, top, chosen)
         return
     after = recorder.ledger.graph
+    for added in delta.added:
+        if added.contract is None:
+            piece = CodePiece(sketch.definitions.source)
+            code_builder.write_piece(context, added.id, piece, answer.seq, "branch replanner", top)
     todo = [n for n in after.order if n in after.subtree(top)]
     inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
     if sketch.body and top not in todo:
@@ -255,9 +261,11 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
     code_builder.ask_for(context, promising, earlier_failure(context, chosen.failing))
 
 
-def _record_delta(context: RunContext, delta: GraphDelta) -> bool:
+def _record_delta(context: RunContext, delta: GraphDelta, losses: Sequence[str]) -> bool:
+    left_out = f"; left out: {'; '.join(losses)}" if losses else ""
+    reason = f"the branch was planned again{left_out}"
     try:
-        context.recorder.record(GraphRevised(delta=delta, reason="the branch was planned again"))
+        context.recorder.record(GraphRevised(delta=delta, reason=reason))
     except RecordRefused:
         return False
     return True

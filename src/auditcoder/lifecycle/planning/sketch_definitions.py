@@ -104,12 +104,12 @@ def _refuse_stub_methods(definition: ast.ClassDef) -> None:
         )
 
 
-def definitions_node(node: NodeId) -> Node:
+def definitions_node(node: NodeId, parent: NodeId = ROOT) -> Node:
     """Return the node that owns the definitions; it has no contract, because it is no function."""
     return Node(
         id=node,
         goal=GOAL,
         kind=NodeKind.GENERAL,
-        parent=ROOT,
+        parent=parent,
         validation=("it compiles",),
     )
