@@ -103,7 +103,7 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
     if root not in functions:
         raise PlanRefused(f"there is no root function {root} in the sketch")
     stubs = {name: _stub(f, functions, text) for name, f in functions.items() if name != root}
-    definitions = read_definitions(text, others, imports, given)
+    definitions = read_definitions(text, others, imports, functions, given)
     _refuse_builtin_names({*stubs, *definitions.names})
     if twice := definitions.names & set(functions):
         raise PlanRefused(f"the sketch names {', '.join(sorted(twice))} twice")
