@@ -150,6 +150,15 @@ def shown_examples(task: Task) -> str:
     return "\n\n".join(texts[:_SHOWN_EXAMPLES])
 
 
+def shown_limits(task: Task) -> str:
+    """Return the time and memory limits that the statement does not mention, as a sentence."""
+    seconds, memory = task.limits.seconds, task.limits.memory_mb
+    limits = [] if seconds is None else [f"{seconds:g} s"]
+    limits += [] if memory is None else [f"{memory} MB of memory"]
+    stated = re.search(r"(time|memory) limit", task.statement, re.IGNORECASE)
+    return f"Limits of one run: {' and '.join(limits)}." if limits and not stated else ""
+
+
 def _as_text(task: Task, example: Example) -> str:
     told = f"{task.statement}\n{task.visible_tests}"
     match example:

@@ -6,8 +6,9 @@ from typing import Any
 
 from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.doubts import open_doubts
 from auditcoder.domain.errors import NotFound
-from auditcoder.domain.evidence import CheckKind, Verdict
+from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
@@ -24,7 +25,9 @@ from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.history_view import show_history
+from auditcoder.interfaces.cli.observation_view import show_observations
 from auditcoder.interfaces.cli.repair_view import show_repair
+from auditcoder.interfaces.cli.run_output import say_doubts
 from auditcoder.interfaces.cli.terminal import (
     clock,
     count,
@@ -148,6 +151,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
     if trace.finish and trace.finish.reason:
         say(f"  {one_line(trace.finish.reason)}")
+    say_doubts(open_doubts(trace, read))
     if trace.granularity:
         planner = f" by {trace.planner}" if trace.planner else ""
         say(f"planned{planner}: {one_line(trace.granularity)}")
@@ -160,6 +164,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     for retired in sorted(trace.retired):
         say(f"{retired}  retired at event {trace.retired[retired].seq}")
     _program_checks(trace)
+    _rulings(trace)
     for transaction in trace.history:
         say()
         _transaction_heading(transaction)
@@ -216,13 +221,17 @@ def _status(trace: Trace, node: NodeId) -> str:
     code = trace.working.code.get(node)
     parts = [f"code from event {code.written}" if code else "no code"]
     standing = [w for w in trace.evidence_of(node) if trace.judges(w)]
-    failing = sum(w.evidence.verdict is not Verdict.PASSED for w in standing)
+    failing = sum(w.evidence.verdict.failing for w in standing)
+    inconclusive = sum(not w.evidence.verdict.conclusive for w in standing)
+    conclusive = len(standing) - inconclusive
     if not standing:
         parts.append("no evidence of its own")
     elif failing:
-        parts.append(paint(f"{failing} of {count(len(standing), 'check')} fail", "red"))
-    else:
-        parts.append(paint(f"{count(len(standing), 'check')} passed", "green"))
+        parts.append(paint(f"{failing} of {count(conclusive, 'check')} fail", "red"))
+    elif conclusive:
+        parts.append(paint(f"{count(conclusive, 'check')} passed", "green"))
+    if inconclusive:
+        parts.append(paint(f"{count(inconclusive, 'check')} inconclusive", "dim"))
     parts.extend(
         f"repair {t.number} {t.decision.value if t.decision else 'open'}"
         for t in trace.history_of(node)
@@ -239,6 +248,18 @@ def _program_checks(trace: Trace) -> None:
         say(paint("Program", "bold"))
         for recorded in standing:
             _show_check(trace, recorded)
+
+
+def _rulings(trace: Trace) -> None:
+    for recorded in trace.rulings:
+        ruling = recorded.ruling
+        said = ruling.ruling.value.replace("_", " ")
+        say()
+        say(f"Ruling at event {recorded.when.seq} on {ruling.check}: {said}")
+        for opinion in ruling.opinions:
+            said = opinion.ruling.value.replace("_", " ")
+            reply = f" (event {opinion.reply})" if opinion.reply is not None else ""
+            say(f"  {opinion.source}{reply}: {said}: {one_line(opinion.reason)}")
 
 
 def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
@@ -320,12 +341,13 @@ def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
 
 
 def show_evidence(trace: Trace, node_id: NodeId) -> None:
-    """Print the evidence about a responsibility."""
-    evidence = trace.evidence_of(node_id)
-    for recorded in evidence:
+    """Print the checks of a responsibility, and what was observed when the program failed."""
+    checks = trace.checks_of(node_id)
+    for recorded in checks:
         _show_check(trace, recorded)
-    if not evidence:
+    if not checks:
         say("  none of its own")
+    show_observations(trace, node_id)
 
 
 def _contract(trace: Trace, node_id: NodeId) -> None:

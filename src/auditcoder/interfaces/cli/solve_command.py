@@ -8,6 +8,7 @@ from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import open_resources, run_id
 from auditcoder.interfaces.cli.command import (
     Command,
+    add_fail_on_doubts,
     add_model,
     add_options,
     add_program_out,
@@ -34,6 +35,7 @@ class SolveArguments(Value):
     run_id: str | None = None
     out: str | None = None
     store: str | None = None
+    fail_on_doubts: bool = False
     json: bool = False
 
 
@@ -56,6 +58,7 @@ def declare(parser: ArgumentParser) -> None:
     add_options(how)
     how.add_argument("--run-id", metavar="ID", help="the run's id (default: made from the title)")
     add_program_out(parser)
+    add_fail_on_doubts(parser)
     add_store(parser)
 
 
@@ -77,6 +80,7 @@ def run(arguments: SolveArguments) -> int:
             arguments.out,
             name,
             lambda watch: start(opened, task, options, name, watch),
+            fail_on_doubts=arguments.fail_on_doubts,
         )
 
 
