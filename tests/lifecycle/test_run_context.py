@@ -18,12 +18,14 @@ from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import FreeText, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.prompts import Prompt
 from tests.support.record_builders import RUN, S2, TASK, built, started
 from tests.support.records import take
 from tests.support.run_contexts import OpenRun, open_run
 
 PROMPT = Prompt("tester", "You test.", "Say {{what}}.", digest(b"tester"))
+SIZE = ReplySize(Purpose.CODE, 10)
 OPTIONS = Options(temperature=0.25, repair_temperature=0.75, seed=7)
 
 
@@ -78,7 +80,9 @@ class TestRequests:
         self, store: SqliteStore
     ) -> None:
         with opened(started(store)) as (context, model):
-            context.ask(PROMPT, FreeText(), Phase.GENERATION, 10, role="tester", node=S2, what="hi")
+            context.ask(
+                PROMPT, FreeText(), Phase.GENERATION, SIZE, role="tester", node=S2, what="hi"
+            )
         (request,) = model.asked
         assert [message.text for message in request.messages] == ["You test.", "Say hi."]
         assert (request.temperature, request.seed, request.max_tokens) == (0.25, 7, 10)
@@ -89,7 +93,7 @@ class TestRequests:
         recorder = built(store)
         recorder.assemble()
         with opened(recorder) as (context, model):
-            context.ask(PROMPT, FreeText(), Phase.GENERATION, 10, role="tester", what="hi")
+            context.ask(PROMPT, FreeText(), Phase.GENERATION, SIZE, role="tester", what="hi")
         assert model.asked[0].temperature == 0.75
         assert take(store, RUN).events()[-1].scope is Scope.REPAIR  # type: ignore[union-attr]
 
@@ -99,12 +103,12 @@ class TestRequests:
         recorder = built(store)
         recorder.assemble()
         with opened(recorder) as (context, model):
-            context.ask(PROMPT, FreeText(), Phase.PLANNING, 10, role="tester", what="hi")
+            context.ask(PROMPT, FreeText(), Phase.PLANNING, SIZE, role="tester", what="hi")
         assert model.asked[0].temperature == 0.25
 
     def test_a_missing_variable_raises(self, store: SqliteStore) -> None:
         with opened(started(store)) as (context, model), pytest.raises(KeyError, match="what"):
-            context.ask(PROMPT, FreeText(), Phase.PLANNING, 10, role="tester")
+            context.ask(PROMPT, FreeText(), Phase.PLANNING, SIZE, role="tester")
         assert model.asked == []
 
 
@@ -118,7 +122,7 @@ def test_a_request_that_failed_is_never_sent_again_as_it_was(replies: list[str])
         while len(model.asked) < len(said):
             with suppress(ReplyUnusable):
                 shape = ParsedPython(lambda text: parse(text).body)
-                context.ask(PROMPT, shape, Phase.PLANNING, 10, role="tester", what="it")
+                context.ask(PROMPT, shape, Phase.PLANNING, SIZE, role="tester", what="it")
     events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
     failed: dict[Digest, str] = {}
     for event in events:

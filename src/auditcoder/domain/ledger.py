@@ -148,6 +148,8 @@ class Ledger(Value):
     """Replies that code may come from. A transaction's start or end clears them."""
     opinions: dict[NodeId, UsableReply] = {}
     """The newest second opinion on each node, which code may also come from."""
+    answers: frozenset[int] = frozenset()
+    """The events of all usable replies."""
     checks: dict[CheckId, RegisteredCheck] = {}
     """All checks ever registered, except dropped ones; a rollback does not remove any."""
     examples: dict[CheckId, Example] = {}

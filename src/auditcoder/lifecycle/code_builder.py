@@ -1,7 +1,7 @@
 """Requests the code of every node, in one joint call or in one call per node, and records it."""
 
 import ast
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
@@ -25,13 +25,11 @@ from auditcoder.lifecycle.reply_splitter import (
 )
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
+from auditcoder.lifecycle.token_limits import code_size
 from auditcoder.prompts import advice
 
 DEGRADED = "degraded"
 """The agent recorded for a stub that replaces missing or unusable code."""
-_BASE_TOKENS = 300
-_TOKENS_PER_NODE = 200
-_MAX_TOKENS = 1600
 
 
 def build(context: RunContext, given: Mapping[NodeId, GivenCode]) -> None:
@@ -106,7 +104,7 @@ def request_joint(
             prompt,
             draft_shape(context, nodes),
             Phase.GENERATION,
-            max_tokens_for(nodes),
+            code_size(nodes),
             role="joint builder",
             node=None,
             statement=context.statement,
@@ -117,11 +115,6 @@ def request_joint(
         return None
 
 
-def max_tokens_for(nodes: Sized) -> int:
-    """Return the maximum number of tokens for the code of these nodes."""
-    return min(_BASE_TOKENS + _TOKENS_PER_NODE * len(nodes), _MAX_TOKENS)
-
-
 def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
     """Return the name of the prompt that requests all `nodes`, and its variables."""
     ledger = context.recorder.ledger
@@ -130,8 +123,10 @@ def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[s
     if isinstance(context.task.form, ClassForm):
         prompt = "methods"
     elif len(ledger.graph.promises) == 1:
-        # A sketch of a single function adds nothing to its header and what the plan says of it.
-        sole = shown_plan(brief, ledger.graph.by_id[nodes[0]])
+        # A sketch of a single function adds nothing to its header and what the plan says of it, and
+        # a small model writes better code without its own plan (decision 021).
+        known = None if context.limits.small else brief
+        sole = shown_plan(known, ledger.graph.by_id[nodes[0]] if known else None)
         return "sole", {"header": next(iter(wanted)).header(), "plan": sole}
     else:
         prompt = "joint"
@@ -155,7 +150,7 @@ def request_node(
             "method" if isinstance(context.task.form, ClassForm) else "node",
             draft_shape(context, [node]),
             Phase.GENERATION,
-            _BASE_TOKENS + _TOKENS_PER_NODE,
+            code_size([node]),
             role=specialist(context, chosen),
             node=node,
             statement=context.statement,

@@ -15,10 +15,11 @@ from auditcoder.lifecycle.module_statements import binds, is_harmless, source_of
 from auditcoder.lifecycle.reply_splitter import CodePiece, parsed_module
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import REPAIRED_CODE
 
 
 def write_definitions_again(
-    context: RunContext, node: NodeId, failing: Evidence, reason: str, max_tokens: int
+    context: RunContext, node: NodeId, failing: Evidence, reason: str
 ) -> None:
     """Request new code of a node that owns definitions; it must define the same names."""
     ledger = context.recorder.ledger
@@ -32,7 +33,7 @@ def write_definitions_again(
             "repair_definitions",
             ParsedPython(lambda text: definitions_of(text, names, functions)),
             Phase.GENERATION,
-            max_tokens,
+            REPAIRED_CODE,
             role=code_builder.specialist(context, ledger.graph.by_id[node]),
             node=node,
             statement=context.statement,

@@ -7,7 +7,6 @@ from auditcoder.domain.code import CodeBundle
 from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.ledger import WorkingState
-from auditcoder.domain.task import Limits
 from auditcoder.lifecycle.planning.sketch_writer import facts_of
 
 
@@ -29,19 +28,13 @@ def _about(brief: Brief) -> Iterator[str]:
     for trap in approach.traps:
         yield f"Trap: {trap.trap}" + (f" ({trap.why})" if trap.why else "")
     ranges = [text for known in parsed.ranges if (text := _range(known))]
-    if limits := [*_limits(parsed.limits), *ranges, *approach.features]:
+    # Limits of time and memory are part of the statement that every prompt shows.
+    if limits := [*ranges, *approach.features]:
         yield f"Limits: {'; '.join(limits)}"
 
 
 _OWN_STRATEGIES = frozenset({"one responsibility", "the skeleton is the plan"})
 """What our own planners record as the strategy; it tells nobody how to write the code."""
-
-
-def _limits(limits: Limits) -> Iterator[str]:
-    if limits.seconds:
-        yield f"{limits.seconds:g} s"
-    if limits.memory_mb:
-        yield f"{limits.memory_mb:g} MB"
 
 
 def _range(known: DataRange) -> str:

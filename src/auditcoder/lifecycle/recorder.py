@@ -18,6 +18,7 @@ from auditcoder.domain.errors import (
     RecordUnreadable,
 )
 from auditcoder.domain.events import (
+    Adjudicated,
     Assembled,
     CheckDropped,
     CheckRan,
@@ -236,6 +237,10 @@ class Recorder:
 
     def recall_drop(self) -> CheckDropped | None:
         """Return the recorded dropping of a check if that event comes next."""
+        return None
+
+    def recall_ruling(self) -> Adjudicated | None:
+        """Return the recorded ruling on a check if that event comes next."""
         return None
 
     def _append(self, event: Event) -> int:

@@ -64,11 +64,8 @@ class TestProblemInformation:
         assert problem_findings(without_limits) == []
 
     def test_missing_information_is_listed_and_no_role_is_asked_again(self) -> None:
-        (found,) = problem_findings(Parsed(title="T", description=" "))
-        assert found.text == (
-            "unknown of the problem: description, input format, output format,"
-            " limits and data ranges, samples"
-        )
+        (found,) = problem_findings(Parsed(title="T"))
+        assert found.text == "unknown of the problem: limits and data ranges, samples"
         assert found.role is None
 
 

@@ -56,10 +56,11 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
         return ledger
     plans = event.phase is Phase.PLANNING
     reply = UsableReply(seq=ledger.seq, text=event.reply, node=event.node, plans=plans)
+    after = change(ledger, answers=ledger.answers | {ledger.seq})
     if event.phase is Phase.VERIFICATION:
         opinions = {n: reply for n in (event.node, *event.nodes) if n is not None}
-        return change(ledger, opinions=ledger.opinions | opinions)
-    return change(ledger, replies=ledger.replies | {ledger.seq: reply})
+        return change(after, opinions=ledger.opinions | opinions)
+    return change(after, replies=ledger.replies | {ledger.seq: reply})
 
 
 def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:

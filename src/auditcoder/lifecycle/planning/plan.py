@@ -19,7 +19,7 @@ from auditcoder.domain.graph import (
     order_faults,
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
-from auditcoder.domain.task import Example, Task, derived_examples
+from auditcoder.domain.task import CodeExample, Example, Task, derived_examples
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.response_formats import FormatMismatch
 from auditcoder.lifecycle.task_forms import RootFunction
@@ -100,7 +100,11 @@ def brief_for(
 
 
 def _without_explanations(examples: tuple[Example, ...]) -> list[Example]:
-    return [msgspec.structs.replace(e, explanation="") for e in examples]
+    public = (
+        msgspec.structs.replace(e, private=False) if isinstance(e, CodeExample) else e
+        for e in examples
+    )
+    return [msgspec.structs.replace(e, explanation="") for e in public]
 
 
 def root_node(contract: Contract, dependencies: tuple[NodeId, ...], context: str = "") -> Node:

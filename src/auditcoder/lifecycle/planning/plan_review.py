@@ -40,6 +40,10 @@ CORRECTED_BY: dict[ReviewCheck, Role | None] = {
 }
 
 
+ALSO_TOLD: Mapping[ReviewCheck, Role] = {ReviewCheck.COST: Role.TASK_DECOMPOSER}
+"""A later role that is told of a finding, too: it states the costs of the parts."""
+
+
 class ReviewFinding(NamedTuple):
     """A check that failed, why, and the role that could correct it."""
 
@@ -68,7 +72,9 @@ def objection(findings: Iterable[ReviewFinding], opinion: PlanOpinion) -> Object
     by_role: dict[Role, tuple[str, ...]] = {}
     for failed in findings:
         if failed.role is not None:
-            by_role[failed.role] = (*by_role.get(failed.role, ()), failed.text)
+            for role in (failed.role, ALSO_TOLD.get(failed.check, failed.role)):
+                told = by_role.get(role, ())
+                by_role[role] = told if failed.text in told else (*told, failed.text)
     issues = _reviewer_issues(opinion)
     target = next((role for role in Role if role in by_role), None)
     if target is None and issues and opinion.retry_target:
@@ -89,9 +95,6 @@ def problem_findings(parsed: Parsed) -> list[ReviewFinding]:
     """Return a finding if information about the problem is missing."""
     facts = {
         "title": parsed.title.strip(),
-        "description": parsed.description.strip(),
-        "input format": parsed.input_format.strip(),
-        "output format": parsed.output_format.strip(),
         "limits and data ranges": parsed.ranges or parsed.limits.seconds or parsed.limits.memory_mb,
         "samples": parsed.samples,
     }

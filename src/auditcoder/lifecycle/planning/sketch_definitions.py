@@ -25,7 +25,7 @@ _WITHOUT_BODIES = frozenset({"ABC", "Protocol"})
 """Base classes whose methods need no bodies."""
 
 
-class Definitions(NamedTuple):
+class SharedDefinitions(NamedTuple):
     """The definitions of a sketch, in their order."""
 
     source: str = ""
@@ -41,7 +41,7 @@ def read_definitions(
     imports: Iterable[str],
     functions: Iterable[str],
     given: frozenset[str],
-) -> Definitions:
+) -> SharedDefinitions:
     """Return the definitions among the statements of a sketch; raise PlanRefused if one is a stub.
 
     Statements that set an imported module up belong to them, unless they call one of `functions`.
@@ -66,7 +66,7 @@ def read_definitions(
         else:
             losses.append(f"`{summary(statement)}`, which defines nothing")
     if not kept:
-        return Definitions(losses=tuple(losses))
+        return SharedDefinitions(losses=tuple(losses))
     body = "".join(kept)
     used = read_bundle(body).words
     asked = [
@@ -77,7 +77,7 @@ def read_definitions(
         if imported.name in used
     ]
     head = "\n".join([*asked, *completing(body, _bound_by(asked))])
-    return Definitions(f"{head}\n\n{body}" if head else body, frozenset(names), tuple(losses))
+    return SharedDefinitions(f"{head}\n\n{body}" if head else body, frozenset(names), tuple(losses))
 
 
 def _bound_by(imports: Iterable[str]) -> set[str]:

@@ -45,9 +45,9 @@ from auditcoder.lifecycle.planning.sketch_parser import (
 from auditcoder.lifecycle.response_formats import ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import RootFunction, root_of
+from auditcoder.lifecycle.token_limits import SKETCH
 
 PLANNER = "sketch"
-MAX_TOKENS = 500
 _MAX_GENERATED = 3
 
 
@@ -68,7 +68,7 @@ def plan(context: RunContext) -> Plan:
             "sketch",
             sketch_shape(task, root),
             Phase.PLANNING,
-            MAX_TOKENS,
+            SKETCH,
             role="planner",
             statement=context.statement,
             root=root.asked,
@@ -223,12 +223,13 @@ def _generated_examples(task: Task, sketch: Sketch) -> list[Example]:
         case FunctionForm():
             return list(proposed[:_MAX_GENERATED])
         case ProgramForm():
-            return [e for p in proposed[:_MAX_GENERATED] if (e := _as_stdio(p))]
+            return [e for p in proposed[:_MAX_GENERATED] if (e := as_stdio(p))]
         case _:
             return []
 
 
-def _as_stdio(example: CallExample) -> StdioExample | None:
+def as_stdio(example: CallExample) -> StdioExample | None:
+    """Return a call of `solve` with a text as a run of the program; None if it is no such call."""
     try:
         stdin, stdout = literal_value(example.arguments), literal_value(example.result)
     except LITERAL_ERRORS:
