@@ -3,6 +3,8 @@
 import ast
 import re
 
+import msgspec
+
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
@@ -32,11 +34,16 @@ def surroundings(context: RunContext, node: NodeId) -> str:
     shown = [
         _with_goal(each, _code(context, each.id))
         if each.id in called
-        else stub_text(each.contract, docstring(each))
+        else stub_text(each.contract, docstring(_own_goal(each) if each.id == node else each))
         for each in graph.nodes
         if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
     ]
     return _section("The program", [*shown, code_builder.root_code(context, [node])])
+
+
+def _own_goal(node: Node) -> Node:
+    """Return the repaired node without its context: it is the cause, which the request has."""
+    return msgspec.structs.replace(node, context="")
 
 
 def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
@@ -80,14 +87,20 @@ def _section(title: str, parts: list[str]) -> str:
 
 
 def suspicion(context: RunContext, explanation: str) -> str:
-    """Return the section with a diagnosis' reasons, as sentences; empty if there are none."""
+    """Return the section with a diagnosis' reasons, as sentences; empty if there are none.
+
+    What else would be evidence is left out, and for a small model all but the first reason.
+    """
     names = {node: name for name, node in context.recorder.ledger.graph.promises.items()}
 
     def named(match: re.Match[str]) -> str:
         node = NodeId(match[0].split(" ")[0])
         return f"`{names[node]}`" if node in names else node
 
-    reasons = [part.strip() for part in explanation.split("; ") if part.strip()]
+    parts = [part.strip() for part in explanation.split("; ")]
+    reasons = [part for part in parts if part and not part.endswith("would tell")]
+    if context.limits.repair is None:
+        reasons = reasons[:1]
     sentences = [_NODE.sub(named, reason) for reason in reasons]
     text = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences)
     return f"\n\n# Why this code is suspected\n{text[: context.quoted]}" if text else ""
@@ -98,6 +111,6 @@ def elsewhere(context: RunContext) -> str:
     if len(context.recorder.ledger.graph.promises) < 2:
         return ""
     return (
-        " If the code above is right, answer instead with one line and no code:"
-        " `the fault is elsewhere: NAME, because REASON`, with the name of the wrong function."
+        " If the code above is right, answer with one line instead:"
+        " `the fault is elsewhere: NAME, because REASON`."
     )
