@@ -11,7 +11,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import ReplyRecorded, RunOutcome
 from auditcoder.domain.request import FREE
 from auditcoder.domain.usage import total
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import AutoSwitch, Build, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.retry_policy import RetryPolicy
 from auditcoder.lifecycle.runs import RunResources, start
@@ -103,7 +103,8 @@ def test_a_run_with_enough_room_ends_whole(
 def test_a_run_without_enough_room_names_the_limit(
     sandbox: Sandbox, build: Build, reasoning: int, limits: dict[str, int], named: str
 ) -> None:
-    options = Options(build=build, max_repairs=0, **limits)  # type: ignore[arg-type]
+    quiet = {"edge_cases": AutoSwitch.OFF, **limits}
+    options = Options(build=build, max_repairs=0, **quiet)  # type: ignore[arg-type]
     finished = solve(sandbox, Meter(long_answer, reasoning), options)
     assert finished.outcome is not RunOutcome.PASSED
     assert named in finished.reason

@@ -129,6 +129,8 @@ class Evidence(Value):
     peak_bytes: int | None = None
     judge: str = ""
     """The sandbox kind, checker or model that ran the check."""
+    tried: int | None = None
+    """For a check over several inputs, the number of those that decided something; else None."""
 
     def blobs(self) -> tuple[Digest, ...]:
         """Return the digests of the content that is stored outside the event."""

@@ -163,6 +163,11 @@ class TokenLimits(Value):
     most: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """The maximum for a reply that was cut and is requested again; None: it does not grow."""
 
+    @property
+    def small(self) -> bool:
+        """Whether they are of a small model, whose requests are kept short, too."""
+        return self.code is None
+
 
 TIGHT = TokenLimits()
 """The limits of a small model, which may not stop by itself."""

@@ -78,12 +78,8 @@ class ModelAnswer(NamedTuple, Generic[T]):
 class NoUsableReply(ReplyUnusable):
     """No reply was usable; `problem` says why, without the model's name, which a replay lacks."""
 
-    def __init__(self, model: str, role: str, problem: str) -> None:
-        super().__init__(
-            "reply.unusable",
-            f"{model} gave {role} no usable answer: {problem}",
-            "its replies are recorded; try a stronger model or a smaller task",
-        )
+    def __init__(self, code: str, message: str, advice: str = "", problem: str = "") -> None:
+        super().__init__(code, message, advice)
         self.problem = problem
 
 
@@ -137,7 +133,12 @@ class ModelClient:
                     if cut:
                         self._cut.add(problem)
                     name = self._model_for(question).name
-                    raise NoUsableReply(name, question.role, problem) from mismatch
+                    raise NoUsableReply(
+                        "reply.unusable",
+                        f"{name} gave {question.role} no usable answer: {problem}",
+                        "its replies are recorded; try a stronger model or a smaller task",
+                        problem,
+                    ) from mismatch
                 objected = True
                 request = self._affordable(question, _with_objection(request, reply, mismatch))
             else:

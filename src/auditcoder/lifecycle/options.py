@@ -24,6 +24,7 @@ from typing import (
 import msgspec
 
 from auditcoder.domain.events import Manifest
+from auditcoder.domain.request import Traits
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.budget import Budget
 
@@ -68,6 +69,24 @@ class LocatorName(Enum):
     OCHIAI = "ochiai"
     TARANTULA = "tarantula"
     DSTAR = "dstar"
+
+
+class AutoSwitch(Enum):
+    """Whether a run makes additional requests.
+
+    A run records `on` or `off`: `auto` is decided by its model when it starts.
+    """
+
+    AUTO = "auto"
+    """On, unless the model is a small one, as the embedded model is."""
+    ON = "on"
+    OFF = "off"
+
+    def decided(self, traits: Traits) -> "AutoSwitch":
+        """Return whether to make the requests, for a model with these traits."""
+        if self is not AutoSwitch.AUTO:
+            return self
+        return AutoSwitch.OFF if traits.limits.small else AutoSwitch.ON
 
 
 class ManifestPart(Enum):
@@ -156,6 +175,25 @@ class Options(Value):
         bool,
         Option("with --build node: use the specialist prompt of each node's kind", before="true"),
     ] = True
+    adjudication: Annotated[
+        AutoSwitch,
+        Option(
+            "if only a generated check fails, ask who is wrong, the check or the program;"
+            " auto: unless the model is a small one",
+            before=AutoSwitch.OFF.value,
+        ),
+    ] = AutoSwitch.AUTO
+    max_adjudications: Annotated[
+        _Count, Option("maximum number of failing checks to ask about", "K", before="0")
+    ] = 3
+    edge_cases: Annotated[
+        AutoSwitch,
+        Option(
+            "with the sketch planner: before the code, ask for edge cases that the program is"
+            " checked with; auto: unless the model is a small one",
+            before=AutoSwitch.OFF.value,
+        ),
+    ] = AutoSwitch.AUTO
     budget_tokens: Annotated[
         _Positive | None,
         Option("maximum number of tokens for the run", "N", ManifestPart.BUDGET),
@@ -214,6 +252,14 @@ class Options(Value):
                 msgspec.structs.force_setattr(self, spec.name, spec.convert(value))
             else:
                 spec.check(value)
+
+    def decided(self, traits: Traits) -> "Options":
+        """Return the options of a run with a model that has these traits."""
+        return msgspec.structs.replace(
+            self,
+            adjudication=self.adjudication.decided(traits),
+            edge_cases=self.edge_cases.decided(traits),
+        )
 
     @property
     def budget(self) -> Budget:

@@ -30,15 +30,19 @@ from auditcoder.lifecycle.run_context import RunContext
 
 
 def choose(
-    context: RunContext, locator: Locator, state: DiagnosisState
+    context: RunContext,
+    locator: Locator,
+    state: DiagnosisState,
+    failing: Evidence | None = None,
 ) -> tuple[PlannedRepair | Abstained, DiagnosisState]:
     """Diagnose the failure, ask the model for its cause, and plan a repair or abstain.
 
+    `failing` is the check to repair; by default the most trusted one that fails.
     The cause is asked once per evidence: after a rejected repair the evidence, and so the answer,
     is the same. It is not asked if the program passed with a second opinion, or if the author of a
     repair named another part, which is repaired next.
     """
-    failing = most_trusted_failure(context)
+    failing = failing or most_trusted_failure(context)
     if (claim := claimed(diagnosis_input_of(context, state.rejected))) is not None:
         _record(context, locator, claim)
         blamed = msgspec.structs.replace(UNKNOWN_CAUSE, explanation=claim.explanation)

@@ -17,7 +17,12 @@ from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import ResponseFormat, T
-from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits
+from auditcoder.lifecycle.task_forms import (
+    root_of,
+    shown_examples,
+    shown_limits,
+    shown_tests,
+)
 from auditcoder.lifecycle.token_limits import ReplySize, quoted_characters, room_for
 from auditcoder.prompts import Prompt, load
 
@@ -47,11 +52,12 @@ class RunContext:
     def statement(self) -> str:
         """The task as prompts show it.
 
-        Examples and limits that its text lacks and the calling convention of the root are added.
+        Examples and limits that its text lacks, tests that the user lets it show, and the calling
+        convention of the root are added.
         """
         about_root = "" if isinstance(self.task.form, ClassForm) else root_of(self.task).about
-        limits = shown_limits(self.task)
-        parts = (self.task.statement, shown_examples(self.task), limits, about_root)
+        shown = (shown_examples(self.task), shown_tests(self.task), shown_limits(self.task))
+        parts = (self.task.statement, *shown, about_root)
         return "\n\n".join(text for text in parts if text)
 
     @property

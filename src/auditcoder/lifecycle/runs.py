@@ -14,6 +14,7 @@ import msgspec
 
 from auditcoder import __version__, prompts
 from auditcoder.domain.chain import EMPTY, EntryReader, Head, starts
+from auditcoder.domain.doubts import OpenDoubt, open_doubts
 from auditcoder.domain.errors import (
     EndOfRecord,
     ModelMisconfigured,
@@ -48,6 +49,9 @@ from auditcoder.lifecycle.replayer import Replayer
 from auditcoder.lifecycle.retry_policy import RetryPolicy
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.token_limits import limits_for
+
+OTHER_PROMPTS = "replay.prompts"
+"""The code of the error for a record that was made with other prompts, so it was not replayed."""
 
 
 def _unchanged(options: Options) -> Options:
@@ -109,6 +113,8 @@ class Solution(NamedTuple):
     """The program; None if none was assembled."""
     trace: Trace
     """The whole record, folded from its events."""
+    doubts: tuple[OpenDoubt, ...] = ()
+    """If it passed: the checks that still fail, none of which was given with the task."""
 
     @property
     def passed(self) -> bool:
@@ -146,6 +152,7 @@ def _now() -> datetime:
 def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCODER) -> Manifest:
     """Return the manifest of a run: everything that a reproduction would have to keep the same."""
     model = tools.model
+    options = options.decided(model.traits)
     versions = {"auditcoder": __version__, "python": platform.python_version()}
     for package in ("msgspec", "xllamacpp", "pydantic-ai-slim"):
         try:
@@ -259,7 +266,7 @@ def start(
 ) -> Solution:
     """Solve a task with a method; every event is durable before the next step."""
     run = run or new_run_id(task)
-    options = method.fix_options(options)
+    options = method.fix_options(options).decided(tools.model.traits)
     if tools.store.head(run) != EMPTY:
         raise RecordRefused(
             "run.exists",
@@ -356,7 +363,7 @@ def _explained(diverged: ReplayDiverged, begun: RunStarted, method: Method) -> R
         return diverged
     version = begun.manifest.versions.get("auditcoder", "its own version")
     return ReplayDiverged(
-        "replay.prompts",
+        OTHER_PROMPTS,
         f"run {begun.run} was recorded with other prompts: {', '.join(changed)}",
         f"replay it with auditcoder {version}; verify, show and export work with any version",
     )
@@ -384,7 +391,7 @@ def solution(reader: TraceReader, run: RunId) -> Solution:
     assembly = trace.working.assembly
     program = reader.blob(assembly.program).decode() if assembly else None
     assert trace.finish is not None
-    return Solution(run, trace.finish.outcome, program, trace)
+    return Solution(run, trace.finish.outcome, program, trace, open_doubts(trace, reader.blob))
 
 
 class _NoModel:

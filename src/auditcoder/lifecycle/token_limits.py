@@ -46,6 +46,9 @@ ROOT_CAUSE = ReplySize(Purpose.REPAIR, 250)
 REPAIRED_CODE = ReplySize(Purpose.REPAIR, 500)
 VERDICTS = ReplySize(Purpose.CHECK, 400)
 REFERENCE = ReplySize(Purpose.CHECK, 600)
+EDGE_CASES = ReplySize(Purpose.PLAN, 600)
+INDEPENDENT_CODE = ReplySize(Purpose.CHECK, 1500)
+ADJUDICATION = ReplySize(Purpose.CHECK, 800)
 
 _BASE = 300
 _PER_NODE = 200
@@ -95,4 +98,4 @@ def room_for(size: ReplySize, limits: TokenLimits) -> ReplyRoom:
 
 def quoted_characters(limits: TokenLimits) -> int:
     """Return the maximum length of each input, output, message and test that a prompt quotes."""
-    return 600 if limits.repair is None else 6000
+    return 600 if limits.small else 6000

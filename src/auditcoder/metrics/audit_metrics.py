@@ -25,7 +25,7 @@ class Reason(Enum):
 
     NO_GRAPH = "the run has no graph"
     NO_LEAVES = "the graph has no leaves"
-    FUNCTIONLESS_ROOT = "the root has no contract"
+    FUNCTIONLESS_ROOT = "the root or the definitions have no contract"
     NO_PROGRAM = "the result of the first program is unknown: none was made, or checks did not run"
     PASSED_AT_FIRST = "the first program passes"
     NOT_DIAGNOSED = "the first program fails, and the record has no diagnosis"
@@ -85,6 +85,8 @@ class Audit(Value):
     """GIR."""
     signature_consistency: Rate
     """CSCR, over the nodes of all runs."""
+    losses: Count
+    """What replies said and neither graph nor code holds, of all runs; the goal is zero."""
 
     localisation_coverage: Rate
     """LocCov, over runs whose first program failed and that were diagnosed."""
@@ -203,6 +205,7 @@ class Tally:
         self._macro_first, self._macro = _AverageCounter(), _AverageCounter()
         self._leaves_first, self._leaves = _RateCounter(), _RateCounter()
         self._graphs, self._signatures = _RateCounter(), _RateCounter()
+        self._lost = 0
         self._located, self._succeeded = _RateCounter(), _RateCounter()
         self._boundaries: Counter[tuple[str, Level]] = Counter()
         self._answers: Counter[tuple[str, Level]] = Counter()
@@ -244,6 +247,7 @@ class Tally:
             if not share.whole:
                 micro.leave_out(missing)
         self._graphs.count_known(one.graph_valid, Reason.NO_GRAPH)
+        self._lost += one.losses
         self._signatures.add(one.signatures)
         self._signatures.leave_out(Reason.FUNCTIONLESS_ROOT, one.functionless_roots)
         self._signatures.leave_out(Reason.NO_GRAPH, not one.nodes)
@@ -321,6 +325,7 @@ class Tally:
             leaves=self._leaves.rate(),
             graph_integrity=self._graphs.rate(),
             signature_consistency=self._signatures.rate(),
+            losses=self._lost,
             localisation_coverage=self._located.rate(),
             localised_repair_success=self._succeeded.rate(),
             localised=by_rule_and_level(self._boundaries),

@@ -11,7 +11,7 @@ from typing import assert_never
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import BriefCommitted, GraphCommitted, RunOutcome
-from auditcoder.domain.evidence import Evidence, Trust, Verdict
+from auditcoder.domain.evidence import Evidence, Trust
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtNode
@@ -24,7 +24,7 @@ from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.response_formats import PythonBlock, ResponseFormat, T
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits
+from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits, shown_tests
 from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.lifecycle.validation import validate_program
 from auditcoder.lifecycle.validation.check_recorder import record
@@ -130,7 +130,7 @@ class SingleProgram:
         for name, example, trust in cases:
             check = check_for(CheckId(name), AtNode(node=WHOLE), trust, example)
             evidence = record(context, check, partial(run_example, context, code, example))
-            if evidence.verdict is not Verdict.PASSED and failing is None:
+            if evidence.verdict.failing and failing is None:
                 failing = evidence
         return failing
 
@@ -155,8 +155,8 @@ class SingleProgram:
 
 
 def statement(task: Task) -> str:
-    """Return the task's statement, followed by the examples that it does not show itself."""
-    parts = (task.statement, shown_examples(task), shown_limits(task))
+    """Return the task's statement, followed by examples, tests and limits that it lacks itself."""
+    parts = (task.statement, shown_examples(task), shown_tests(task), shown_limits(task))
     return "\n\n".join(part for part in parts if part)
 
 

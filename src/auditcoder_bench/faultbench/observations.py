@@ -96,12 +96,9 @@ class FailureEvidence(OpenValue, rename={"features": "signs"}):
 
 
 def tried_signs(case: FailureEvidence, nodes: Collection[str]) -> dict[str, dict[str, float]]:
-    """Return the features of all methods if only these nodes are substituted."""
+    """Return the features of these methods if they are substituted."""
     chosen = {node: own for node, own in (case.swaps or {}).items() if node in nodes}
-    features = feature_strengths(
-        substitution.substitution_features(chosen, case.features, case.failing)
-    )
-    return {node: features.get(node, {}) for node in case.features}
+    return feature_strengths(substitution.substitution_features(chosen, case.failing))
 
 
 def not_reproduced(name: str) -> FailureEvidence:

@@ -273,20 +273,17 @@ def cross_validated(
 
 
 def judge(case: FailureEvidence, fitted: FittedWeights, *, tried: bool = True) -> HeldOutFailure:
-    """Diagnose one failure as a run does: substitute nodes one by one until all are clear."""
+    """Diagnose one failure as a run does: if the trace leaves doubt, substitute what is likely."""
     if case.blind:  # there is no trace
         return HeldOutFailure({}, tuple(case.rules or ()))
     scores = score_with_substitutions(case.features, None, fitted)
     known = case.swaps if tried and case.swaps else {}
     substituted: list[str] = []
-    while not is_settled(scores) and len(substituted) < MAX_SECOND_OPINIONS:
+    if not is_settled(scores):
         plausible = (b.node for b in scores if b.probability >= PLAUSIBLE)
-        node = next((n for n in plausible if n in known and n not in substituted), None)
-        if node is None:
-            break
-        substituted.append(node)
-        if any(known[each].tried for each in substituted):  # rejected ones are not evidence
-            scores = score_with_substitutions(case.features, tried_signs(case, substituted), fitted)
+        substituted = [node for node in plausible if node in known][:MAX_SECOND_OPINIONS]
+    if any(known[each].tried for each in substituted):  # rejected ones are not evidence
+        scores = score_with_substitutions(case.features, tried_signs(case, substituted), fitted)
     chosen = named(scores, fitted.each) if fitted != NO_WEIGHTS else []
     return HeldOutFailure(
         {score.node: score.probability for score in scores},

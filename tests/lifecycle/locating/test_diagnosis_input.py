@@ -35,7 +35,13 @@ def context(store: SqliteStore) -> Iterator[RunContext]:
         yield context
 
 
-def record_clue(recorder: Recorder, node: NodeId, clue: Clue, kind: CheckKind) -> None:
+def record_clue(
+    recorder: Recorder,
+    node: NodeId,
+    clue: Clue,
+    kind: CheckKind,
+    verdict: Verdict = Verdict.PASSED,
+) -> None:
     recorder.record(
         CheckRan(
             evidence=Evidence(
@@ -43,9 +49,10 @@ def record_clue(recorder: Recorder, node: NodeId, clue: Clue, kind: CheckKind) -
                 kind=kind,
                 subject=AtNode(node=node),
                 trust=Trust.DERIVED,
-                verdict=Verdict.PASSED,
+                verdict=verdict,
                 against=recorder.ledger.working.code[node].digest,
                 observed=recorder.put(msgspec.json.encode(clue)),
+                judge="test",
             )
         )
     )
@@ -79,6 +86,15 @@ class TestInput:
         case = diagnosis_input_of(context)
         assert {node: found for node, (_, found) in case.traced.items()} == {S2: clue}
         assert {node: found for node, (_, found) in case.swapped.items()} == {S1_1: clue}
+
+    @pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.UNTRIED])
+    def test_an_inconclusive_clue_is_evidence_for_nobody(
+        self, context: RunContext, verdict: Verdict
+    ) -> None:
+        clue = Clue(features={"HEALS": 1.0, "TRIED": 1.0}, hands_badly_to=(S1,), calls=3)
+        record_clue(context.recorder, S2, clue, CheckKind.SWAP, verdict)
+        ((_, found),) = diagnosis_input_of(context).swapped.values()
+        assert found == Clue(features={}, calls=3)
 
     def test_clues_about_an_earlier_program_are_ignored(self, context: RunContext) -> None:
         record_clue(context.recorder, S2, Clue(features={}), CheckKind.CLUE)
@@ -115,10 +131,11 @@ class TestState:
 
     def test_each_step_returns_a_new_state_and_leaves_the_old_one(self) -> None:
         about = (S2, None)
-        before = DiagnosisState(replies={about: SecondOpinion("def f(): ...", 4)})
-        after = before.with_opinion(about).with_cause((7,), UNKNOWN_CAUSE)
+        opinion = SecondOpinion("def f(): ...", 4)
+        before = DiagnosisState()
+        after = before.with_opinions({about: opinion}).with_cause((7,), UNKNOWN_CAUSE)
         after = after.with_rejected(AtNode(node=S2))
         assert (before.opinions, before.causes, before.rejected) == ({}, {}, ())
-        assert after.opinions == {about: SecondOpinion("def f(): ...", 4)}
+        assert after.opinions == {about: opinion}
         assert after.causes == {(7,): UNKNOWN_CAUSE}
         assert after.rejected == (AtNode(node=S2),)

@@ -1,5 +1,7 @@
 """The evidence locator on constructed inputs: node checks, unsettled nodes and diagnoses."""
 
+import pytest
+
 from auditcoder.domain.diagnosis import Abstained, Level, Localised
 from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.ids import NodeId
@@ -74,6 +76,13 @@ class TestNodeChecks:
     def test_a_passed_compile_check_yields_no_feature(self) -> None:
         compiles = local(S2_1, Verdict.PASSED, CheckKind.COMPILE)
         assert features_by_node(case(compiles, traced={})) == {}
+
+    @pytest.mark.parametrize("verdict", [v for v in Verdict if not v.conclusive])
+    @pytest.mark.parametrize("kind", [k for k in CheckKind if k.judges])
+    def test_an_inconclusive_check_neither_accepts_nor_rejects(
+        self, verdict: Verdict, kind: CheckKind
+    ) -> None:
+        assert features_by_node(case(local(S2_1, verdict, kind), traced={})) == {}
 
     def test_probes_and_reviews_have_features_of_their_own(self) -> None:
         grown = local(S2_1, Verdict.FAILED, CheckKind.PROBE)
@@ -182,18 +191,20 @@ def score(
     return NodeScore(
         node=node,
         probability=probability,
-        points=tuple(kind.value for kind in points),
-        speaks_against=(against.value,) if against else (),
+        points=points,
+        speaks_against=(against,) if against else (),
     )
 
 
 def test_a_likely_node_is_named_with_the_features_for_and_against_it() -> None:
+    observed = Clue(features={"RAISED": 1.0, "ANSWERED_FIRST": 1.0, "FINE": 0.25})
     found = diagnosed(
         [
             score(S1_1, 0.93, FeatureKind.RAISED, FeatureKind.ANSWERED, against=FeatureKind.FINE),
             score(S2_1, 0.2),
         ],
-        (7, 9),
+        (7,),
+        CASE._replace(traced={S1_1: (9, observed)}),
     )
     assert isinstance(found, Localised)
     assert found.target == AtNode(node=S1_1)
@@ -205,6 +216,35 @@ def test_a_likely_node_is_named_with_the_features_for_and_against_it() -> None:
         " against it: steps that it took part in are fine; next is S2_1 (0.20);"
         " another implementation of S2_1 would tell"
     )
+
+
+def test_a_feature_that_no_event_shows_is_not_a_reason() -> None:
+    found = diagnosed([score(S1_1, 0.93, FeatureKind.RAISED), score(S2_1, 0.01)], (7,))
+    assert isinstance(found, Localised)
+    assert found.explanation == "S1_1 (0.93): nothing in particular; next is S2_1 (0.01)"
+
+
+def test_a_reason_from_other_substitutions_names_and_cites_those_that_were_tried() -> None:
+    tried = Clue(features={"TRIED": 0.25})
+    swapped = {S1: (20, tried), S1_2: (21, tried), S2: (22, Clue(features={}))}
+    found = diagnosed(
+        [score(S1_1, 0.94, FeatureKind.OTHERS_IN_VAIN)], (7,), CASE._replace(swapped=swapped)
+    )
+    assert isinstance(found, Localised)
+    assert found.explanation == (
+        "S1_1 (0.94): another implementation of S1 or of S1_2 does not help"
+    )
+    assert found.evidence == (7, 20, 21)
+
+
+def test_a_rejected_caller_is_cited_for_what_it_relies_on() -> None:
+    follows = CASE._replace(local=(local(S1, seq=30), local(S1_1, seq=31)))
+    above = diagnosed([score(S1_2, 0.9, FeatureKind.REJECTED_ABOVE)], (7,), follows)
+    assert isinstance(above, Localised)
+    assert above.evidence == (7, 30)
+    too = diagnosed([score(S1, 0.9, FeatureKind.REJECTED_TOO)], (7,), follows)
+    assert isinstance(too, Localised)
+    assert too.evidence == (7, 30, 31)
 
 
 def test_several_nodes_are_named_only_if_each_is_very_likely() -> None:

@@ -13,8 +13,10 @@ from auditcoder.lifecycle.locating.scoring import (
     NodeScore,
     is_settled,
     logistic,
+    merge_features,
     score_nodes,
     score_with_substitutions,
+    shown_by,
 )
 
 WEIGHTS = FeatureWeights(
@@ -30,8 +32,8 @@ def test_the_most_probable_node_comes_first_with_its_reasons() -> None:
     first, second = score_nodes(strengths, WEIGHTS)
     assert (first.node, second.node) == ("g", "f")
     assert math.isclose(first.probability, logistic(-2.0 + 3.0 - 0.75 + 0.1))
-    assert first.points == (FeatureKind.RAISED.value,)
-    assert first.speaks_against == (FeatureKind.FINE.value,)
+    assert first.points == (FeatureKind.RAISED,)
+    assert first.speaks_against == (FeatureKind.FINE,)
     assert second.points == ()
 
 
@@ -56,7 +58,7 @@ def test_related_features_are_listed_once_and_never_on_the_wrong_side() -> None:
     (score,) = score_nodes(
         {"f": {name: 1.0 for name in weights.features if name != "ALWAYS"}}, weights
     )
-    assert score.points == (FeatureKind.HEALS.value,)
+    assert score.points == (FeatureKind.HEALS,)
     assert score.speaks_against == ()
 
 
@@ -66,13 +68,38 @@ def test_the_shipped_weights_count_a_successful_substitution_as_pointing_to_its_
     )
     for weights in (fitted().classes, fitted().programs):
         (score,) = score_nodes({"f": tried}, weights.tried)
-        assert FeatureKind.HEALS.value in score.points
+        assert FeatureKind.HEALS in score.points
         assert score.speaks_against == ()
+
+
+def test_features_that_follow_from_other_substitutions_name_the_functions_that_show_them() -> None:
+    tried = {"f": {"TRIED": 0.25}, "g": {"TRIED": 0.25}, "root": {}}
+    assert shown_by(FeatureKind.OTHERS_IN_VAIN, "f", tried) == ("g",)
+    assert shown_by(FeatureKind.OTHERS_IN_VAIN, "root", tried) == ("f", "g")
+    helps = {**tried, "h": {"TRIED": 0.25, "HEALS": 1.0, "MENDS": 1.0, "MENDS_SOME": 1.0}}
+    assert shown_by(FeatureKind.OTHERS_IN_VAIN, "root", helps) == ()
+    assert shown_by(FeatureKind.OTHERS_IN_VAIN, "h", helps) == ("f", "g")
+    assert shown_by(FeatureKind.OTHER_HEALS, "root", helps) == ("h",)
+    assert shown_by(FeatureKind.OTHER_HEALS, "h", helps) == ()
+
+
+def test_a_function_without_a_trial_counts_as_untried_and_not_as_tried_in_vain() -> None:
+    merged = merge_features({"f": {}, "g": {}, "h": {}}, {"f": {"TRIED": 0.25}, "g": {}})
+    assert merged["f"] == {"TRIED": 0.25}
+    assert merged["g"] == merged["h"] == {"UNTRIED": 1.0, "OTHERS_IN_VAIN": 0.5}
+
+
+def test_no_reason_says_most_where_most_did_not() -> None:
+    weights = FeatureWeights(features={"MENDS_MANY": 5.0, "MENDS_SOME": 5.0, "UNTRIED": 5.0})
+    (score,) = score_nodes({"f": {"MENDS_MANY": 0.4, "MENDS_SOME": 1.0}}, weights)
+    assert score.points == (FeatureKind.MENDS_SOME,)
+    (untried,) = score_nodes({"f": {"UNTRIED": 1.0}}, weights)
+    assert (untried.points, untried.speaks_against) == ((), ())
 
 
 def test_an_unknown_feature_is_ignored() -> None:
     (score,) = score_nodes({"f": {"OF_OLD": 1.0, "RAISED": 1.0}}, WEIGHTS)
-    assert score.points == (FeatureKind.RAISED.value,)
+    assert score.points == (FeatureKind.RAISED,)
 
 
 @given(st.floats(-700, 700), st.floats(-700, 700))

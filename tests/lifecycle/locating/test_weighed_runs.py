@@ -23,9 +23,16 @@ from auditcoder.domain.execution import ExecutionOutcome as Seen
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import FREE, FinishReason, Reply, Traits
 from auditcoder.domain.targets import AtInterface, AtNode, AtNodes
-from auditcoder.domain.task import ClassForm, CodeExample, Limits, Task
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    FunctionForm,
+    Limits,
+    Task,
+)
 from auditcoder.domain.usage import Phase, Usage
-from auditcoder.domain.values import Digest
+from auditcoder.domain.values import CheckId, Digest
 from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import Clue
 from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator, fitted
@@ -42,6 +49,7 @@ from tests.support.adder_task import (
     READ,
     ROOT,
     TASK,
+    function,
     script,
 )
 from tests.support.record_builders import RUN
@@ -156,7 +164,10 @@ def test_a_program_that_cannot_be_traced_is_located_by_its_traceback(
     first = finished.diagnoses[0]
     assert isinstance(first, Localised)
     assert (first.rule, first.target) == ("R1", AtNode(node=finished.graph.promises["add"]))
-    assert first.explanation.startswith("nobody could watch it fail: ")
+    assert first.explanation.startswith("no failing step was observed: ")
+    clues = [e for e in finished.all(CheckRan) if e.evidence.kind is CheckKind.CLUE]
+    assert {clue.evidence.verdict for clue in clues[:3]} == {Verdict.NOT_RUN}
+    assert clues[0].evidence.message == "no failing step was observed"
     assert finished.solution.passed
 
 
@@ -169,7 +180,7 @@ def test_code_of_a_rejected_repair_is_tried_as_a_substitute_without_asking_a_mod
     finished = run_weighed(sandbox, TASK, scripted, second_opinions=False)
     assert [t.decision for t in finished.history][:1] == [Decision.REJECTED]
     swaps = evidence(finished, CheckKind.SWAP)
-    assert {str(swap.check) for swap in swaps} >= {"S1.swapped", "S2.swapped"}
+    assert {(str(swap.check), swap.verdict) for swap in swaps} == {("S2.swapped", Verdict.PASSED)}
     assert (swaps[0].milliseconds or 0) > 0
 
 
@@ -233,11 +244,11 @@ def test_clues_about_a_failure_do_not_count_against_a_node_after_its_repair(
 ) -> None:
     finished = run_weighed(sandbox, TASK, script(GOOD_READ, BAD_ADD))
     trace = finished.solution.trace
-    filed = [w for node in finished.graph.ids for w in trace.evidence_of(node) if trace.stands(w)]
-    assert any(w.evidence.kind is CheckKind.CLUE for w in filed)
-    judging = [w.evidence for w in filed if trace.judges(w)]
-    assert {e.kind for e in judging}.isdisjoint({CheckKind.CLUE, CheckKind.SWAP})
-    assert {e.verdict for e in judging} == {Verdict.PASSED}
+    filed = [w for node in finished.graph.ids for w in trace.evidence_of(node)]
+    clues = [w for w in filed if w.evidence.kind is CheckKind.CLUE]
+    assert Verdict.FAILED in {w.evidence.verdict for w in clues}
+    assert not any(map(trace.stands, clues))  # the program that they are about is replaced
+    assert {w.evidence.verdict for w in filed if trace.stands(w)} == {Verdict.PASSED}
 
 
 def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
@@ -339,7 +350,7 @@ def test_a_program_that_passes_only_while_traced_is_not_flaky(sandbox: Sandbox) 
     sly = "def add(numbers):\n    import sys\n    return sum(numbers) if sys.getprofile() else 0\n"
     finished = run_weighed(sandbox, TASK, script(GOOD_READ, sly))
     first = finished.diagnoses[0]
-    assert isinstance(first, Abstained) or first.explanation.startswith("nobody could watch it")
+    assert isinstance(first, Abstained) or first.explanation.startswith("no failing step was")
     assert "flaky" not in (first.reason if isinstance(first, Abstained) else first.explanation)
 
 
@@ -361,6 +372,90 @@ def test_equal_code_is_not_substituted_twice(sandbox: Sandbox) -> None:
         if e.check == "S2.swapped" and e.observed
     ]
     assert max(tried) == 0.25, "one try counts as one of at most four"
+
+
+PARTS = ("first", "second", "third", "fourth", "fifth")
+CHAIN_PLAN = "".join(stub(f"{part}(n: int) -> int", f"Do the {part} step.") for part in PARTS) + (
+    "def total(text: str) -> int:\n"
+    "    n = len(text.split())\n"
+    + "".join(f"    n = {part}(n)\n" for part in PARTS)
+    + "    return n\n"
+)
+CHAIN_TASK = Task(
+    title="Chain",
+    statement="Do five steps.",
+    form=FunctionForm(entry="total", signature="def total(text: str) -> int"),
+    examples=(
+        CallExample(arguments="'a b'", result="7"),
+        CallExample(arguments="''", result="5"),
+    ),
+)
+
+
+def step(part: str, body: str) -> str:
+    return f"def {part}(n):\n    return {body}\n"
+
+
+def chain_script(wrong: dict[str, str], opinions: dict[str, str]) -> ScriptedReplies:
+    """Script a chain of steps that each add one; `wrong` and `opinions` are other results."""
+    code = "".join(step(part, wrong.get(part, "n + 1")) for part in PARTS)
+    other = "".join(step(part, body) for part, body in opinions.items())
+    return {
+        "sketch": python(CHAIN_PLAN),
+        "joint": python(code),
+        "second_opinion": python(other) if other else "I do not know.",
+        "replan_node": finding(),
+        "repair_node": lambda request: function(request, *(step(p, "1 + n") for p in PARTS)),
+    }
+
+
+@pytest.mark.parametrize("at_fault", PARTS)
+def test_every_second_opinion_in_hand_is_tried_before_another_is_requested(
+    sandbox: Sandbox, at_fault: str
+) -> None:
+    """The opinions on the other parts are their present code, so only one can be tried."""
+    same = dict.fromkeys(PARTS, "n + 1") | {at_fault: "1 + n"}
+    finished = run_weighed(sandbox, CHAIN_TASK, chain_script({at_fault: "n + 2"}, same))
+    assert finished.prompts.count("second_opinion") == 1
+    node = finished.graph.promises[at_fault]
+    verdicts = {e.check: e.verdict for e in evidence(finished, CheckKind.SWAP)}
+    others = {f"{n}.swapped" for p, n in finished.graph.promises.items() if p in same and n != node}
+    assert verdicts.pop(CheckId(f"{node}.swapped")) is Verdict.FAILED
+    assert verdicts == dict.fromkeys(others, Verdict.UNTRIED)
+    (first,) = finished.diagnoses
+    assert isinstance(first, Localised)
+    assert first.target == AtNode(node=node)
+    assert "everything passes" in first.explanation
+    assert finished.history[0].decision is Decision.ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("opinion", "why"),
+    [
+        ('def add(numbers):\n    """Add."""\n    return sum(numbers[1:])\n', "same code"),
+        ("def add(numbers, start):\n    return sum(numbers, start)\n", "no usable"),
+        ("def add(numbers: 1 // 0):\n    return sum(numbers)\n", "cannot be loaded"),
+    ],
+    ids=["the same code", "another signature", "code that does not load"],
+)
+def test_an_opinion_that_was_never_tried_is_recorded_as_untried_and_exonerates_nobody(
+    sandbox: Sandbox, opinion: str, why: str
+) -> None:
+    silent = stub("read(text: str) -> list[int]", "R.") + stub(
+        "add(numbers: list[int]) -> int", "A."
+    )
+    scripted = script(
+        GOOD_READ, BAD_ADD, sketch=python(silent + ROOT), second_opinion=python(opinion)
+    )
+    finished = run_weighed(sandbox, TASK, scripted)
+    swaps = [e for e in evidence(finished, CheckKind.SWAP) if e.check == "S2.swapped"]
+    assert swaps[0].verdict is Verdict.UNTRIED
+    assert why in swaps[0].message
+    assert swaps[0].observed is not None
+    assert msgspec.json.decode(finished.raw.blob(swaps[0].observed), type=Clue).features == {}
+    first = finished.diagnoses[0]
+    said = first.explanation if isinstance(first, Localised) else first.reason
+    assert "does not help" not in said
 
 
 def test_methods_of_a_class_are_distinguished_by_the_state_they_leave(sandbox: Sandbox) -> None:

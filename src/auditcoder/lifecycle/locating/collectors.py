@@ -25,10 +25,16 @@ from auditcoder.lifecycle.locating.contract_blame import spectrum
 from auditcoder.lifecycle.locating.diagnosis_input import (
     Clue,
     DiagnosisState,
+    Implemented,
     SecondOpinion,
     diagnosis_input_of,
 )
-from auditcoder.lifecycle.locating.features import FeatureKind, feature_strengths, kind_of
+from auditcoder.lifecycle.locating.features import (
+    FeatureKind,
+    feature_strengths,
+    is_statable,
+    kind_of,
+)
 from auditcoder.lifecycle.locating.program_outline import normal_form
 from auditcoder.lifecycle.locating.scoring import MAX_SECOND_OPINIONS
 from auditcoder.lifecycle.locating.substitution import (
@@ -75,45 +81,49 @@ def trace_failing_check(
 
     traced = cache(lambda: _timed(run))
 
-    def clue(node: NodeId) -> tuple[Clue, float]:
+    def clue(node: NodeId) -> tuple[Clue, str, float]:
         (evidence, flaky), milliseconds = traced()
         features = feature_strengths(
             f for f in evidence.features if failing_program.nodes.get(f.node) == node
         )
         own = {name: strength for each in features.values() for name, strength in each.items()}
-        return _clue_of(
-            failing_program, evidence, node, own, sandbox.runs, flaky=flaky
-        ), milliseconds
+        seen = _clue_of(failing_program, evidence, node, own, sandbox.runs, flaky=flaky)
+        unobserved = _FLAKY if seen.passes else _NO_FAILURE if seen.blind else ""
+        if unobserved:
+            seen = msgspec.structs.replace(seen, features={})
+        return seen, unobserved, milliseconds
 
-    _record_clues(
-        context,
-        failing_program,
-        CheckKind.CLUE,
-        "watched",
-        "failing cases do not point to it",
-        clue,
-    )
+    nodes = failing_program.nodes.values()
+    requirement = "failing cases do not point to it"
+    _record_clues(context, nodes, CheckKind.CLUE, "watched", requirement, clue)
     return state
 
 
 def substitute_known_versions(
     context: RunContext, state: DiagnosisState, nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Substitute earlier versions, references and second opinions, in one run each."""
-    tried_before = (
-        n
-        for n, (_, c) in diagnosis_input_of(context).swapped.items()
-        if FeatureKind.TRIED.name in c.features
+    """Substitute earlier versions, references and second opinions, in one run each.
+
+    Every second opinion at hand is tried, also those of nodes that are not in doubt.
+    """
+    contracts = code_builder.contracts(
+        context.recorder.ledger.graph, context.recorder.ledger.graph.ids
     )
-    others = [
-        (node, text)
-        for node in dict.fromkeys((*nodes, *tried_before))  # the new clues replace the old
-        for text in _other_versions(context, state, node)
-    ]
-    return substitute_versions(context, state, others)
+    answered = (node for node, contract in state.opinions if contracts.get(node) == contract)
+    wanted = dict.fromkeys((*nodes, *answered))
+    known = {node: _other_versions(context, state, node) for node in wanted}
+    return substitute_versions(context, state, known)
 
 
-def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) -> Iterable[str]:
+class OtherVersions(NamedTuple):
+    """Other code for a node that can be substituted, and why further code cannot."""
+
+    sources: tuple[str, ...] = ()
+    unusable: str = ""
+    """Why some other code is not substituted; empty if all is."""
+
+
+def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) -> OtherVersions:
     """Return all known code for a node that fits its contract and differs from its current code."""
     recorder = context.recorder
     contract = recorder.ledger.graph.by_id[node].contract
@@ -122,36 +132,47 @@ def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) ->
     known = [v for v in dict.fromkeys(written) if v != present]
     reference = recorder.history.reference(node, contract)
     texts = [recorder.text(each) for each in (*known, *([reference] if reference else []))]
-    texts.append(state.opinions.get((node, contract), SecondOpinion()).source)
+    opinion = state.opinions.get((node, contract))
+    if opinion is not None and opinion.source:
+        texts.append(opinion.source)
     # Code for another interface, or the same code again, gives no evidence.
     fitting = {normal_form(t): t for t in texts if contract and sig_match(contract, t)}
-    fitting.pop(normal_form(recorder.text(present)), None)
-    return fitting.values()
+    same = fitting.pop(normal_form(recorder.text(present)), None)
+    if same is not None:
+        unusable = "another implementation of it is the same code"
+    elif texts and not fitting:
+        unusable = "other code for it has another signature"
+    elif opinion is not None and not opinion.source:
+        unusable = "no usable implementation of it was written"
+    else:
+        unusable = ""
+    return OtherVersions(tuple(fitting.values()), unusable)
 
 
 def substitute_second_opinion(
     context: RunContext, state: DiagnosisState, nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Substitute a second opinion on the likeliest node.
+    """Request second opinions on all open nodes that have none, and substitute every opinion.
 
-    One request asks for the second opinions on all open nodes, up to `ASKED` of them.
+    Only opinions that could be tried count towards `MAX_SECOND_OPINIONS`.
     """
     contracts = code_builder.contracts(context.recorder.ledger.graph, nodes)
-    wanted = [(n, c) for n, c in contracts.items() if n != ROOT and (n, c) not in state.opinions]
+    about = [(n, c) for n, c in contracts.items() if n != ROOT]
+    swapped = diagnosis_input_of(context).swapped
+    tried = {n for n, (_, clue) in swapped.items() if FeatureKind.TRIED.name in clue.features}
+    spent = sum(node in tried for node, _ in state.opinions)
+    wanted = [each for each in about if each not in state.opinions][: MAX_SECOND_OPINIONS - spent]
     if (
         context.options.second_opinions is SecondOpinions.NONE
         or not wanted
         or failing_program_of(context) is None
     ):
         return state
-    likeliest = wanted[0]
-    if likeliest not in state.replies:
-        asked = [each for each in wanted if each not in state.replies][:MAX_SECOND_OPINIONS]
-        opinions = _request_opinions(context, [node for node, _ in asked])
-        replies = dict(state.replies)
-        replies.update({each: opinions.get(each[0], SecondOpinion()) for each in asked})
-        state = dataclasses.replace(state, replies=replies)
-    return substitute_known_versions(context, state.with_opinion(likeliest), nodes)
+    replies = _request_opinions(context, [node for node, _ in wanted])
+    opinions: dict[Implemented, SecondOpinion] = {
+        each: replies.get(each[0], SecondOpinion()) for each in wanted
+    }
+    return substitute_known_versions(context, state.with_opinions(opinions), nodes)
 
 
 def _request_opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, SecondOpinion]:
@@ -179,45 +200,73 @@ def _request_opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, 
 
 
 def substitute_versions(
-    context: RunContext, state: DiagnosisState, versions: Iterable[tuple[NodeId, str]]
+    context: RunContext, state: DiagnosisState, versions: Mapping[NodeId, OtherVersions]
 ) -> DiagnosisState:
-    """Substitute other code for nodes, one at a time, and record how the failure changes."""
+    """Substitute other code for nodes, one at a time, and record how the failure changes.
+
+    A node whose other code could not be tried is recorded as untried, with the reason.
+    """
     failing_program = failing_program_of(context)
-    others = list(alternatives(context, failing_program, versions)) if failing_program else []
-    if failing_program is None or not others:
+    if failing_program is None:
         return state
+    flat = [(node, text) for node, known in versions.items() for text in known.sources]
+    others = list(alternatives(context, failing_program, flat))
     sandbox, uncached = _CachedSandbox(context, state.outcomes), _CachedSandbox(context, {})
 
     def run() -> tuple[SubstitutionResults, dict[str, dict[str, float]], bool]:
+        if not others:
+            return SubstitutionResults(), {}, False
         results = run_substitutions(sandbox, failing_program.failing, others, uncached)
-        features = substitution.substitution_features(
-            results.swapped, failing_program.nodes, results.failing
+        features = feature_strengths(
+            substitution.substitution_features(results.swapped, results.failing)
         )
-        return (
-            results,
-            feature_strengths(features),
-            results.passes and _passes_again(context, uncached),
-        )
+        return results, features, results.passes and _passes_again(context, uncached)
 
     substituted = cache(lambda: _timed(run))
     functions = {node: function for function, node in failing_program.nodes.items()}
+    assembled = {failing_program.nodes[other.node] for other in others}
 
-    def clue(node: NodeId) -> tuple[Clue, float]:
+    def clue(node: NodeId) -> tuple[Clue, str, float]:
         (results, features, flaky), milliseconds = substituted()
         own = results.swapped.get(functions[node], SubstitutionResult())
         observed = Clue(
             features=features.get(functions[node], {}),
             runs=sandbox.runs + uncached.runs,
             passes=flaky,
-            blind=not results.failing and not flaky,
+            blind=bool(others) and not results.failing and not flaky,
             healers=own.healers,
             unfit=own.unfit,
         )
-        return observed, milliseconds
+        untried = _why_untried(observed, own, versions[node], assembled=node in assembled)
+        return observed, untried, milliseconds
 
     requirement = "failing cases stay as they are with another implementation of it"
-    _record_clues(context, failing_program, CheckKind.SWAP, "swapped", requirement, clue)
+    recorded = [n for n, v in versions.items() if n in functions and (v.sources or v.unusable)]
+    _record_clues(context, recorded, CheckKind.SWAP, "swapped", requirement, clue)
     return dataclasses.replace(state, outcomes=sandbox.outcomes)
+
+
+def _why_untried(
+    clue: Clue, own: SubstitutionResult, versions: OtherVersions, *, assembled: bool
+) -> str:
+    """Return why no other code for a node was tried; empty if some was."""
+    if own.tried:
+        return ""
+    if not versions.sources:
+        return versions.unusable
+    if not assembled:
+        return "other code for it cannot be assembled with the rest"
+    if clue.passes:
+        return _FLAKY
+    if clue.blind:
+        return _NO_FAILURE
+    if own.unfit:
+        return "other code for it fails the examples of its own contract and changes nothing"
+    return "the program with other code for it cannot be loaded"
+
+
+_FLAKY = "what failed passed when it was run again"
+_NO_FAILURE = "no failing step was observed"
 
 
 def alternatives(
@@ -260,7 +309,7 @@ def _passes_again(context: RunContext, sandbox: Sandbox) -> bool:
     A pass under the test driver does not show this: the driver ignores printed output, for example.
     """
     known = diagnosis_input_of(context).program
-    failed = {s.evidence.check for s in known if s.evidence.verdict is not Verdict.PASSED}
+    failed = {s.evidence.check for s in known if s.evidence.verdict.failing}
     again = {check.id: example for check, example in checks(context) if check.id in failed}
     rerun = dataclasses.replace(context, sandbox=sandbox)
     return set(again) == failed and all(
@@ -322,29 +371,37 @@ def _clue_of(
 
 def _record_clues(
     context: RunContext,
-    failing_program: FailingProgram,
+    nodes: Iterable[NodeId],
     kind: CheckKind,
     name: str,
     requirement: str,
-    clue: Callable[[NodeId], tuple[Clue, float]],
+    clue: Callable[[NodeId], tuple[Clue, str, float]],
 ) -> None:
-    """Record an observation for every node; the first one carries the cost of the runs."""
+    """Record an observation for each node; the first one carries the cost of the runs.
+
+    `clue` also returns why nothing was observed; then the verdict is inconclusive.
+    """
+    inconclusive = Verdict.NOT_RUN if kind is CheckKind.CLUE else Verdict.UNTRIED
     recorded: list[NodeId] = []
-    for node in _in_order(context.recorder.ledger, failing_program.nodes.values()):
+    for node in _in_order(context.recorder.ledger, nodes):
         check = CheckSpec(
             CheckId(f"{node}.{name}"), AtNode(node=node), kind, Trust.DERIVED, requirement
         )
 
         def run(node: NodeId = node) -> CheckObservation:
-            observed, milliseconds = clue(node)
+            observed, unobserved, milliseconds = clue(node)
             if recorded:
                 observed, milliseconds = msgspec.structs.replace(observed, runs=0), 0.0
             recorded.append(node)
-            kinds = dict.fromkeys(kind_of(name) for name in sorted(observed.features))
-            points = [kind.value for kind in kinds if kind.points]
+            kinds = {
+                kind_of(name): strength for name, strength in sorted(observed.features.items())
+            }
+            points = [kind for kind in kinds if kind.points]
+            verdict = Verdict.FAILED if points else Verdict.PASSED
+            said = [kind.value for kind in points if is_statable(kind, kinds[kind])]
             return CheckObservation(
-                Verdict.FAILED if points else Verdict.PASSED,
-                "; ".join(points),
+                inconclusive if unobserved else verdict,
+                unobserved or "; ".join(said),
                 msgspec.json.encode(observed).decode(),
                 judge=context.sandbox.kind,
                 milliseconds=milliseconds,

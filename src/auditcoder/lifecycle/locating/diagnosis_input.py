@@ -47,15 +47,13 @@ class DiagnosisState:
     causes: Mapping[tuple[int, ...], CauseAnalysis] = field(default_factory=dict)
     """A model's analysis of the cause, by the evidence of the diagnosis."""
     opinions: Mapping[Implemented, SecondOpinion] = field(default_factory=dict)
-    """Second opinions that were substituted for a node's code."""
-    replies: Mapping[Implemented, SecondOpinion] = field(default_factory=dict)
-    """All second opinions that the model was asked for, substituted or not."""
+    """Second opinions that the model was asked for."""
     outcomes: Mapping[Digest, ExecutionOutcome] = field(default_factory=dict)
     """How programs with substituted code ended, by the digest of the execution."""
 
-    def with_opinion(self, about: Implemented) -> Self:
-        """Return the state in which the reply about a node is substituted."""
-        return replace(self, opinions={**self.opinions, about: self.replies[about]})
+    def with_opinions(self, opinions: Mapping[Implemented, SecondOpinion]) -> Self:
+        """Return the state with more second opinions."""
+        return replace(self, opinions={**self.opinions, **opinions})
 
     def with_cause(self, evidence: tuple[int, ...], cause: CauseAnalysis) -> Self:
         """Return the state in which the cause behind some evidence is known."""
@@ -168,21 +166,28 @@ def _clues(
 ) -> dict[NodeId, tuple[int, Clue]]:
     """Return the clues recorded after the last program check, which are about this program."""
     return {
-        s.evidence.subject.node: (s.seq, _clue(context.recorder.read(s.evidence.observed)))
+        s.evidence.subject.node: (
+            s.seq,
+            _clue(context.recorder.read(s.evidence.observed), s.evidence.verdict),
+        )
         for s in standing
         if s.evidence.kind is kind and s.seq > since
         if isinstance(s.evidence.subject, AtNode) and s.evidence.observed
     }
 
 
-def _clue(content: bytes) -> Clue:
-    return msgspec.json.decode(content, type=Clue)
+def _clue(content: bytes, verdict: Verdict) -> Clue:
+    """Read a clue; an inconclusive one is evidence for nobody, whatever the record holds."""
+    clue = msgspec.json.decode(content, type=Clue)
+    if verdict.conclusive:
+        return clue
+    return msgspec.structs.replace(clue, features={}, hands_badly_to=(), ran=None, healers=())
 
 
 def most_trusted_failure(context: RunContext) -> Evidence:
     """Return the most trusted failing check of the program."""
     case = diagnosis_input_of(context)
-    return next(s.evidence for s in case.program if s.evidence.verdict is not Verdict.PASSED)
+    return next(s.evidence for s in case.program if s.evidence.verdict.failing)
 
 
 def localised(

@@ -1,8 +1,9 @@
 """The default locator: a logistic model over all features, fitted on failures of known cause."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -30,7 +31,7 @@ from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.paper_rules import PaperRules
 from auditcoder.lifecycle.locating.scoring import (
     CONFIDENT,
-    MAX_SECOND_OPINIONS,
+    FROM_OTHERS,
     PLAUSIBLE,
     SETTLED,
     FittedModels,
@@ -39,6 +40,7 @@ from auditcoder.lifecycle.locating.scoring import (
     is_settled,
     named,
     score_with_substitutions,
+    shown_by,
 )
 
 _FITTED = "fitted-1.json"
@@ -71,7 +73,8 @@ class EvidenceLocator:
     collectors: tuple[Collector, ...] = (
         trace_failing_check,
         substitute_known_versions,
-        *[substitute_second_opinion] * MAX_SECOND_OPINIONS,
+        # The second request is made only if opinions of the first could not be tried.
+        *[substitute_second_opinion] * 2,
     )
 
     def __init__(self, weights: FittedModels | None = None) -> None:
@@ -79,7 +82,7 @@ class EvidenceLocator:
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
         """Name the nodes that are likely at fault, or abstain and say which evidence is missing."""
-        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        failing = [s for s in case.program if s.evidence.verdict.failing]
         seqs = tuple(s.seq for s in failing[:1])
         if case.flaky:
             return Abstained(reason=FLAKY, evidence=seqs, flaky=True)
@@ -124,9 +127,12 @@ def _unobserved(case: DiagnosisInput) -> bool:
 def _by_rules(case: DiagnosisInput) -> Diagnosis:
     """Apply the paper's rules to the failing check itself: there are no features to score."""
     diagnosis = PaperRules().locate(case)
+    blind = [seq for seq, clue in case.traced.values() if clue.blind][:1]
+    cited = tuple(dict.fromkeys((*diagnosis.evidence, *blind)))
+    why = "no failing step was observed" if blind else "no check can be traced"
     if isinstance(diagnosis, Abstained):
-        return replace(diagnosis, reason=f"nobody could watch it fail, and {diagnosis.reason}")
-    return replace(diagnosis, explanation=f"nobody could watch it fail: {diagnosis.explanation}")
+        return replace(diagnosis, evidence=cited, reason=f"{why}, and {diagnosis.reason}")
+    return replace(diagnosis, evidence=cited, explanation=f"{why}: {diagnosis.explanation}")
 
 
 def features_of(case: DiagnosisInput) -> dict[str, dict[str, float]]:
@@ -141,20 +147,36 @@ def _features(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, f
 
 def _own_checks(case: DiagnosisInput) -> dict[NodeId, dict[str, float]]:
     """Return features from the checks of single nodes, also for the nodes that they rely on."""
-    features: dict[NodeId, set[FeatureKind]] = {}
+    return {
+        node: dict.fromkeys(sorted(kind.name for kind in own), 1.0)
+        for node, own in _events_of_checks(case).items()
+    }
+
+
+def _events_of_checks(case: DiagnosisInput) -> dict[NodeId, dict[FeatureKind, tuple[int, ...]]]:
+    """Return each feature from the checks of single nodes, with the events that show it."""
+    events: dict[NodeId, dict[FeatureKind, tuple[int, ...]]] = {}
     for standing in case.local:
         kind = feature_of(standing)
         if kind is not None and isinstance(standing.evidence.subject, AtNode):
-            features.setdefault(standing.evidence.subject.node, set()).add(kind)
-    rejected = {node for node, kinds in features.items() if FeatureKind.REJECTED in kinds}
-    for node in rejected:
-        features[node].discard(FeatureKind.ACCEPTED)  # one rejection outweighs it
+            own = events.setdefault(standing.evidence.subject.node, {})
+            own[kind] = (*own.get(kind, ()), standing.seq)
+    rejected = {
+        node: own[FeatureKind.REJECTED]
+        for node, own in events.items()
+        if FeatureKind.REJECTED in own
+    }
+    for node, seqs in rejected.items():
+        events[node].pop(FeatureKind.ACCEPTED, None)  # one rejection outweighs it
         below = case.graph.relied_on_by(node)
-        if below & rejected:
-            features[node] = features[node] - {FeatureKind.REJECTED} | {FeatureKind.REJECTED_TOO}
-        for other in below - rejected:
-            features.setdefault(other, set()).add(FeatureKind.REJECTED_ABOVE)
-    return {node: dict.fromkeys(sorted(k.name for k in own), 1.0) for node, own in features.items()}
+        if follows := [seq for n in sorted(below & set(rejected)) for seq in rejected[n]]:
+            del events[node][FeatureKind.REJECTED]
+            events[node][FeatureKind.REJECTED_TOO] = (*seqs, *follows)
+        for other in below - set(rejected):
+            own = events.setdefault(other, {})
+            above = own.get(FeatureKind.REJECTED_ABOVE, ())
+            own[FeatureKind.REJECTED_ABOVE] = (*above, *seqs)
+    return events
 
 
 def feature_of(standing: RecordedCheck) -> FeatureKind | None:
@@ -162,7 +184,7 @@ def feature_of(standing: RecordedCheck) -> FeatureKind | None:
     evidence = standing.evidence
     passed = evidence.verdict is Verdict.PASSED
     match evidence.kind:
-        case kind if not kind.judges:
+        case kind if not kind.judges or not evidence.verdict.conclusive:
             return None
         case CheckKind.REVIEW:
             return FeatureKind.ACCEPTED_BY_OPINION if passed else FeatureKind.REJECTED_BY_OPINION
@@ -172,6 +194,42 @@ def feature_of(standing: RecordedCheck) -> FeatureKind | None:
             return None  # almost all code passes these
         case _:
             return FeatureKind.ACCEPTED if passed else FeatureKind.REJECTED
+
+
+class Reason(NamedTuple):
+    """A reason of a diagnosis: what was observed about a node, and the events that show it."""
+
+    node: NodeId
+    kind: FeatureKind
+    events: tuple[int, ...]
+    others: tuple[NodeId, ...] = ()
+    """The other nodes whose substitution shows it."""
+
+    def __str__(self) -> str:
+        """Return the sentence that a reviewer reads."""
+        return self.kind.value.format(others=" or of ".join(self.others))
+
+
+def reasons(case: DiagnosisInput, node: NodeId, kinds: Iterable[FeatureKind]) -> tuple[Reason, ...]:
+    """Return the reasons that events of the record show."""
+    found = (_reason(case, node, kind) for kind in kinds)
+    return tuple(reason for reason in found if reason.events)
+
+
+def _reason(case: DiagnosisInput, node: NodeId, kind: FeatureKind) -> Reason:
+    swapped = _features(case.swapped)
+    if kind in FROM_OTHERS:
+        others = tuple(NodeId(other) for other in shown_by(kind, node, swapped))
+        return Reason(node, kind, tuple(case.swapped[n][0] for n in others), others)
+    if events := _events_of_checks(case).get(node, {}).get(kind):
+        return Reason(node, kind, events)
+    shown = (
+        seq
+        for known in (case.traced, case.swapped)
+        for seq, clue in ([known[node]] if node in known else [])
+        if {kind.name, f"{kind.name}_FIRST"} & clue.features.keys()
+    )
+    return Reason(node, kind, tuple(shown))
 
 
 def _diagnose_sole(case: DiagnosisInput, node: NodeId, seqs: tuple[int, ...]) -> Diagnosis:
@@ -203,12 +261,16 @@ def answer(
     several = isinstance(target, AtNodes)
     likely = min(b.probability for b in chosen) if several else first.probability
     level = next(level for least, level in _LEVELS if likely >= least)
-    why = "; ".join(
-        [*map(_reasons, chosen), *map(_runner_up, others[:1]), *_missing_evidence(case, scores)]
-    )
-    nodes = [NodeId(score.node) for score in chosen]
-    clues = [known[n][0] for n in nodes for known in (case.traced, case.swapped) if n in known]
-    diagnosis = localised(case, target, RULE, level, (*seqs, *clues), why)
+    cited = list(seqs)
+    explained = []
+    for score in chosen:
+        node = NodeId(score.node)
+        points, against = (reasons(case, node, k) for k in (score.points, score.speaks_against))
+        explained.append(_explanation(score, points, against))
+        cited += [known[node][0] for known in (case.traced, case.swapped) if node in known]
+        cited += [seq for reason in (*points, *against) for seq in reason.events]
+    why = "; ".join([*explained, *map(_runner_up, others[:1]), *_missing_evidence(case, scores)])
+    diagnosis = localised(case, target, RULE, level, tuple(cited), why)
     return replace(diagnosis, probability=round(likely, 4))
 
 
@@ -234,10 +296,10 @@ def _targets(case: DiagnosisInput, nodes: Sequence[NodeId]) -> Iterator[Target]:
         yield AtBranch(root=case.graph.branch_root(first))
 
 
-def _reasons(score: NodeScore) -> str:
-    points = ", ".join(score.points) or "nothing in particular"
-    against = f"; against it: {', '.join(score.speaks_against)}" if score.speaks_against else ""
-    return f"{score.node} ({score.probability:.2f}): {points}{against}"
+def _explanation(score: NodeScore, points: Sequence[Reason], against: Sequence[Reason]) -> str:
+    why = ", ".join(map(str, points)) or "nothing in particular"
+    contrary = f"; against it: {', '.join(map(str, against))}" if against else ""
+    return f"{score.node} ({score.probability:.2f}): {why}{contrary}"
 
 
 def _runner_up(score: NodeScore) -> str:

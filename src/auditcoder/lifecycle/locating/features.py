@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class FeatureKind(Enum):
-    """The kinds of features; the value is the text that a reviewer reads."""
+    """The kinds of features; the value is the text that a reviewer reads.
+
+    `{others}` stands for the functions whose substitution shows the feature.
+    """
 
     RAISED = "the exception arose in it"
     PASSED_ON = "the exception went through it"
@@ -41,7 +44,7 @@ class FeatureKind(Enum):
     GIVEN_BADLY = "in the failing case it was given what it does not take"
     TOOK_TIME = "in the failing case most of the time went into it"
     TOOK_MEMORY = "in the failing case most of the memory that ran out went into it"
-    RAN_AND_FAILED = "it ran in failing cases rather than in passing ones"
+    RAN_AND_FAILED = "it ran in failing cases"
     REJECTED = "a check of its own rejects it"
     REJECTED_TOO = "a check of its own rejects it, and one of what it relies on rejects that"
     REJECTED_ABOVE = "a check rejects what relies on it, and none rejects it"
@@ -60,13 +63,14 @@ class FeatureKind(Enum):
     MENDS_OFTEN = "with most other implementations of it, the first failing step passes"
     MENDS_SOME = "with another implementation of it, some failing step passes"
     MENDS_MANY = "with other implementations of it, most failing steps pass"
-    HARMS = "with other implementations of it, more fails"
+    HARMS = "with another implementation of it, more fails"
     NO_MATTER = "other implementations of it change nothing"
-    OTHER_HEALS = "everything passes with another implementation of something else, not of it"
-    OTHER_MENDS = "the first failing step passes with another implementation of something else"
-    OTHERS_IN_VAIN = "no other implementation of anything else helps"
+    OTHER_HEALS = "everything passes with another implementation of {others}"
+    OTHER_MENDS = "the first failing step passes with another implementation of {others}"
+    OTHERS_IN_VAIN = "another implementation of {others} does not help"
     TRIED = "another implementation of it does not help"
-    UNTRIED = "there was no other implementation of it to try"
+    UNTRIED = "no other implementation of it was tried"
+    """The base rate of functions without a substitution; it is never given as a reason."""
 
     @property
     def points(self) -> bool:
@@ -100,6 +104,17 @@ _NOT_POINTING = frozenset(
     }
 )
 """Features that exonerate a function or only describe it."""
+
+
+_OF_MOST = frozenset({FeatureKind.HEALS_OFTEN, FeatureKind.MENDS_OFTEN, FeatureKind.MENDS_MANY})
+"""Features whose text says "most": it is true from half of the strength on."""
+
+
+def is_statable(kind: FeatureKind, strength: float) -> bool:
+    """Whether the text of a feature is true if it has this strength."""
+    if kind is FeatureKind.UNTRIED:
+        return False
+    return strength > (0.5 if kind in _OF_MOST else 0.0)
 
 
 def kind_of(name: str) -> FeatureKind:

@@ -37,14 +37,14 @@ class PaperRules:
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
         """Return all nodes if a wrong answer leads to an abstention and no repair was tried yet."""
-        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        failing = [s for s in case.program if s.evidence.verdict.failing]
         wrong = bool(failing) and failing[0].evidence.verdict is Verdict.FAILED
         ambiguous = wrong and not case.tried and isinstance(self.locate(case), Abstained)
         return case.graph.order if ambiguous else ()
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
         """Apply the rules in order; a target whose repair was rejected is widened or dropped."""
-        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        failing = [s for s in case.program if s.evidence.verdict.failing]
         for rule in (by_traceback, _resource, _local_rejection):
             diagnosis = rule(case, failing)
             if isinstance(diagnosis, Localised):
@@ -82,7 +82,7 @@ def _resource(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diagnosis |
         s.evidence.subject.node: s.seq
         for s in case.local
         if isinstance(s.evidence.subject, AtNode)
-        and s.evidence.verdict is not Verdict.PASSED
+        and s.evidence.verdict.failing
         and (s.evidence.kind is CheckKind.PROBE or not s.evidence.verdict.clean)
     }
     stopped = [f.node for f in evidence.frames if f.node is not None and f.node in case.graph.ids]
@@ -138,7 +138,7 @@ def _local_rejection(case: DiagnosisInput, failing: list[RecordedCheck]) -> Diag
         subject = standing.evidence.subject
         if (
             isinstance(subject, AtNode)
-            and standing.evidence.verdict is not Verdict.PASSED
+            and standing.evidence.verdict.failing
             and standing.evidence.kind in _REJECTING
             and (ran is None or subject.node in ran)
         ):

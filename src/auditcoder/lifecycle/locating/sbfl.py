@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level, Localised
-from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtNode
 from auditcoder.lifecycle.locating.diagnosis_input import (
@@ -85,7 +84,7 @@ class TracebackLocator:
 
     def locate(self, case: DiagnosisInput) -> Diagnosis:
         """Name the node that crashed, unless its repair was rejected."""
-        failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+        failing = [s for s in case.program if s.evidence.verdict.failing]
         diagnosis = by_traceback(case, failing)
         if isinstance(diagnosis, Localised) and diagnosis.target not in case.tried:
             return diagnosis
@@ -114,7 +113,8 @@ class RankedLocator:
         if target is None or target in case.tried:
             reason = "nothing new is more suspicious than all else"
             return Abstained(reason=reason, evidence=_seqs(case))
-        seqs = (*_seqs(case)[:1], case.traced[target.node][0])
+        # The claim compares all nodes, so the observations of all are cited.
+        seqs = (*_seqs(case)[:1], *(seq for seq, _ in case.traced.values()))
         why = f"{self.name} finds nothing more suspicious"
         return localised(case, target, self.name, Level.LOW, seqs, why)
 
@@ -124,4 +124,4 @@ class RankedLocator:
 
 
 def _seqs(case: DiagnosisInput) -> tuple[int, ...]:
-    return tuple(s.seq for s in case.program if s.evidence.verdict is not Verdict.PASSED)
+    return tuple(s.seq for s in case.program if s.evidence.verdict.failing)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from auditcoder.domain.values import Value
-from auditcoder.lifecycle.locating.features import FeatureKind, kind_of
+from auditcoder.lifecycle.locating.features import FeatureKind, is_statable, kind_of
 
 ALWAYS = "ALWAYS"
 """The name of the constant feature, whose weight is the intercept."""
@@ -21,7 +21,7 @@ MIN_NAMED = 0.2
 """The least probability of a node to be named. A wrong target costs one repair that is rolled back,
 an abstention ends the run: a target that is right one time in five is worth a repair."""
 MAX_SECOND_OPINIONS = 5
-"""Maximum number of nodes for which second opinions are substituted, one after another."""
+"""Maximum number of nodes whose second opinions are substituted in one diagnosis."""
 PLAUSIBLE = 0.02
 """The least probability of a node that is worth a substitution."""
 _MIN_REPORTED = 0.2
@@ -78,9 +78,9 @@ class NodeScore(Value):
 
     node: str
     probability: float
-    points: tuple[str, ...] = ()
+    points: tuple[FeatureKind, ...] = ()
     """Features for its being at fault, the strongest first."""
-    speaks_against: tuple[str, ...] = ()
+    speaks_against: tuple[FeatureKind, ...] = ()
 
 
 def score_nodes(
@@ -114,17 +114,39 @@ def score_with_substitutions(
 def merge_features(
     traced: Mapping[str, Mapping[str, float]], tried: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, float]]:
-    """Merge the features of trace and substitutions, and add OTHERS_IN_VAIN where it applies."""
-    helped = {node for node, own in tried.items() if FeatureKind.MENDS_SOME.name in own}
-    substituted = {node for node, own in tried.items() if FeatureKind.TRIED.name in own}
+    """Merge the features of trace and substitutions, and add those that follow from others'."""
     merged = {}
     for node, own in traced.items():
-        merged[node] = {**own, **tried.get(node, {})}
-        others = substituted - {node}
-        if others and not helped - {node}:
-            share = len(others) / max(1, len(traced) - 1)
-            merged[node][FeatureKind.OTHERS_IN_VAIN.name] = share
+        substituted = tried.get(node, {})
+        merged[node] = {**own, **substituted}
+        if FeatureKind.TRIED.name not in substituted:
+            merged[node][FeatureKind.UNTRIED.name] = 1.0
+        for kind in FROM_OTHERS:
+            if others := shown_by(kind, node, tried):
+                in_vain = kind is FeatureKind.OTHERS_IN_VAIN
+                share = len(others) / max(1, len(traced) - 1) if in_vain else 1.0
+                merged[node][kind.name] = share
     return merged
+
+
+FROM_OTHERS = (FeatureKind.OTHER_HEALS, FeatureKind.OTHER_MENDS, FeatureKind.OTHERS_IN_VAIN)
+"""Features of a function that follow from the substitutions of others."""
+
+
+def shown_by(
+    kind: FeatureKind, node: str, tried: Mapping[str, Mapping[str, float]]
+) -> tuple[str, ...]:
+    """Return the other functions whose substitution shows a feature of `FROM_OTHERS`.
+
+    `tried` has the features of the substitutions, by function.
+    """
+    if kind is FeatureKind.OTHERS_IN_VAIN:
+        helped = {n for n, own in tried.items() if FeatureKind.MENDS_SOME.name in own}
+        others = {n for n, own in tried.items() if FeatureKind.TRIED.name in own} - {node}
+        return () if helped - {node} else tuple(sorted(others))
+    name = (FeatureKind.HEALS if kind is FeatureKind.OTHER_HEALS else FeatureKind.MENDS).name
+    showing = {n for n, own in tried.items() if name in own}
+    return () if node in showing else tuple(sorted(showing))
 
 
 def named(scores: Sequence[NodeScore], each: float) -> list[NodeScore]:
@@ -142,8 +164,8 @@ def _score_node(node: str, own: Mapping[str, float], weights: FeatureWeights) ->
     return NodeScore(
         node=node,
         probability=logistic(math.fsum(weighed.values())),
-        points=_reasons(weighed, 1),
-        speaks_against=_reasons(weighed, -1),
+        points=_reasons(own, weighed, 1),
+        speaks_against=_reasons(own, weighed, -1),
     )
 
 
@@ -152,25 +174,27 @@ def logistic(score: float) -> float:
     return 1 / (1 + math.exp(-score)) if score >= 0 else 1 - 1 / (1 + math.exp(score))
 
 
-def _reasons(weighed: Mapping[str, float], sign: int) -> tuple[str, ...]:
-    """Return the texts of the features whose contribution has one sign, strongest first.
+def _reasons(
+    own: Mapping[str, float], weighed: Mapping[str, float], sign: int
+) -> tuple[FeatureKind, ...]:
+    """Return the features whose contribution has one sign, strongest first.
 
     The fit distributes weight arbitrarily among correlated features, and single ones may even get
     the wrong feature. So a group is judged by its sum and reported by its most informative feature.
     """
     groups: dict[tuple[FeatureKind, ...], float] = {}
     kinds = {name: kind_of(name) for name, weight in weighed.items() if weight and name != ALWAYS}
-    present = set(kinds.values())
+    statable = {kind for name, kind in kinds.items() if is_statable(kind, own[name])}
     for name, kind in kinds.items():
         group = next((related for related in _RELATED if kind in related), (kind,))
         groups[group] = groups.get(group, 0.0) + weighed[name]
     ordered = sorted(((-sign * weight, group) for group, weight in groups.items()), key=_by_weight)
     firsts = [
-        next(kind for kind in group if kind in present)
+        next((kind for kind in group if kind in statable), None)
         for weight, group in ordered
         if -weight >= _MIN_REPORTED
     ]
-    return tuple(kind.value for kind in firsts if kind.points == (sign > 0))
+    return tuple(kind for kind in firsts if kind and kind.points == (sign > 0))
 
 
 def _by_weight(weighted: tuple[float, tuple[FeatureKind, ...]]) -> float:

@@ -23,7 +23,7 @@ from auditcoder.lifecycle.run_context import RunContext
 _FULL_STRENGTH_TRIES = 4
 """Number of tries from which the feature TRIED has its full strength."""
 _MIN_TRIES = 2
-"""Number of tries without effect from which the feature NO_MATTER is given."""
+"""Number of tries vacuous from which the feature NO_MATTER is given."""
 
 
 class SubstitutedProgram(NamedTuple):
@@ -101,33 +101,26 @@ def substitute_each(
 
 
 def substitution_features(
-    swapped: Mapping[str, SubstitutionResult], nodes: Iterable[str], failing: int
+    swapped: Mapping[str, SubstitutionResult], failing: int
 ) -> Iterator[Feature]:
-    """Yield the features of each function; `failing` is the number of lines that failed before."""
-    healers = {node for node, own in swapped.items() if own.healed}
-    menders = {node for node, own in swapped.items() if own.first}
-    for node in nodes:
-        own = swapped.get(node, SubstitutionResult())
-        by_others = {
-            FeatureKind.OTHER_HEALS: float(bool(healers) and node not in healers),
-            FeatureKind.OTHER_MENDS: float(bool(menders) and node not in menders),
+    """Yield the features of each function that was substituted.
+
+    `failing` is the number of lines that failed before.
+    """
+    for node, own in swapped.items():
+        if not own.tried:
+            continue
+        rates = {
+            FeatureKind.TRIED: min(1.0, own.tried / _FULL_STRENGTH_TRIES),
+            FeatureKind.HEALS: float(own.healed > 0),
+            FeatureKind.HEALS_OFTEN: own.healed / own.tried,
+            FeatureKind.MENDS: float(own.first > 0),
+            FeatureKind.MENDS_OFTEN: own.first / own.tried,
+            FeatureKind.MENDS_SOME: float(bool(own.mended)),
+            FeatureKind.MENDS_MANY: len(own.mended) / max(1, failing),
+            FeatureKind.HARMS: own.harmed / own.tried,
+            FeatureKind.NO_MATTER: float(not own.mended and own.tried >= _MIN_TRIES),
         }
-        rates = (
-            by_others
-            | {
-                FeatureKind.TRIED: min(1.0, own.tried / _FULL_STRENGTH_TRIES),
-                FeatureKind.HEALS: float(own.healed > 0),
-                FeatureKind.HEALS_OFTEN: own.healed / own.tried,
-                FeatureKind.MENDS: float(own.first > 0),
-                FeatureKind.MENDS_OFTEN: own.first / own.tried,
-                FeatureKind.MENDS_SOME: float(bool(own.mended)),
-                FeatureKind.MENDS_MANY: len(own.mended) / max(1, failing),
-                FeatureKind.HARMS: own.harmed / own.tried,
-                FeatureKind.NO_MATTER: float(not own.mended and own.tried >= _MIN_TRIES),
-            }
-            if own.tried
-            else by_others | {FeatureKind.UNTRIED: 1.0}
-        )
         yield from (Feature(node, kind, strength=rate) for kind, rate in rates.items() if rate)
 
 

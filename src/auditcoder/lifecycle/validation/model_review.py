@@ -17,6 +17,12 @@ from auditcoder.lifecycle.validation.check_recorder import (
 )
 from auditcoder.prompts import answer_schema
 
+_WORDS = {
+    **dict.fromkeys(("reject", "rejected", "wrong", "incorrect"), Verdict.FAILED),
+    **dict.fromkeys(("accept", "accepted", "right", "correct"), Verdict.PASSED),
+}
+"""What a reviewer may call its verdict."""
+
 
 class ReviewOpinion(Value):
     """The reviewer's verdict on one function."""
@@ -62,7 +68,9 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
 
 
 def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> list[Evidence]:
-    rejected = opinion.verdict.strip().lower() in {"reject", "rejected", "wrong", "incorrect"}
+    verdict = _WORDS.get(opinion.verdict.strip().lower())
+    if verdict is None:
+        return []  # neither side is taken, so there is no opinion
     check = CheckSpec(
         CheckId(f"{node}.review"),
         AtNode(node=node),
@@ -70,7 +78,6 @@ def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> list
         Trust.GENERATED,
         "a model that looks at a failing case finds nothing wrong with it",
     )
-    verdict = Verdict.FAILED if rejected else Verdict.PASSED
     return record_unless_dropped(
         context, check, lambda: CheckObservation(verdict, opinion.reason, judge="verifier")
     )
