@@ -286,31 +286,45 @@ def _write_shared(
 ) -> bool:
     """Write module-level helpers of a class into the root, before the class statement.
 
-    If a repair has frozen the root, an integration exception is recorded first. Return False if
-    the laws reject the code.
+    If a repair has frozen the root, or the reply was for one node, an integration exception is
+    recorded first. Return False if the laws reject the code.
     """
     recorder = context.recorder
     transaction = recorder.ledger.transaction
     source = f"{shared}\n{recorder.text(recorder.ledger.working.code[ROOT].digest)}"
-    if transaction is None or ROOT in transaction.region:
-        return write_piece(context, ROOT, CodePiece(source), seq, agent)
+    may_write = transaction is None or ROOT in transaction.region
+    if may_write and write_piece(context, ROOT, CodePiece(source), seq, agent):
+        return True
     why = "its helpers stand beside the class"
     return _cross(context, node, ROOT, why, CodePiece(source), seq, agent)
 
 
 def write_piece(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> bool:
-    """Record one node's code; return False if the laws reject it, as for a name already in use."""
-    return not _refusal(context, node, piece, seq, agent)
+    """Record one node's code; return False if the laws reject it, as for a name already in use.
+
+    `cause` is the node that the reply was for, if that is another one.
+    """
+    return not _refusal(context, node, piece, seq, agent, cause)
 
 
 def _refusal(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> str:
     """Record one node's code; return why the laws reject it, or nothing."""
     try:
-        _write(context, node, piece, seq, agent)
+        _write(context, node, piece, seq, agent, cause)
     except RecordRefused as refused:
         return str(refused.__cause__ or refused)
     return ""

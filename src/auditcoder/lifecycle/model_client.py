@@ -107,6 +107,8 @@ class ModelClient:
         self._retry_policy = retry_policy or RetryPolicy()
         self._backoff = backoff or Backoff()
         self._cut: set[str] = set()
+        self._failed: dict[Digest, str] = {}
+        """The requests that got an unusable reply, with the reason."""
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -114,8 +116,13 @@ class ModelClient:
         return tuple(sorted(self._cut))
 
     def ask(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
-        """Return a usable answer, or raise; every request and reply is recorded either way."""
+        """Return a usable answer, or raise; every request and reply is recorded either way.
+
+        No request is sent again as it was after an unusable reply: it would get the same one.
+        """
         request = self._affordable(question, _request(question))
+        while (reason := self._failed.get(request.digest)) is not None:
+            request = _with_earlier_failure(request, reason)
         objected, longest = False, 0
         while True:
             reply = self._complete(question, request)
@@ -124,6 +131,7 @@ class ModelClient:
             except FormatMismatch as mismatch:
                 cut = reply.finish is FinishReason.LENGTH and question.room is not None
                 problem = self._cut_at(question, request, reply, longest) if cut else str(mismatch)
+                self._failed[request.digest] = problem
                 self._record(question, request, reply, rejected=problem)
                 larger = self._larger(question, request) if cut else None
                 if larger is not None and _length(reply, request) > longest:
@@ -309,6 +317,15 @@ def _normalised(reply: Reply, failed: list[Attempt]) -> Reply:
         model=whole(reply.model)[:_MAX_NAME],
         usage=reply.usage + charged_for(failed),
         attempts=(*failed, *reply.attempts),
+    )
+
+
+def _with_earlier_failure(request: Request, reason: str) -> Request:
+    """Return the request with the reason why an earlier reply to it was unusable."""
+    *before, last = request.messages
+    told = f"{last.text}\n\nAn earlier answer to this could not be used: {whole(reason)}"
+    return msgspec.structs.replace(
+        request, messages=(*before, Message(speaker=last.speaker, text=told))
     )
 
 

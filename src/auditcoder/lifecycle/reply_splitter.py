@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
-from auditcoder.domain.code import read_bundle
+from auditcoder.domain.code import CodeBundle, read_bundle
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import (
@@ -189,10 +189,9 @@ def split(
     known: Mapping[str, str] | None = None,
 ) -> SplitReply:
     """Split a module by owner; raise FormatMismatch if it cannot be parsed."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-    text, module = _parsed(without_stars(text)[0])
+    bundle, module = parsed_module(text)
     by_name = {c.name: n for n, c in wanted.items()}
-    statements = _Statements(text, module, by_name, others, scope, known or {})
+    statements = _Statements(bundle, module, by_name, others, scope, known or {})
     pieces, missing, shared, length = {}, {}, "", 0
     for node, contract in wanted.items():
         own = statements.functions(node)
@@ -214,6 +213,13 @@ def split(
     return SplitReply(
         pieces, missing, crossing, statements.rationale, shared, tuple(statements.losses())
     )
+
+
+def parsed_module(text: str) -> tuple[CodeBundle, ast.Module]:
+    """Return the code of a reply as it is kept, parsed; raise FormatMismatch if it cannot be."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    text, module = _parsed(without_stars(text)[0])
+    return read_bundle(text), module
 
 
 def _parsed(text: str) -> tuple[str, ast.Module]:
@@ -258,14 +264,14 @@ class _Statements:
 
     def __init__(
         self,
-        text: str,
+        bundle: CodeBundle,
         module: ast.Module,
         wanted: Mapping[str, NodeId],
         others: Mapping[str, NodeId],
         scope: str,
         known: Mapping[str, str],
     ) -> None:
-        self._whole = read_bundle(text)
+        self._whole = bundle
         self._scope = scope
         self._owned: dict[NodeId, list[_Kept]] = {}
         self._kept: list[_Kept] = []
@@ -287,7 +293,7 @@ class _Statements:
         self._lost: list[str] = []
         self._changed = changes(module) | _declared_global(module)
         self.crossing: dict[NodeId, None] = {}
-        self.rationale = _rationale(text)
+        self.rationale = _rationale(bundle.source)
         body = module.body
         if scope:
             inner = [s for s in body if isinstance(s, ast.ClassDef) and s.name == scope]

@@ -153,7 +153,6 @@ def _has_definitions(trace: Trace, node: NodeId) -> bool:
     return (
         not described
         and code is not None
-        and bool(code.units)
         and all(unit.kind is not UnitKind.FUNCTION for unit in code.units)
     )
 

@@ -41,7 +41,9 @@ def test_costs_are_compared_where_both_are_known(overall: str, leaf: str, over: 
 def test_a_cost_above_the_budget_is_sent_to_the_algorithm_selector() -> None:
     (found,) = cost_findings(CostBudget(time="O(n)"), {"a": CostBudget(time="O(n^2)")})
     assert found == ReviewFinding(
-        ReviewCheck.COST, "a may cost O(n^2), but all of it only O(n)", Role.ALGORITHM_SELECTOR
+        ReviewCheck.COST,
+        "`cost` of a is O(n^2); expected at most O(n), that of the whole",
+        Role.ALGORITHM_SELECTOR,
     )
 
 

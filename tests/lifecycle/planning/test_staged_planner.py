@@ -262,13 +262,13 @@ class TestFailedReview:
                 Role.ALGORITHM_SELECTOR,
                 {**GOOD[Role.ALGORITHM_SELECTOR], "reasoning": []},
                 "algorithm_selector",
-                "reasoning chain",
+                "`reasoning` is empty",
             ),
             (
                 Role.TASK_DECOMPOSER,
                 {"parts": [part("read", cost="O(n^2)"), part("count"), part("mean", "count")]},
                 "algorithm_selector",
-                "read may cost O(n^2)",
+                "`cost` of read is O(n^2)",
             ),
             (
                 Role.TASK_DECOMPOSER,
@@ -398,7 +398,7 @@ class TestEdgeCases:
             "an edge",
         ]
         assert size(result) == 3
-        assert "1 usable edge cases" in result.granularity
+        assert "has 1 usable cases" in result.granularity
 
 
 class TestUnusableAnswers:

@@ -108,7 +108,10 @@ def cost_findings(overall: CostBudget, leaves: Mapping[str, CostBudget]) -> list
     """Return a finding for each leaf whose cost exceeds the whole; skip unknown costs."""
     most = _growth_rank(overall.time)
     return [
-        finding(ReviewCheck.COST, f"{name} may cost {cost.time}, but all of it only {overall.time}")
+        finding(
+            ReviewCheck.COST,
+            f"`cost` of {name} is {cost.time}; expected at most {overall.time}, that of the whole",
+        )
         for name, cost in leaves.items()
         if most is not None and (_growth_rank(cost.time) or 0) > most
     ]
@@ -132,7 +135,11 @@ def coverage_findings(samples: int, edges: int) -> list[ReviewFinding]:
         findings.append(ReviewFinding(ReviewCheck.TESTS, "there is no sample to test with", None))
     if edges < 2:
         findings.append(
-            finding(ReviewCheck.TESTS, f"there are {edges} usable edge cases; give at least 3")
+            finding(
+                ReviewCheck.TESTS,
+                f"`edge_cases` has {edges} usable cases; expected at least 3, each with an input"
+                " and an expected output",
+            )
         )
     return findings
 
@@ -142,5 +149,8 @@ def reasoning_findings(chain: Iterable[str]) -> list[ReviewFinding]:
     if any(step.strip() for step in chain):
         return []
     return [
-        finding(ReviewCheck.REASONING, "the reasoning chain from observations to choice is empty")
+        finding(
+            ReviewCheck.REASONING,
+            "`reasoning` is empty; expected the steps from the observations to the choice",
+        )
     ]
