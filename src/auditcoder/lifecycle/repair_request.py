@@ -10,6 +10,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.sketch_writer import docstring
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import stub_text
@@ -21,16 +22,18 @@ _NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
 def surroundings(context: RunContext, node: NodeId) -> str:
     """Return the section with the rest of the program; empty if the function is alone.
 
-    Functions that the node calls directly are shown with their code, others as stubs. The rest of a
-    class is its skeleton, which is the statement: only the methods that it calls are shown.
+    Functions that the node calls directly are shown with their code, and so are the definitions
+    that functions share; others as stubs. The rest of a class is its skeleton, which is the
+    statement: only the methods that it calls are shown.
     """
-    graph = context.recorder.ledger.graph
-    called = callees(context, node)
+    ledger = context.recorder.ledger
+    graph, called = ledger.graph, callees(context, node)
+    shared = defined_text(graph, ledger.working, [node])
     if isinstance(context.task.form, ClassForm):
         methods = [_code(context, each) for each in called]
         return _section("Methods that it calls", methods)
     if len(graph.promises) == 1:
-        return ""
+        return _section("The program", [shared])
     shown = [
         _with_goal(each, _code(context, each.id))
         if each.id in called
@@ -38,7 +41,7 @@ def surroundings(context: RunContext, node: NodeId) -> str:
         for each in graph.nodes
         if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
     ]
-    return _section("The program", [*shown, code_builder.root_code(context, [node])])
+    return _section("The program", [shared, *shown, code_builder.root_code(context, [node])])
 
 
 def _own_goal(node: Node) -> Node:
@@ -84,6 +87,12 @@ def _with_goal(node: Node, code: str) -> str:
 def _section(title: str, parts: list[str]) -> str:
     text = "\n\n".join(part for part in parts if part).strip()
     return f"# {title}\n```python\n{text}\n```\n\n" if text else ""
+
+
+def plan(context: RunContext) -> str:
+    """Return what the plan says; nothing for a small model, whose first request had it."""
+    brief = context.recorder.ledger.working.brief
+    return "" if context.limits.repair is None else shown_plan(brief)
 
 
 def suspicion(context: RunContext, explanation: str) -> str:
