@@ -228,6 +228,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
             program=repair_request.surroundings(context, node),
             suspicion=repair_request.suspicion(context, chosen.reasons),
             elsewhere=repair_request.elsewhere(context),
+            plan=repair_request.plan(context),
             **(
                 {"name": context.task.form.name} if isinstance(context.task.form, ClassForm) else {}
             ),
