@@ -22,7 +22,7 @@ from auditcoder.domain.graph import named_in
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value, parse
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import FinishReason, Reply, Request, Traits
+from auditcoder.domain.request import GENEROUS, FinishReason, Reply, Request, Traits
 from auditcoder.domain.task import CallExample, Example, FunctionForm, Limits, StdioExample, Task
 from auditcoder.domain.usage import Usage, total
 from auditcoder.domain.value_decoder import read
@@ -164,7 +164,7 @@ class HonestModel:
         self, planted: PlantedProgram, first: dict[str, str], cases: str, sandbox: Sandbox
     ) -> None:
         """`first` is the code that it writes at first, `cases` its reply about edge cases."""
-        self.traits = Traits(parallel=1)
+        self.traits = Traits(parallel=1, limits=GENEROUS)
         self._planted = planted
         self._first = first
         self._cases = cases
