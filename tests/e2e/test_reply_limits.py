@@ -11,7 +11,7 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import ReplyRecorded, RunOutcome
 from auditcoder.domain.request import FREE
 from auditcoder.domain.usage import total
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import AutoSwitch, Build, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.retry_policy import RetryPolicy
 from auditcoder.lifecycle.runs import RunResources, start
@@ -103,7 +103,8 @@ def test_a_run_with_enough_room_ends_whole(
 def test_a_run_without_enough_room_names_the_limit(
     sandbox: Sandbox, build: Build, reasoning: int, limits: dict[str, int], named: str
 ) -> None:
-    options = Options(build=build, max_repairs=0, **limits)  # type: ignore[arg-type]
+    quiet = {"edge_cases": AutoSwitch.OFF, **limits}
+    options = Options(build=build, max_repairs=0, **quiet)  # type: ignore[arg-type]
     finished = solve(sandbox, Meter(long_answer, reasoning), options)
     assert finished.outcome is not RunOutcome.PASSED
     assert named in finished.reason
@@ -118,11 +119,17 @@ def test_a_cut_reply_is_requested_again_with_more_room_and_no_objection(sandbox:
     finished = solve(sandbox, Meter(long_answer), Options(code_tokens=200, reasoning_tokens=0))
     rejected = [reply.rejected for reply in replies(finished)]
     assert [text.split(";")[0] for text in rejected if text] == [
-        f"the reply was cut at {tokens} tokens, reasoning included" for tokens in (200, 400, 800)
+        f"the reply was cut at {tokens} tokens" for tokens in (200, 400, 800)
     ]
     requests = [finished.text_of(reply.request) for reply in replies(finished)]
     assert not any("cannot be used" in request for request in requests)
     assert len(set(requests)) == len(requests)
+
+
+def test_a_reply_of_reasoning_alone_is_named(sandbox: Sandbox) -> None:
+    options = Options(max_repairs=0, max_reply_tokens=2000)
+    finished = solve(sandbox, Meter(long_answer, reasoning=5000), options)
+    assert "cut at 2000 tokens, all of them reasoning: raise" in finished.reason
 
 
 def test_a_shorter_reply_is_requested_from_a_server_that_rejects_the_length(

@@ -55,6 +55,8 @@ def test_bytes_that_are_not_text_are_kept_as_base64() -> None:
             verdict=Verdict.FAILED,
             against=recorder.ledger.working.code[S2].digest,
             observed=name,
+            exit_code=0,
+            judge="test",
         )
         recorder.record(CheckRan(evidence=evidence))
         last = store.head(RUN).entries - 1

@@ -7,8 +7,9 @@ import pytest
 
 from auditcoder.domain.brief import Approach, Brief, DataRange, Parsed, Trap
 from auditcoder.domain.events import RunOutcome
+from auditcoder.domain.request import GENEROUS
 from auditcoder.domain.task import Limits
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import AutoSwitch, Build, Options
 from auditcoder.lifecycle.plan_excerpts import shown_plan
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.addition_runs import ADDS, CLASS, FUNCTION, READS, SKETCH, TASK
@@ -56,7 +57,7 @@ def test_every_part_of_the_brief_has_its_label() -> None:
         "Note: Order is free.",
         "Assumes: no ties",
         "Trap: greedy (it is not optimal)",
-        "Limits: 2 s; 256 MB; 1 <= n <= 1000",
+        "Limits: 1 <= n <= 1000",
     ]
 
 
@@ -91,8 +92,11 @@ def test_the_only_function_is_requested_with_what_the_plan_says_of_it(sandbox: S
         '    """\n    return 2 * x + OFFSET\n'
     )
     code = python("def twice_and_one(x):\n    return 2 * x + 1\n")
-    finished = run(sandbox, FUNCTION, {"sketch": sketch, "joint": code})
+    quiet = Options(edge_cases=AutoSwitch.OFF, adjudication=AutoSwitch.OFF)
+    finished = run(sandbox, FUNCTION, {"sketch": sketch, "joint": code}, quiet, limits=GENEROUS)
     assert finished.outcome is RunOutcome.PASSED
+    small = run(sandbox, FUNCTION, {"sketch": sketch, "joint": code})
+    assert "The plan says" not in small.request("joint")
     for line in (
         "Strategy: Double and add.",
         "Goal: Return twice x and one more.",
@@ -116,4 +120,6 @@ def test_methods_are_requested_with_the_limits_of_the_task(sandbox: Sandbox, bui
     )
     finished = run(sandbox, limited, {"methods": up, "method": up}, Options(build=build))
     assert finished.outcome is RunOutcome.PASSED
-    assert "\nLimits: 3 s\n" in finished.request("methods" if build is Build.JOINT else "method")
+    assert "\nLimits of one run: 3 s.\n" in finished.request(
+        "methods" if build is Build.JOINT else "method"
+    )

@@ -1,17 +1,22 @@
 """The context of a run: immutable, with the task as models read it and requests under its scope."""
 
 import dataclasses
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.events import ReplyRecorded
+from auditcoder.domain.python_names import parse
 from auditcoder.domain.task import CallExample, ClassForm, FunctionForm, Task
 from auditcoder.domain.usage import Phase, Scope
-from auditcoder.domain.values import digest
+from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.response_formats import FreeText
+from auditcoder.lifecycle.response_formats import FreeText, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.prompts import Prompt
@@ -105,3 +110,26 @@ class TestRequests:
         with opened(started(store)) as (context, model), pytest.raises(KeyError, match="what"):
             context.ask(PROMPT, FreeText(), Phase.PLANNING, SIZE, role="tester")
         assert model.asked == []
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(["", "no code", "no code", "```python\nx = (\n```"]), max_size=6))
+def test_a_request_that_failed_is_never_sent_again_as_it_was(replies: list[str]) -> None:
+    store = SqliteStore(":memory:")
+    usable = "```python\ndef f(): ...\n```"
+    said = [*replies, *([usable] * (1 + len(replies) % 2))]
+    with open_run(started(store), *said, task=TASK, options=OPTIONS) as (context, model):
+        while len(model.asked) < len(said):
+            with suppress(ReplyUnusable):
+                shape = ParsedPython(lambda text: parse(text).body)
+                context.ask(PROMPT, shape, Phase.PLANNING, SIZE, role="tester", what="it")
+    events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
+    failed: dict[Digest, str] = {}
+    for event in events:
+        assert event.request not in failed
+        if event.rejected:
+            failed[event.request] = event.rejected
+    for event, request in zip(events, model.asked[1:], strict=False):
+        if event.rejected:
+            assert any(reason in request.messages[-1].text for reason in failed.values())
+    store.close()

@@ -59,6 +59,7 @@ from tests.support.record_builders import (
     failing,
     locate,
     node,
+    observe_node,
     repairing,
     standing_failures,
     started,
@@ -153,11 +154,15 @@ class TestTraceCoverage:
         assert coverage(store) == Ratio(part=0, whole=2)
 
     @pytest.mark.parametrize("verdict", Verdict)
-    def test_a_check_counts_whatever_its_verdict(
+    def test_a_check_counts_if_it_passed_or_failed(
         self, store: SqliteStore, verdict: Verdict
     ) -> None:
         check_node(built(store), S2, verdict)
-        assert coverage(store) == Ratio(part=1, whole=2)
+        assert coverage(store) == Ratio(part=int(verdict.conclusive), whole=2)
+
+    def test_an_observation_is_no_check(self, store: SqliteStore) -> None:
+        observe_node(built(store), S2, Verdict.FAILED)
+        assert coverage(store) == Ratio(part=0, whole=2)
 
     def test_a_verdict_on_earlier_code_does_not_count(self, store: SqliteStore) -> None:
         recorder = built(store)

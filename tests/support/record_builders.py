@@ -13,10 +13,11 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.check_laws import LOADS_CHECK
+from auditcoder.domain.replay_result import ReplayResult
 from auditcoder.domain.targets import AtBranch, AtNode, Target
 from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_content
 from auditcoder.domain.values import CheckId, RunId
-from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.ports import TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Clock, Recorder
 
 RUN = RunId("a-run")
@@ -66,6 +67,19 @@ def code(name: str, body: str = "return x") -> str:
     """Code that keeps the contract of the node called `name`."""
     function = "solve" if name == ROOT else f"f_{name}"
     return f"def {function}(x: int) -> int:\n    {body}\n"
+
+
+def replayed(store: TraceReader, hour: int = 3, *, same: bool = True) -> ReplayResult:
+    """The result of a replay of the run as the store has it."""
+    return ReplayResult(
+        run=RUN,
+        head=store.head(RUN).digest,
+        at=datetime(2026, 1, 3, hour, tzinfo=UTC),
+        same=same,
+        repeated=True,
+        versions={"auditcoder": "1.0"},
+        differences=() if same else ("example-1: different output",),
+    )
 
 
 def started(store: TraceStore, graph: TaskGraph = GRAPH, task: Task = TASK) -> Recorder:

@@ -30,7 +30,7 @@ from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Transaction
-from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
+from auditcoder.domain.request import FREE, TIGHT, FinishReason, Reply, Request, TokenLimits, Traits
 from auditcoder.domain.task import Task
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, digest
@@ -208,6 +208,7 @@ def run(
     parallel: int = 1,
     method: str = "auditcoder",
     locator: LocatorName = LocatorName.PAPER_RULES,
+    limits: TokenLimits = TIGHT,
 ) -> FinishedRun:
     """Solve a task by script. The record verifies, and replays to the same head.
 
@@ -215,7 +216,7 @@ def run(
     """
     store = SqliteStore(":memory:")
     script = Script(said)
-    model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel))
+    model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel, limits=limits))
     options = replace(options or Options(), locator=locator)
     solution = start(
         RunResources(store, model, sandbox), task, options, RUN, method=METHODS[method]

@@ -22,6 +22,7 @@ class FailedCheck(Value):
 
     event: int
     check: CheckId
+    kind: CheckKind
     verdict: Verdict
     trust: Trust
     requirement: str = ""
@@ -133,6 +134,7 @@ def _failed_check(witness: RecordedEvidence, read: ReadBlob) -> FailedCheck:
     return FailedCheck(
         event=witness.when.seq,
         check=seen.check,
+        kind=seen.kind,
         verdict=seen.verdict,
         trust=seen.trust,
         requirement=seen.requirement,

@@ -13,7 +13,7 @@ from auditcoder.domain.repair import IntegrationException
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.model_client import ModelAnswer
-from auditcoder.lifecycle.module_statements import binds
+from auditcoder.lifecycle.module_statements import binds, definition_form
 from auditcoder.lifecycle.options import Build
 from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.plan import GivenCode
@@ -22,7 +22,6 @@ from auditcoder.lifecycle.reply_splitter import (
     CodePiece,
     SplitReply,
     SplitReplyFormat,
-    definition_form,
 )
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
@@ -181,7 +180,10 @@ def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]
 def draft_shape(
     context: RunContext, nodes: list[NodeId], *, strict: bool = True
 ) -> SplitReplyFormat:
-    """Return the format of a reply with the code of `nodes`, given the present code."""
+    """Return the format of a reply with the code of `nodes`, given the present code.
+
+    A second opinion is not read strictly, and its pieces are tried alone.
+    """
     graph = context.recorder.ledger.graph
     return SplitReplyFormat(
         contracts(graph, nodes),
@@ -190,6 +192,7 @@ def draft_shape(
         _present(context),
         strict=strict,
         known=_known(context, nodes),
+        alone=not strict,
     )
 
 
@@ -286,31 +289,45 @@ def _write_shared(
 ) -> bool:
     """Write module-level helpers of a class into the root, before the class statement.
 
-    If a repair has frozen the root, an integration exception is recorded first. Return False if
-    the laws reject the code.
+    If a repair has frozen the root, or the reply was for one node, an integration exception is
+    recorded first. Return False if the laws reject the code.
     """
     recorder = context.recorder
     transaction = recorder.ledger.transaction
     source = f"{shared}\n{recorder.text(recorder.ledger.working.code[ROOT].digest)}"
-    if transaction is None or ROOT in transaction.region:
-        return write_piece(context, ROOT, CodePiece(source), seq, agent)
+    may_write = transaction is None or ROOT in transaction.region
+    if may_write and write_piece(context, ROOT, CodePiece(source), seq, agent):
+        return True
     why = "its helpers stand beside the class"
     return _cross(context, node, ROOT, why, CodePiece(source), seq, agent)
 
 
 def write_piece(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> bool:
-    """Record one node's code; return False if the laws reject it, as for a name already in use."""
-    return not _refusal(context, node, piece, seq, agent)
+    """Record one node's code; return False if the laws reject it, as for a name already in use.
+
+    `cause` is the node that the reply was for, if that is another one.
+    """
+    return not _refusal(context, node, piece, seq, agent, cause)
 
 
 def _refusal(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> str:
     """Record one node's code; return why the laws reject it, or nothing."""
     try:
-        _write(context, node, piece, seq, agent)
+        _write(context, node, piece, seq, agent, cause)
     except RecordRefused as refused:
         return str(refused.__cause__ or refused)
     return ""

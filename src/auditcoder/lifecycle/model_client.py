@@ -38,7 +38,10 @@ from auditcoder.lifecycle.token_limits import ReplyRoom
 T = TypeVar("T")
 
 SECOND_OPINION = "second opinion"
-"""The only role that a different model can be configured for."""
+INFORMED_OPINION = "informed second opinion"
+"""A second opinion whose author has seen the present code and the failure."""
+OPINIONS = frozenset({SECOND_OPINION, INFORMED_OPINION})
+"""The only roles that a different model can be configured for."""
 _MAX_QUOTED = 2000
 """Maximum number of characters of an unusable reply that are quoted back to the model."""
 _MAX_NAME = 200
@@ -75,12 +78,8 @@ class ModelAnswer(NamedTuple, Generic[T]):
 class NoUsableReply(ReplyUnusable):
     """No reply was usable; `problem` says why, without the model's name, which a replay lacks."""
 
-    def __init__(self, model: str, role: str, problem: str) -> None:
-        super().__init__(
-            "reply.unusable",
-            f"{model} gave {role} no usable answer: {problem}",
-            "its replies are recorded; try a stronger model or a smaller task",
-        )
+    def __init__(self, code: str, message: str, advice: str = "", problem: str = "") -> None:
+        super().__init__(code, message, advice)
         self.problem = problem
 
 
@@ -108,6 +107,8 @@ class ModelClient:
         self._retry_policy = retry_policy or RetryPolicy()
         self._backoff = backoff or Backoff()
         self._cut: set[str] = set()
+        self._failed: dict[Digest, str] = {}
+        """The requests that got an unusable reply, with the reason."""
 
     @property
     def cut(self) -> tuple[str, ...]:
@@ -115,8 +116,13 @@ class ModelClient:
         return tuple(sorted(self._cut))
 
     def ask(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
-        """Return a usable answer, or raise; every request and reply is recorded either way."""
+        """Return a usable answer, or raise; every request and reply is recorded either way.
+
+        No request is sent again as it was after an unusable reply: it would get the same one.
+        """
         request = self._affordable(question, _request(question))
+        while (reason := self._failed.get(request.digest)) is not None:
+            request = _with_earlier_failure(request, reason)
         objected, longest = False, 0
         while True:
             reply = self._complete(question, request)
@@ -125,16 +131,22 @@ class ModelClient:
             except FormatMismatch as mismatch:
                 cut = reply.finish is FinishReason.LENGTH and question.room is not None
                 problem = self._cut_at(question, request, reply, longest) if cut else str(mismatch)
+                self._failed[request.digest] = problem
                 self._record(question, request, reply, rejected=problem)
                 larger = self._larger(question, request) if cut else None
-                if larger is not None and reply.usage.completion_tokens > longest:
-                    longest = reply.usage.completion_tokens
-                    request = larger
+                if larger is not None and _length(reply, request) > longest:
+                    longest, request = _length(reply, request), larger
                     continue
                 if objected or (cut and _can_grow(question)):
-                    self._cut |= {problem} if cut else set()
+                    if cut:
+                        self._cut.add(problem)
                     name = self._model_for(question).name
-                    raise NoUsableReply(name, question.role, problem) from mismatch
+                    raise NoUsableReply(
+                        "reply.unusable",
+                        f"{name} gave {question.role} no usable answer: {problem}",
+                        "its replies are recorded; try a stronger model or a smaller task",
+                        problem,
+                    ) from mismatch
                 objected = True
                 request = self._affordable(question, _with_objection(request, reply, mismatch))
             else:
@@ -161,19 +173,20 @@ class ModelClient:
         """Describe a reply that was cut, and what would allow a longer one."""
         assert question.room is not None
         cut = f"the reply was cut at {request.max_tokens} tokens"
-        if 0 < reply.usage.completion_tokens <= longest:
+        if not reply.text.strip():
+            cut += ", all of them reasoning"
+        if (length := _length(reply, request)) <= longest:
             return (
-                f"{cut}, but the model had ended it after {reply.usage.completion_tokens}:"
-                " use a model with longer replies"
+                f"{cut}, but the model had ended it after {length}: use a model with longer replies"
             )
         if self._larger(question, request) is not None:
-            return f"{cut}, reasoning included; it is requested again with more"
+            return f"{cut}; it is requested again with more"
         if request.max_tokens < question.room.most:
             return f"{cut}, which is all that the budget leaves: raise the budget"
         return f"{cut}: raise {question.room.option}"
 
     def _model_for(self, question: ModelQuestion[T]) -> Model:
-        return self._consulted if question.role == SECOND_OPINION else self._model
+        return self._consulted if question.role in OPINIONS else self._model
 
     def _complete(self, question: ModelQuestion[T], request: Request) -> Reply:
         """Call the model until it replies or the retry policy gives up; record failed attempts."""
@@ -260,6 +273,11 @@ class ModelClient:
         )
 
 
+def _length(reply: Reply, request: Request) -> int:
+    """Return the tokens of a reply that was cut; those allowed if the server reports none."""
+    return reply.usage.completion_tokens or request.max_tokens
+
+
 def _can_grow(question: ModelQuestion[T]) -> bool:
     return question.room is not None and question.room.most > question.room.least
 
@@ -299,6 +317,15 @@ def _normalised(reply: Reply, failed: list[Attempt]) -> Reply:
         model=whole(reply.model)[:_MAX_NAME],
         usage=reply.usage + charged_for(failed),
         attempts=(*failed, *reply.attempts),
+    )
+
+
+def _with_earlier_failure(request: Request, reason: str) -> Request:
+    """Return the request with the reason why an earlier reply to it was unusable."""
+    *before, last = request.messages
+    told = f"{last.text}\n\nAn earlier answer to this could not be used: {whole(reason)}"
+    return msgspec.structs.replace(
+        request, messages=(*before, Message(speaker=last.speaker, text=told))
     )
 
 

@@ -47,6 +47,21 @@ class Build(Enum):
     """One call per node, to the specialist of its kind."""
 
 
+class SecondOpinions(Enum):
+    """Whether other implementations are requested for a diagnosis, and what their author sees."""
+
+    BLIND = "blind"
+    """The author sees neither the present code nor the failure."""
+    INFORMED = "informed"
+    """The author sees both."""
+    NONE = "none"
+    """None are requested."""
+
+    def __bool__(self) -> bool:
+        """Whether any are requested."""
+        return self is not SecondOpinions.NONE
+
+
 class LocatorName(Enum):
     """Which locator maps a failure to the nodes at fault."""
 
@@ -103,6 +118,8 @@ class Option(NamedTuple):
     """The part of the manifest that records an option of a run."""
     before: str | None = None
     """The value assumed for records older than the option; None if every record has it."""
+    earlier: Mapping[str, str] = {}
+    """Values of earlier versions, as text, with those that replaced them."""
     singular: str = ""
     """The name of the flag that gives one item of a list; it may be repeated."""
 
@@ -142,12 +159,14 @@ class Options(Value):
         ),
     ] = LocatorName.WEIGHED
     second_opinions: Annotated[
-        bool,
+        SecondOpinions,
         Option(
-            "if the evidence does not identify the faulty node, request another implementation",
-            before="false",
+            "if the evidence does not identify the faulty node, request another implementation;"
+            " blind: without the present code and the failure; informed: with them",
+            before=SecondOpinions.NONE.value,
+            earlier={"true": SecondOpinions.BLIND.value, "false": SecondOpinions.NONE.value},
         ),
-    ] = True
+    ] = SecondOpinions.BLIND
     second_opinions_by: Annotated[
         str | None,
         Option(
@@ -232,7 +251,11 @@ class Options(Value):
     def __post_init__(self) -> None:
         """Raise ValueError if an option has a value that its declaration does not allow."""
         for spec in option_specs(type(self)):
-            spec.check(getattr(self, spec.name))
+            value = getattr(self, spec.name)
+            if write_value(value) in spec.option.earlier:
+                msgspec.structs.force_setattr(self, spec.name, spec.convert(value))
+            else:
+                spec.check(value)
 
     def decided(self, traits: Traits) -> "Options":
         """Return the options of a run with a model that has these traits."""
@@ -299,6 +322,7 @@ class OptionSpec(NamedTuple):
 
     def convert(self, value: object) -> Any:
         """Convert a configured value to the option's type, or raise ValueError."""
+        value = self.option.earlier.get(write_value(value), value)
         try:
             return msgspec.convert(value, self.type, strict=not isinstance(value, str))
         except (msgspec.ValidationError, OverflowError) as error:

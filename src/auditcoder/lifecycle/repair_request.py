@@ -3,11 +3,14 @@
 import ast
 import re
 
+import msgspec
+
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.sketch_writer import docstring
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import stub_text
@@ -19,24 +22,31 @@ _NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
 def surroundings(context: RunContext, node: NodeId) -> str:
     """Return the section with the rest of the program; empty if the function is alone.
 
-    Functions that the node calls directly are shown with their code, others as stubs. The rest of a
-    class is its skeleton, which is the statement: only the methods that it calls are shown.
+    Functions that the node calls directly are shown with their code, and so are the definitions
+    that functions share; others as stubs. The rest of a class is its skeleton, which is the
+    statement: only the methods that it calls are shown.
     """
-    graph = context.recorder.ledger.graph
-    called = callees(context, node)
+    ledger = context.recorder.ledger
+    graph, called = ledger.graph, callees(context, node)
+    shared = defined_text(graph, ledger.working, [node])
     if isinstance(context.task.form, ClassForm):
         methods = [_code(context, each) for each in called]
         return _section("Methods that it calls", methods)
     if len(graph.promises) == 1:
-        return ""
+        return _section("The program", [shared])
     shown = [
         _with_goal(each, _code(context, each.id))
         if each.id in called
-        else stub_text(each.contract, docstring(each))
+        else stub_text(each.contract, docstring(_own_goal(each) if each.id == node else each))
         for each in graph.nodes
         if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
     ]
-    return _section("The program", [*shown, code_builder.root_code(context, [node])])
+    return _section("The program", [shared, *shown, code_builder.root_code(context, [node])])
+
+
+def _own_goal(node: Node) -> Node:
+    """Return the repaired node without its context: it is the cause, which the request has."""
+    return msgspec.structs.replace(node, context="")
 
 
 def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
@@ -79,15 +89,27 @@ def _section(title: str, parts: list[str]) -> str:
     return f"# {title}\n```python\n{text}\n```\n\n" if text else ""
 
 
+def plan(context: RunContext) -> str:
+    """Return what the plan says; nothing for a small model, whose first request had it."""
+    brief = context.recorder.ledger.working.brief
+    return "" if context.limits.repair is None else shown_plan(brief)
+
+
 def suspicion(context: RunContext, explanation: str) -> str:
-    """Return the section with a diagnosis' reasons, as sentences; empty if there are none."""
+    """Return the section with a diagnosis' reasons, as sentences; empty if there are none.
+
+    What else would be evidence is left out, and for a small model all but the first reason.
+    """
     names = {node: name for name, node in context.recorder.ledger.graph.promises.items()}
 
     def named(match: re.Match[str]) -> str:
         node = NodeId(match[0].split(" ")[0])
         return f"`{names[node]}`" if node in names else node
 
-    reasons = [part.strip() for part in explanation.split("; ") if part.strip()]
+    parts = [part.strip() for part in explanation.split("; ")]
+    reasons = [part for part in parts if part and not part.endswith("would tell")]
+    if context.limits.repair is None:
+        reasons = reasons[:1]
     sentences = [_NODE.sub(named, reason) for reason in reasons]
     text = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences)
     return f"\n\n# Why this code is suspected\n{text[: context.quoted]}" if text else ""
@@ -98,6 +120,6 @@ def elsewhere(context: RunContext) -> str:
     if len(context.recorder.ledger.graph.promises) < 2:
         return ""
     return (
-        " If the code above is right, answer instead with one line and no code:"
-        " `the fault is elsewhere: NAME, because REASON`, with the name of the wrong function."
+        " If the code above is right, answer with one line instead:"
+        " `the fault is elsewhere: NAME, because REASON`."
     )

@@ -12,6 +12,7 @@ The responses to the paper's six failure modes (appendix G):
 """
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -29,16 +30,18 @@ from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder, repair_request
+from auditcoder.lifecycle.definitions_repair import write_definitions_again
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
-from auditcoder.lifecycle.model_client import SECOND_OPINION, ModelAnswer
+from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
 from auditcoder.lifecycle.reply_splitter import CodePiece
 from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, first_node
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.second_opinions import opinion_role
 from auditcoder.lifecycle.task_forms import contract_of
 from auditcoder.lifecycle.token_limits import REPAIRED_CODE, SKETCH
 from auditcoder.lifecycle.validation import validate_program, validate_region
@@ -59,7 +62,10 @@ class PlannedRepair(NamedTuple):
 def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
     """Regenerate the region in a transaction; accept the candidate or roll back."""
     context.recorder.open_transaction(TransactionKind.BOUNDED)
-    if isinstance(chosen.target, AtBranch) and not isinstance(context.task.form, ClassForm):
+    graph = context.recorder.ledger.graph
+    is_function = graph.by_id[first_node(chosen.target)].contract is not None
+    of_class = isinstance(context.task.form, ClassForm)
+    if isinstance(chosen.target, AtBranch) and is_function and not of_class:
         claim = _repair_branch(context, chosen)
     else:
         claim = _repair_nodes(context, chosen)
@@ -115,7 +121,7 @@ def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinio
     """Record a second opinion as the node's code; return False if the laws reject it."""
     note = "written to see which part is at fault, and everything passed with it"
     return code_builder.write_piece(
-        context, node, CodePiece(known.source, note), known.seq, SECOND_OPINION
+        context, node, CodePiece(known.source, note), known.seq, opinion_role(context)
     )
 
 
@@ -195,6 +201,9 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
     described_node = graph.by_id[node]
     code = working.code.get(node)
     contract = described_node.contract
+    if node in graph.defining:
+        reason = chosen.finding.explanation
+        write_definitions_again(context, node, chosen.failing, reason)
     if contract is None or code is None:
         return None
     present = recorder.text(code.digest)
@@ -219,6 +228,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
             program=repair_request.surroundings(context, node),
             suspicion=repair_request.suspicion(context, chosen.reasons),
             elsewhere=repair_request.elsewhere(context),
+            plan=repair_request.plan(context),
             **(
                 {"name": context.task.form.name} if isinstance(context.task.form, ClassForm) else {}
             ),
@@ -261,9 +271,14 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere
     except ReplyUnusable:
         return _write_again(context, top, chosen)
     delta, sketch = answer.value
-    if diff(graph, apply(graph, delta)) is not None and not _record_delta(context, delta):
+    revises = diff(graph, apply(graph, delta)) is not None
+    if revises and not _record_delta(context, delta, sketch.losses):
         return _write_again(context, top, chosen)
     after = recorder.ledger.graph
+    for added in delta.added:
+        if added.contract is None:
+            piece = CodePiece(sketch.definitions.source)
+            code_builder.write_piece(context, added.id, piece, answer.seq, "branch replanner", top)
     todo = [n for n in after.order if n in after.subtree(top)]
     inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
     if sketch.body and top not in todo:
@@ -277,9 +292,11 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere
     return None
 
 
-def _record_delta(context: RunContext, delta: GraphDelta) -> bool:
+def _record_delta(context: RunContext, delta: GraphDelta, losses: Sequence[str]) -> bool:
+    left_out = f"; left out: {'; '.join(losses)}" if losses else ""
+    reason = f"the branch was planned again{left_out}"
     try:
-        context.recorder.record(GraphRevised(delta=delta, reason="the branch was planned again"))
+        context.recorder.record(GraphRevised(delta=delta, reason=reason))
     except RecordRefused:
         return False
     return True

@@ -11,6 +11,7 @@ import msgspec
 from auditcoder.domain.python_names import (
     PARSE_ERRORS,
     Function,
+    bound_by,
     on_a_fresh_stack,
     parse,
     parse_fault,
@@ -96,12 +97,17 @@ class PythonBlock:
         return "Answer with one ```python block and nothing else."
 
     def read(self, reply: Reply) -> str:
-        """Return the longest block of Python, or of no language."""
+        """Return the block of Python, or of no language.
+
+        Of several blocks that define different names, all are returned, one after another; of
+        several versions of the same code, the longest.
+        """
         _refuse_unfinished(reply)
         candidates = _python_in(reply.text)
         if not candidates:
             raise FormatMismatch("there is no ```python block in it")
-        code = _within_limit(max(candidates, key=len), "code")
+        together = joined_blocks(reply) if _are_parts(candidates) else ""
+        code = _within_limit(together or max(candidates, key=len), "code")
         if code.count("\n") + code.count(";") > _MOST_LINES:
             raise FormatMismatch(f"its code has more than {_MOST_LINES:,} lines; answer briefly")
         return code
@@ -114,6 +120,15 @@ def _python_in(text: str) -> list[str]:
     if wrapped := code_in_json(text):
         return [code for code in wrapped if _is_python(code)]
     return [text] if _is_python(text) else _without_prose(text)
+
+
+def _are_parts(blocks: list[str]) -> bool:
+    """Whether no name is defined in two of several blocks."""
+    if len(blocks) < 2 or sum(map(len, blocks)) > _LONGEST:
+        return False
+    modules = [parse(code) for code in blocks if parse_fault(code) is None]
+    names = [n for m in modules for n in bound_by(m.body)]
+    return len(names) == len(set(names))
 
 
 def joined_blocks(reply: Reply) -> str:

@@ -8,7 +8,7 @@ from auditcoder.domain.request import TIGHT, TokenLimits
 from auditcoder.domain.task import ClassForm, Task
 from auditcoder.domain.usage import Phase, Scope
 from auditcoder.lifecycle.model_client import (
-    SECOND_OPINION,
+    OPINIONS,
     ModelAnswer,
     ModelClient,
     ModelQuestion,
@@ -66,7 +66,7 @@ class RunContext:
         return quoted_characters(self.limits)
 
     def _limits_of(self, role: str) -> TokenLimits:
-        return self.opinion_limits or self.limits if role == SECOND_OPINION else self.limits
+        return self.opinion_limits or self.limits if role in OPINIONS else self.limits
 
     @property
     def program(self) -> str:
@@ -92,7 +92,7 @@ class RunContext:
         """
         chosen = load(prompt) if isinstance(prompt, str) else prompt
         repairing = self.recorder.ledger.assembled
-        regenerating = repairing and (phase is Phase.GENERATION or role == SECOND_OPINION)
+        regenerating = repairing and (phase is Phase.GENERATION or role in OPINIONS)
         room = room_for(size, self._limits_of(role))
         temperatures = self.options.temperature, self.options.repair_temperature
         return self.client.ask(

@@ -50,6 +50,9 @@ from auditcoder.lifecycle.retry_policy import RetryPolicy
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.token_limits import limits_for
 
+OTHER_PROMPTS = "replay.prompts"
+"""The code of the error for a record that was made with other prompts, so it was not replayed."""
+
 
 def _unchanged(options: Options) -> Options:
     return options
@@ -360,7 +363,7 @@ def _explained(diverged: ReplayDiverged, begun: RunStarted, method: Method) -> R
         return diverged
     version = begun.manifest.versions.get("auditcoder", "its own version")
     return ReplayDiverged(
-        "replay.prompts",
+        OTHER_PROMPTS,
         f"run {begun.run} was recorded with other prompts: {', '.join(changed)}",
         f"replay it with auditcoder {version}; verify, show and export work with any version",
     )

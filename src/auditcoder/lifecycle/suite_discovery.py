@@ -28,7 +28,7 @@ class SuiteClass(NamedTuple):
         return self.statement.name
 
 
-class Suite(NamedTuple):
+class DiscoveredTests(NamedTuple):
     """The tests of a piece of code."""
 
     classes: tuple[SuiteClass, ...]
@@ -41,12 +41,12 @@ class Suite(NamedTuple):
         return (*methods, *(function.name for function in self.functions))
 
 
-def discover(tree: ast.Module) -> Suite:
+def discover(tree: ast.Module) -> DiscoveredTests:
     """Return the tests of a module in their order."""
     classes = {part.name: part for part in tree.body if isinstance(part, ast.ClassDef)}
     found = [_suite_class(part, classes) for part in tree.body if isinstance(part, ast.ClassDef)]
     functions = [part for part in tree.body if is_test_function(part)]
-    return Suite(tuple(c for c in found if c is not None and c.tests), tuple(functions))
+    return DiscoveredTests(tuple(c for c in found if c is not None and c.tests), tuple(functions))
 
 
 def is_test_function(part: ast.stmt) -> TypeGuard[ast.FunctionDef]:

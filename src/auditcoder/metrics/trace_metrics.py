@@ -50,8 +50,8 @@ def _share(holds: Iterable[bool]) -> Ratio:
 def trace_coverage(trace: Trace, read: ReadBlob) -> Ratio:
     """DCTC: leaves with code, a contract, input sources and a verdict on that code, of all leaves.
 
-    Every verdict counts, also a failure or one that no longer stands: the metric measures whether
-    the record is complete, not whether the code is correct.
+    Every conclusive verdict of a check counts, also a failure or one that no longer stands: the
+    metric measures whether the record is complete, not whether the code is correct.
     """
     graph = trace.working.graph
     code = {node: owned.digest for node, owned in trace.working.code.items()}
@@ -88,6 +88,8 @@ def _covered(
         (w.evidence.subject.node, w.evidence.against)
         for w in evidence
         if isinstance(w.evidence.subject, AtNode)
+        and w.evidence.kind.judges
+        and w.evidence.verdict.conclusive
     }
     return _share(
         (leaf, code.get(leaf)) in judged
@@ -151,7 +153,6 @@ def _has_definitions(trace: Trace, node: NodeId) -> bool:
     return (
         not described
         and code is not None
-        and bool(code.units)
         and all(unit.kind is not UnitKind.FUNCTION for unit in code.units)
     )
 
@@ -189,7 +190,7 @@ def failed_at_first(trace: Trace) -> bool | None:
     decisive, verdicts = _first_checks(trace, until)
     if rank(verdicts, decisive).full:
         return False
-    failed = any(v is not Verdict.PASSED for c, v in verdicts.items() if c in decisive)
+    failed = any(v.failing for c, v in verdicts.items() if c in decisive)
     return True if failed or trace.diagnoses else None
 
 
@@ -283,7 +284,7 @@ class DiagnosisCost(Value):
     """Tokens and cost of these requests."""
 
 
-_DIAGNOSTIC_ROLES = frozenset({"second opinion", "verifier"})
+_DIAGNOSTIC_ROLES = frozenset({"second opinion", "informed second opinion", "verifier"})
 """The roles that are asked only to locate a fault."""
 
 

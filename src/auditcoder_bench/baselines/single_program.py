@@ -11,7 +11,7 @@ from typing import assert_never
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import BriefCommitted, GraphCommitted, RunOutcome
-from auditcoder.domain.evidence import Evidence, Trust, Verdict
+from auditcoder.domain.evidence import Evidence, Trust
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtNode
@@ -130,7 +130,7 @@ class SingleProgram:
         for name, example, trust in cases:
             check = check_for(CheckId(name), AtNode(node=WHOLE), trust, example)
             evidence = record(context, check, partial(run_example, context, code, example))
-            if evidence.verdict is not Verdict.PASSED and failing is None:
+            if evidence.verdict.failing and failing is None:
                 failing = evidence
         return failing
 

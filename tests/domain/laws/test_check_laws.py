@@ -469,7 +469,9 @@ class TestRulings:
 
     def test_a_failing_check_that_was_not_given_is_ruled_on(self, store: SqliteStore) -> None:
         recorder = failing(store)
-        recorder.record(self.ruling(recorder, "S1_1.generated"))
+        opinion = Opinion(source="statement", ruling=Ruling.UNDECIDED, reason="it is silent")
+        ruling = self.ruling(recorder, "S1_1.generated")
+        recorder.record(replace(ruling, opinions=(opinion,)))
 
     @pytest.mark.parametrize("verdict", [v for v in Verdict if not v.failing])
     def test_a_check_that_does_not_fail_is_not_ruled_on(

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from auditcoder.domain.evidence import Trust, Verdict
+from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.values import CheckId, RunId, digest
 from auditcoder.exports.repair_report import CodeChange, FailedCheck, RepairReport
-from auditcoder.interfaces.cli.repair_view import cut, show_repair
+from auditcoder.interfaces.cli.repair_view import cut, own_text, show_repair
 from tests.support.commands import RunCommand
 
 RUN = RunId("sum")
@@ -39,6 +40,7 @@ def report(given: str, diff: str) -> RepairReport:
     failed = FailedCheck(
         event=7,
         check=CheckId("example-1"),
+        kind=CheckKind.EXAMPLE,
         verdict=Verdict.CRASH,
         trust=Trust.GIVEN,
         input=given,
@@ -74,6 +76,15 @@ def test_long_texts_are_cut_with_the_command_that_shows_all(
     assert "… 40 more lines: `auditcoder show sum S1 --history` shows all" in shown
     assert "message     ValueError: no" in shown
     assert len(shown.splitlines()) < 90
+
+
+def test_a_failed_test_is_shown_from_its_own_text_on() -> None:
+    code = "import unittest\n" * 50 + "class A:\n    def test_a(self):\n        self.fail()\n"
+    (failed,) = report(code, "").failures
+    test = replace(failed, kind=CheckKind.TEST, requirement="A.test_a: It fails.")
+    assert own_text(test) == "def test_a(self):\n    self.fail()\n"
+    assert own_text(replace(test, requirement="A.test_b")) == code
+    assert own_text(replace(test, requirement="")) == code
 
 
 def test_a_short_text_is_not_cut() -> None:

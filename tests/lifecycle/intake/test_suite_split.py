@@ -149,6 +149,10 @@ A = f"class A(TestCase):\n{METHODS}"
         f"{A}    def test_c(self):\n        type(self).done = True\n",
         f"if True:\n    class C(TestCase):\n        def test_c(self): pass\n{A}",
         f"{A}\ntest_alias = A\n",
+        f"{A}\nclass B(dict):\n    def test_c(self):\n        pass\n",
+        f"{A}\nclass B(Imported):\n    def test_c(self):\n        pass\n",
+        f"{A}\n{A}",
+        f"class Base(TestCase):\n{METHODS}\nclass B(Base):\n    pass\n\ndel Base\n",
     ],
 )
 def test_code_that_ties_its_tests_together_stays_whole(code: str) -> None:

@@ -168,6 +168,7 @@ RIGHT = {
     "keep": "def keep(numbers):\n    return [n for n in numbers if n % 2 == 0]\n",
     "add": "def add(numbers):\n    return sum(numbers)\n",
 }
+TOTAL = "def total(text):\n    return add(keep(read(text)))\n"
 VERSIONS = {
     "read": (
         RIGHT["read"],
@@ -205,7 +206,7 @@ def failing_run(sandbox: Sandbox, written: dict[str, str], opinions: dict[str, s
         "joint": python("\n".join(written.values())),
         "second_opinion": python(known) if known else "I do not know.",
         "replan_node": finding(),
-        "repair_node": lambda request: function(request, *RIGHT.values()),
+        "repair_node": lambda request: function(request, TOTAL, *RIGHT.values()),
         "replan_branch": python(PLAN),
     }
     return run(sandbox, TASK, scripted, Options(max_repairs=2), locator=LocatorName.WEIGHED)

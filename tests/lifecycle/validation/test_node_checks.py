@@ -239,13 +239,23 @@ class TestPromises:
         assert verdict is Verdict.CRASH
         assert message.endswith("raises StopIteration: no")
 
+    def test_a_promise_about_unknown_types_is_not_run(self, sandbox: Sandbox) -> None:
+        promised = contract("Callable", ensures=("result == x", "result is x"))
+        seen = checks(sandbox, promised, "def f(x):\n    return x\n")[2:]
+        assert [(e.kind, e.verdict, e.exit_code) for e in seen] == [
+            (CheckKind.CONTRACT, Verdict.NOT_RUN, None)
+        ] * 2
+        assert {e.message for e in seen} == {"no inputs can be generated for its parameters"}
+
     def test_a_parameter_named_result_leaves_promises_untested(self, sandbox: Sandbox) -> None:
         promised = Contract(
             name="f",
             params=(Param(name="result", type="int"),),
             ensures=(Clause(expression="result > 0"),),
         )
-        assert promises(sandbox, promised, "def f(result):\n    return result\n") == []
+        ((verdict, message),) = promises(sandbox, promised, "def f(result):\n    return result\n")
+        assert verdict is Verdict.NOT_RUN
+        assert message.startswith("a parameter has the name `result`")
 
     @pytest.mark.parametrize("requires", ["", "x == x"])
     def test_a_function_with_a_parameter_named_self_cannot_be_called(

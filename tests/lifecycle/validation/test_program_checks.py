@@ -373,6 +373,22 @@ class TestProgramChecks:
         assert loads.verdict is Verdict.CRASH
 
     @pytest.mark.parametrize(
+        ("source", "verdict"),
+        [
+            ("def f(x):\n    return x\n", Verdict.PASSED),
+            ("f = 3\n", Verdict.FAILED),
+            ("pass\n", Verdict.FAILED),
+        ],
+    )
+    def test_a_function_that_is_asked_for_can_be_called(
+        self, sandbox: Sandbox, source: str, verdict: Verdict
+    ) -> None:
+        task = Task(title="T", statement="S", form=FunctionForm(entry="f"))
+        with written_program(sandbox, [self.OTHER], source, task, root_contract=None) as context:
+            (loads,) = validate_program(context)
+        assert loads.verdict is verdict
+
+    @pytest.mark.parametrize(
         ("limits", "bound"),
         [
             (Limits(), Bounds(seconds=5.0, memory_bytes=1 << 30)),

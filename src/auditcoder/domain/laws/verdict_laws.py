@@ -93,8 +93,7 @@ def _refuse_impossible_count(ledger: Ledger, evidence: Evidence) -> None:
     """Refuse a number of inputs that is negative, or of a check that has one input."""
     if evidence.tried is None:
         return
-    several = evidence.kind in OVER_INPUTS and not isinstance(evidence.subject, AtProgram)
-    if ledger.format < 3 or not several or evidence.tried < 0:
+    if ledger.format < 3 or evidence.kind not in OVER_INPUTS or evidence.tried < 0:
         refuse(
             Law.MISDECLARED, ledger, f"{evidence.check} cannot have tried {evidence.tried} inputs"
         )

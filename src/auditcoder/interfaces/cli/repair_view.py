@@ -1,6 +1,9 @@
 """Prints what each repair was about: the failure, its cause, the change and the result."""
 
-from auditcoder.domain.evidence import Verdict
+import re
+import textwrap
+
+from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.values import RunId
 from auditcoder.exports.repair_report import CodeChange, FailedCheck, RepairReport, VerdictChange
@@ -35,14 +38,24 @@ def _failure(run: RunId, failed: FailedCheck) -> None:
         f"  failed        {verdict(failed.verdict)}  {failed.check}"
         f"  ({failed.trust.value}, event {failed.event}){requirement}"
     )
+    is_test = failed.kind is CheckKind.TEST
+    given = own_text(failed) if is_test else failed.input
     for label, text in (
-        ("input", failed.input),
+        ("test" if is_test else "input", given),
         ("expected", failed.expected),
         ("got", failed.got),
         ("message", failed.message if _is_informative(failed) else None),
     ):
         if text is not None:
             _labelled(label, text, f"auditcoder show {run} --event {failed.event}")
+
+
+def own_text(failed: FailedCheck) -> str | None:
+    """Return the text of a failed test from its `def` on; all test code if it is not found."""
+    name = failed.requirement.partition(":")[0].rpartition(".")[2]
+    code = failed.input or ""
+    found = re.search(rf"^[ \t]*(?:async )?def {re.escape(name)}\b", code, re.MULTILINE)
+    return textwrap.dedent(code[found.start() :]) if found and name else failed.input
 
 
 def _is_informative(failed: FailedCheck) -> bool:

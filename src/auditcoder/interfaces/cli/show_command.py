@@ -8,7 +8,7 @@ from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.doubts import open_doubts
 from auditcoder.domain.errors import NotFound
-from auditcoder.domain.evidence import CheckKind, Verdict
+from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
@@ -25,6 +25,7 @@ from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.history_view import show_history
+from auditcoder.interfaces.cli.observation_view import show_observations
 from auditcoder.interfaces.cli.repair_view import show_repair
 from auditcoder.interfaces.cli.run_output import say_doubts
 from auditcoder.interfaces.cli.terminal import (
@@ -38,6 +39,7 @@ from auditcoder.interfaces.cli.terminal import (
     rank,
     say,
     verdict,
+    verdict_words,
 )
 from auditcoder.interfaces.record_sources import opened_run
 from auditcoder.lifecycle.export_import import verified_head, verified_trace
@@ -220,13 +222,17 @@ def _status(trace: Trace, node: NodeId) -> str:
     code = trace.working.code.get(node)
     parts = [f"code from event {code.written}" if code else "no code"]
     standing = [w for w in trace.evidence_of(node) if trace.judges(w)]
-    failing = sum(w.evidence.verdict is not Verdict.PASSED for w in standing)
+    failing = sum(w.evidence.verdict.failing for w in standing)
+    inconclusive = sum(not w.evidence.verdict.conclusive for w in standing)
+    conclusive = len(standing) - inconclusive
     if not standing:
         parts.append("no evidence of its own")
     elif failing:
-        parts.append(paint(f"{failing} of {count(len(standing), 'check')} fail", "red"))
-    else:
-        parts.append(paint(f"{count(len(standing), 'check')} passed", "green"))
+        parts.append(paint(f"{failing} of {count(conclusive, 'check')} fail", "red"))
+    elif conclusive:
+        parts.append(paint(f"{count(conclusive, 'check')} passed", "green"))
+    if inconclusive:
+        parts.append(paint(f"{count(inconclusive, 'check')} inconclusive", "dim"))
     parts.extend(
         f"repair {t.number} {t.decision.value if t.decision else 'open'}"
         for t in trace.history_of(node)
@@ -262,11 +268,13 @@ def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
     notes = [evidence.kind.value, evidence.trust.value, f"event {recorded.when.seq}"]
     if recorded.transaction is not None:
         notes.append(f"repair {recorded.transaction}")
+    shown = verdict(evidence.verdict)
     if not trace.stands(recorded):
         notes.append("no longer stands")
+        shown = paint(verdict_words(evidence.verdict), "dim")
     message = f"  {one_line(evidence.message)}" if evidence.message else ""
     test = f" {one_line(evidence.requirement)}" if evidence.kind is CheckKind.TEST else ""
-    say(f"  {verdict(evidence.verdict)}  {evidence.check}{test}  ({', '.join(notes)}){message}")
+    say(f"  {shown}  {evidence.check}{test}  ({', '.join(notes)}){message}")
 
 
 def _transaction_heading(t: Transaction) -> None:
@@ -336,12 +344,13 @@ def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
 
 
 def show_evidence(trace: Trace, node_id: NodeId) -> None:
-    """Print the evidence about a responsibility."""
-    evidence = trace.evidence_of(node_id)
-    for recorded in evidence:
+    """Print the checks of a responsibility, and what was observed when the program failed."""
+    checks = trace.checks_of(node_id)
+    for recorded in checks:
         _show_check(trace, recorded)
-    if not evidence:
+    if not checks:
         say("  none of its own")
+    show_observations(trace, node_id)
 
 
 def _contract(trace: Trace, node_id: NodeId) -> None:

@@ -9,11 +9,22 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from auditcoder.domain.python_names import Function, parsed
-from auditcoder.lifecycle.intake.shared_state import changes_module_state, shares_class_state
-from auditcoder.lifecycle.suite_discovery import Suite, SuiteClass, discover, is_test_method
+from auditcoder.lifecycle.intake.shared_state import (
+    changes_module_state,
+    shares_class_state,
+    shares_files,
+)
+from auditcoder.lifecycle.suite_discovery import (
+    DiscoveredTests,
+    SuiteClass,
+    discover,
+    is_test_method,
+)
 
 _MOST_CHARACTERS = 4_000_000
 """Maximum size of all parts together; each has a copy of what the tests share."""
+_MOST_TESTS = 1_000
+"""Maximum number of tests that are split; each costs a run of the sandbox for every program."""
 _LONGEST_DESCRIPTION = 200
 _DYNAMIC = frozenset(
     {"globals", "vars", "setattr", "delattr", "exec", "eval", "load_tests", "__init_subclass__"}
@@ -46,7 +57,9 @@ def split_suite(code: str) -> tuple[SuitePart, ...]:
     text = code.replace("\r\n", "\n").replace("\r", "\n")
     tree = parsed(text)
     suite = discover(tree) if tree else None
-    if tree is None or suite is None or not suite.tests or _stays_whole(tree, suite):
+    if tree is None or suite is None or not 0 < len(suite.tests) <= _MOST_TESTS:
+        return ()
+    if _stays_whole(tree, suite):
         return ()
     mentioned, source = _mentions(tree), _Source(text, tree)
     parts: list[SuitePart] = []
@@ -63,7 +76,7 @@ def split_suite(code: str) -> tuple[SuitePart, ...]:
     return tuple(parts)
 
 
-def _stays_whole(tree: ast.Module, suite: Suite) -> bool:
+def _stays_whole(tree: ast.Module, suite: DiscoveredTests) -> bool:
     """Whether the module as a whole ties its tests together, or makes some while it is loaded."""
     names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
     names |= {n.name for n in ast.walk(tree) if isinstance(n, Function)}
@@ -71,13 +84,16 @@ def _stays_whole(tree: ast.Module, suite: Suite) -> bool:
         return True
     if not all(_is_harmless(part) for part in tree.body):
         return True
+    defined = [part.name for part in tree.body if isinstance(part, Function | ast.ClassDef)]
+    if len(set(defined)) < len(defined) or not all(each.resolved for each in suite.classes):
+        return True  # which tests there are is only known when the code runs
     for part in tree.body:
         is_test = isinstance(part, Function) and part.name.startswith("test")
         if is_test and part not in suite.functions:
             return True  # it is decorated, asynchronous or needs a fixture
         if isinstance(part, ast.ClassDef) and (part.keywords or not _known_decorators(part)):
             return True
-    return changes_module_state(tree)
+    return changes_module_state(tree) or shares_files(tree)
 
 
 def _is_harmless(part: ast.stmt) -> bool:
@@ -121,7 +137,7 @@ def _known_decorators(part: Function | ast.ClassDef) -> bool:
     return True
 
 
-def _units(suite: Suite, mentioned: set[str]) -> Iterator[_Unit]:
+def _units(suite: DiscoveredTests, mentioned: set[str]) -> Iterator[_Unit]:
     """Yield the tests that run together, in the order of the code."""
     done: set[str] = set()
     for each in suite.classes:
@@ -142,7 +158,7 @@ def _units(suite: Suite, mentioned: set[str]) -> Iterator[_Unit]:
         yield _Unit(function.name, (function.name,), function)
 
 
-def _family(first: SuiteClass, suite: Suite) -> list[SuiteClass]:
+def _family(first: SuiteClass, suite: DiscoveredTests) -> list[SuiteClass]:
     """Return the classes of tests that inherit from each other, and so cannot run alone."""
     family = {first.name}
     while True:
@@ -164,7 +180,7 @@ def _inherits(one: SuiteClass, other: SuiteClass) -> bool:
 def _splits(each: SuiteClass, mentioned: set[str]) -> bool:
     """Whether each test of a class can run alone."""
     holders = (each.statement, *each.bases)
-    if not each.resolved or mentioned & set(each.tests):
+    if mentioned & set(each.tests):
         return False
     for holder in holders:
         for part in holder.body:
@@ -194,7 +210,7 @@ def _mentions(tree: ast.Module) -> set[str]:
 
 
 def _surplus(
-    tree: ast.Module, suite: Suite, unit: _Unit, mentioned: set[str]
+    tree: ast.Module, suite: DiscoveredTests, unit: _Unit, mentioned: set[str]
 ) -> Iterator[ast.stmt]:
     """Yield the statements that belong only to other tests."""
     owners = {name.partition(".")[0] for name in unit.tests}

@@ -28,7 +28,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, TracePlan
 from auditcoder.lifecycle.sandbox_source import joined_source
-from auditcoder.lifecycle.suite_discovery import Suite, discover
+from auditcoder.lifecycle.suite_discovery import DiscoveredTests, discover
 from auditcoder.lifecycle.validation.program_checks import bounds
 from auditcoder.sandboxed import result_comparison
 
@@ -227,8 +227,7 @@ def suite_of(
     if tree is None:
         return None
     suite = discover(tree)
-    if defined is not None:
-        _drop_repeated(tree, suite, defined)
+    dropped = defined is not None and _drop_repeated(tree, suite, defined)
     names = {group.name for group in suite.classes}
     renamed = {name: _free_name(name, taken) for name in names if name in taken}
     if renamed:
@@ -238,13 +237,16 @@ def suite_of(
         group = _as_methods(suite.functions, _free_name(_FUNCTIONS, {*taken, *names}))
         tree.body += [_statement("import unittest"), group]
         tests += [f"{group.name}.{function.name}" for function in suite.functions]
-    changed = renamed or suite.functions or defined
+    changed = renamed or suite.functions or dropped
     text = ast.unparse(ast.fix_missing_locations(tree)) if changed else code
     return ExtractedTests(text, tuple(tests)) if tests else None
 
 
-def _drop_repeated(tree: ast.Module, suite: Suite, defined: dict[str, str]) -> None:
-    """Drop helpers that the driver has already; `defined` holds the last definition of a name."""
+def _drop_repeated(tree: ast.Module, suite: DiscoveredTests, defined: dict[str, str]) -> bool:
+    """Drop helpers that the driver has already, and return whether there were any.
+
+    `defined` holds the last definition of each name.
+    """
     tests = {group.statement for group in suite.classes}
     kept = []
     for part in tree.body:
@@ -257,7 +259,9 @@ def _drop_repeated(tree: ast.Module, suite: Suite, defined: dict[str, str]) -> N
             for name in bound_by([part]):
                 defined.pop(name, None)
         kept.append(part)
+    dropped = len(kept) < len(tree.body)
     tree.body = kept
+    return dropped
 
 
 def _as_methods(functions: Iterable[ast.FunctionDef], name: str) -> ast.ClassDef:

@@ -70,7 +70,8 @@ def read_docstring(documented: Function | ast.Module, source: str) -> StubDocstr
         label = re.sub(r"\s+", " ", match[1].lower()).replace("parameter ", "param ")
         label = label if label.startswith("param ") else _singular(label)
         text, at = _fact(label, match[2], lines, at + 1)
-        facts.setdefault(label, []).append(text)
+        if text.strip():  # else it is only a heading
+            facts.setdefault(label, []).append(text.strip())
     paragraphs = [" ".join(p.split()) for p in "\n".join(prose).strip().split("\n\n")]
     goal, *further = [p for p in paragraphs if p] or [""]
     return StubDocstring(goal, "\n".join(further), facts)

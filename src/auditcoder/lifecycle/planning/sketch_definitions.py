@@ -13,6 +13,7 @@ from auditcoder.lifecycle.module_statements import (
     binds,
     changes,
     is_harmless,
+    is_set_up,
     source_of,
     summary,
 )
@@ -24,7 +25,7 @@ _WITHOUT_BODIES = frozenset({"ABC", "Protocol"})
 """Base classes whose methods need no bodies."""
 
 
-class Definitions(NamedTuple):
+class SharedDefinitions(NamedTuple):
     """The definitions of a sketch, in their order."""
 
     source: str = ""
@@ -35,13 +36,19 @@ class Definitions(NamedTuple):
 
 
 def read_definitions(
-    text: str, statements: Iterable[ast.stmt], imports: Iterable[str], given: frozenset[str]
-) -> Definitions:
+    text: str,
+    statements: Iterable[ast.stmt],
+    imports: Iterable[str],
+    functions: Iterable[str],
+    given: frozenset[str],
+) -> SharedDefinitions:
     """Return the definitions among the statements of a sketch; raise PlanRefused if one is a stub.
 
+    Statements that set an imported module up belong to them, unless they call one of `functions`.
     Names in `given` come with the task, so that their definition is ignored.
     """
     bundle = read_bundle(text)
+    imported = _bound_by(imports)
     kept: list[str] = []
     losses: list[str] = []
     names: set[str] = set()
@@ -53,13 +60,13 @@ def read_definitions(
             _refuse_stub_methods(statement)
         if _is_placeholder(statement):
             losses.append(f"`{summary(statement)}`, which has no value")
-        elif bound or changes(statement) & names:
+        elif bound or changes(statement) & names or is_set_up(statement, imported, functions):
             kept.append(source_of(bundle, statement) + "\n" * hasattr(statement, "body"))
             names |= bound
         else:
             losses.append(f"`{summary(statement)}`, which defines nothing")
     if not kept:
-        return Definitions(losses=tuple(losses))
+        return SharedDefinitions(losses=tuple(losses))
     body = "".join(kept)
     used = read_bundle(body).words
     asked = [
@@ -70,7 +77,7 @@ def read_definitions(
         if imported.name in used
     ]
     head = "\n".join([*asked, *completing(body, _bound_by(asked))])
-    return Definitions(f"{head}\n\n{body}" if head else body, frozenset(names), tuple(losses))
+    return SharedDefinitions(f"{head}\n\n{body}" if head else body, frozenset(names), tuple(losses))
 
 
 def _bound_by(imports: Iterable[str]) -> set[str]:
@@ -97,12 +104,12 @@ def _refuse_stub_methods(definition: ast.ClassDef) -> None:
         )
 
 
-def definitions_node(node: NodeId) -> Node:
+def definitions_node(node: NodeId, parent: NodeId = ROOT) -> Node:
     """Return the node that owns the definitions; it has no contract, because it is no function."""
     return Node(
         id=node,
         goal=GOAL,
         kind=NodeKind.GENERAL,
-        parent=ROOT,
+        parent=parent,
         validation=("it compiles",),
     )

@@ -31,7 +31,7 @@ from auditcoder.lifecycle.planning.contract_parser import (
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
-from auditcoder.lifecycle.planning.sketch_definitions import Definitions, read_definitions
+from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
 from auditcoder.lifecycle.task_forms import contract_of, is_stub
 
 
@@ -66,7 +66,7 @@ class Sketch(NamedTuple):
     imports: str
     flow: dict[str, dict[str, Source | str]]
     """For each stub that the root calls: the source of each argument. A text names a stub."""
-    definitions: Definitions
+    definitions: SharedDefinitions
     losses: tuple[str, ...]
     """What the sketch says and nothing here holds, one sentence for each."""
 
@@ -103,7 +103,7 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
     if root not in functions:
         raise PlanRefused(f"there is no root function {root} in the sketch")
     stubs = {name: _stub(f, functions, text) for name, f in functions.items() if name != root}
-    definitions = read_definitions(text, others, imports, given)
+    definitions = read_definitions(text, others, imports, functions, given)
     _refuse_builtin_names({*stubs, *definitions.names})
     if twice := definitions.names & set(functions):
         raise PlanRefused(f"the sketch names {', '.join(sorted(twice))} twice")

@@ -2,17 +2,17 @@
 
 Models name parts and functions; ids, order and validity are decided here. The graph needs the
 answers of the decomposer and the interface designer. If another role gives no usable answer,
-planning continues without it.
+planning continues without it. A role whose request would be the same as before is not asked again.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from auditcoder.domain.brief import Brief
 from auditcoder.domain.errors import ReplyUnusable
-from auditcoder.domain.task import Form, FunctionForm, ProgramForm
+from auditcoder.domain.task import Form, FunctionForm, ProgramForm, Task
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import encode
 from auditcoder.lifecycle import token_limits
@@ -68,7 +68,7 @@ class _Step(NamedTuple):
 
 
 _STEPS = (
-    _Step(Role.PARSER, Parsing, token_limits.PROBLEM_PARSING, "The problem in short"),
+    _Step(Role.PARSER, Parsing, token_limits.PROBLEM_PARSING, "Limits and ranges"),
     _Step(Role.THINKER, Thinking, token_limits.THINKING, "Thoughts"),
     _Step(Role.CONSTRAINT_ANALYZER, Constraints, token_limits.CONSTRAINTS, "What the limits allow"),
     _Step(Role.ALGORITHM_SELECTOR, Selection, token_limits.ALGORITHMS, "The algorithms"),
@@ -91,15 +91,20 @@ def plan(context: RunContext) -> Plan:
     root = root_of(context.task)
     notes, objected = PlanningNotes(), Objection(target=Role.PARSER)
     best: _Round | None = None
+    asked: _Asked = {role: [] for role in Role}
     for _ in range(1 + MOST_ROUNDS):
         try:
-            notes, decomposition, interfaces = _ask_roles(context, root, notes, objected)
+            notes, decomposition, interfaces = _ask_roles(context, root, notes, objected, asked)
         except _NoAnswer as missing:
             reason = f"one node, because no plan could be used: {missing}"
             return _one_node(context, root, staged_brief(context.task, missing.notes), reason)
         outline = outlined(root, decomposition, interfaces, notes.cost)
         findings = _findings(context, notes, outline)
-        objected = objection(findings, _opinion(context, notes, findings))
+        told = _review_variables(notes, findings)
+        if told in asked[Role.PLAN_REVIEWER]:
+            break  # this plan was reviewed already
+        asked[Role.PLAN_REVIEWER].append(told)
+        objected = objection(findings, _opinion(context, told))
         # A usable plan is not replaced by a later one that cannot be used.
         if best is None or outline.usable or not best.outline.usable:
             best = _Round(notes, outline, objected)
@@ -107,6 +112,10 @@ def plan(context: RunContext) -> Plan:
             break
     assert best is not None
     return _final_plan(context, root, best)
+
+
+_Asked: TypeAlias = dict[Role, list[dict[str, str]]]
+"""The variables of all requests to each role."""
 
 
 class _NoAnswer(Exception):
@@ -118,12 +127,23 @@ class _NoAnswer(Exception):
 
 
 def _ask_roles(
-    context: RunContext, root: RootFunction, notes: PlanningNotes, objected: Objection
+    context: RunContext,
+    root: RootFunction,
+    notes: PlanningNotes,
+    objected: Objection,
+    asked: _Asked,
 ) -> tuple[PlanningNotes, Decomposition, Interfaces]:
-    """Ask every role from the target on; keep the earlier answer if a new one is unusable."""
+    """Ask every role from the target on; keep the earlier answer if a new one is unusable.
+
+    It is also kept if the request would be the same as an earlier one, which `asked` holds.
+    """
     before = [step.role for step in _STEPS].index(objected.target or Role.PARSER)
     for step in _STEPS[before:]:
         name = step.role.value
+        values = _variables(context.task, root, notes, step.role, objected.told)
+        if values in asked[step.role]:
+            continue
+        asked[step.role].append(values)
         shape: ResponseFormat[Any] = (
             JsonValue(step.answer, answer_schema(name))
             if step.answer
@@ -138,7 +158,7 @@ def _ask_roles(
                 role=name,
                 node=None,
                 statement=context.statement,
-                **_variables(context.task.form, root, notes, step.role, objected.told),
+                **values,
             ).value
         except ReplyUnusable as unusable:
             answer = shape.found if isinstance(shape, EnoughCases) else None
@@ -152,7 +172,7 @@ def _ask_roles(
 
 
 def _variables(
-    form: Form,
+    task: Task,
     root: RootFunction,
     notes: PlanningNotes,
     role: Role,
@@ -160,7 +180,9 @@ def _variables(
 ) -> dict[str, str]:
     """Return the variables of a role's prompt, without the statement."""
     if role is Role.PARSER:
-        return {}
+        known = "an empty list; the samples are known."
+        copied = "every sample of the task, copied character by character; or an empty list."
+        return {"samples": known if task.examples else copied}
     # Tests must be independent of the plan, so the test-case analyzer does not see it.
     seen = Role.THINKER if role is Role.TEST_CASE_ANALYZER else role
     values = {"found": _earlier_answers(notes, seen)}
@@ -175,7 +197,7 @@ def _variables(
             taken = sorted({root.contract.name, *names_around(root)})
             values |= {"root": also, "taken": ", ".join(taken)}
         case Role.TEST_CASE_ANALYZER:
-            values |= {"form": _how_to_test(form)}
+            values |= {"form": _how_to_test(task.form)}
         case _:
             pass
     return values
@@ -238,16 +260,21 @@ def _findings(
         *reasoning_findings(notes.algorithm_selector.reasoning),
     ]
     if has_data(task.form):
-        samples = len(task.examples) + len(examples_of(task.form, tests.samples))
+        samples = len(brief.parsed.samples)
         findings += coverage_findings(samples, len(examples_of(task.form, tests.edge_cases)))
     return tuple(findings)
 
 
-def _opinion(
-    context: RunContext, notes: PlanningNotes, findings: tuple[ReviewFinding, ...]
-) -> PlanOpinion:
-    """Ask the reviewer; an unusable answer counts as no objection."""
+def _review_variables(notes: PlanningNotes, findings: tuple[ReviewFinding, ...]) -> dict[str, str]:
     listed = "\n".join(f"- {f.check.value}: {f.text}" for f in findings)
+    return {
+        "found": _earlier_answers(notes, Role.PLAN_REVIEWER),
+        "findings": listed or "- nothing was found",
+    }
+
+
+def _opinion(context: RunContext, values: dict[str, str]) -> PlanOpinion:
+    """Ask the reviewer; an unusable answer counts as no objection."""
     name = Role.PLAN_REVIEWER.value
     try:
         return context.ask(
@@ -256,9 +283,9 @@ def _opinion(
             Phase.PLANNING,
             token_limits.PLAN_REVIEW,
             role=name,
+            node=None,
             statement=context.statement,
-            found=_earlier_answers(notes, Role.PLAN_REVIEWER),
-            findings=listed or "- nothing was found",
+            **values,
         ).value
     except ReplyUnusable:
         return PlanOpinion()

@@ -74,7 +74,7 @@ def drop_contradicted_clauses(context: RunContext, local: list[Evidence]) -> Non
     suspects = [
         e
         for e in local
-        if e.verdict is not Verdict.PASSED
+        if e.verdict.failing
         and e.kind in {CheckKind.CONTRACT, CheckKind.EXAMPLE}
         and e.trust is Trust.GENERATED
         and e.check in context.recorder.ledger.checks

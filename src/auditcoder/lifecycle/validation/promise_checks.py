@@ -6,7 +6,7 @@ an input is weak evidence, and against the promise first.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
@@ -56,9 +56,6 @@ def validate_promises(
     promised = [c.expression for c in contract.ensures if c.expression]
     brief = context.recorder.ledger.working.brief
     generated = inputs_for(contract, brief.parsed.ranges if brief else ())
-    ambiguous = any(p.name == RESULT for p in contract.params)
-    if not promised or not generated or ambiguous:
-        return []
     required = [c.expression for c in contract.requires if c.expression]
     clauses = ([p.name for p in contract.params], required, promised)
     harness = "\n\n".join(
@@ -84,6 +81,8 @@ def validate_promises(
             given="\n".join(generated),
         )
         run = _holds(outcome, number, bool(required)) if program else not_assembled
+        if any(p.name == RESULT for p in contract.params):
+            run = partial(_not_run, f"a parameter has the name `{RESULT}` of the result")
         evidence += record_unless_dropped(context, check, run)
     return evidence
 
@@ -130,6 +129,8 @@ def _holds(
 
     def run() -> CheckObservation:
         inputs, seen = outcome()
+        if not inputs.rows:
+            return _not_run("no inputs can be generated for its parameters")
         like = _Envelope(inputs.seen)
         held = raised = refused = before = 0
         weak: CheckObservation | None = None
@@ -180,6 +181,10 @@ def _holds(
         )
 
     return run
+
+
+def _not_run(why: str) -> CheckObservation:
+    return CheckObservation(Verdict.NOT_RUN, why, judge="input generator")
 
 
 class _Envelope:
