@@ -92,6 +92,18 @@ def test_a_node_that_no_example_reaches_has_no_inputs_of_example_runs(sandbox: S
     assert [d.check for d in finished.solution.doubts] == [seen.check]
 
 
+def test_more_inputs_are_generated_where_the_requirements_admit_few(sandbox: Sandbox) -> None:
+    facts = ("requires: len(numbers) == 2 and numbers[0] == numbers[1]", "ensures: result != 1")
+    finished = solved(sandbox, *facts)
+    seen = promise(finished)
+    assert seen.verdict is Verdict.PASSED
+    contract = Contract(name="add_up", params=(Param(name="numbers", type="list[int]"),))
+    rows = inputs_for(replace(contract, returns="int"))
+    admitted = [r for r in rows if len(set(eval(r))) == 1 and len(eval(r)) == 2]
+    held = int(seen.message.split()[2])
+    assert held > len(admitted)
+
+
 class TestEnvelope:
     def test_numbers_between_known_ones_and_known_texts_are_covered(self) -> None:
         envelope = _Envelope(("[1, 5], 'a'", "[], 'b'"))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from auditcoder.domain.assembly import AssemblyConflict, assemble
 from auditcoder.domain.contract import RESULT, Contract
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
@@ -31,6 +33,9 @@ from auditcoder.sandboxed import argument_recorder, contract_tester
 
 UNLIKE = "an input unlike those of the example runs, for which it held "
 """Begins the mark of weak evidence in a message; the number of those inputs follows."""
+_FEW_ADMITTED = 8
+"""With fewer inputs that the requirements admit, more are generated."""
+_POOL = 240
 _MOST_EXAMPLES = 8
 _MOST_SEEN = 16
 _LONGEST_SEEN = 2000
@@ -55,7 +60,8 @@ def validate_promises(
     """Check each executable `ensures` on inputs that every `requires` admits."""
     promised = [c.expression for c in contract.ensures if c.expression]
     brief = context.recorder.ledger.working.brief
-    generated = inputs_for(contract, brief.parsed.ranges if brief else ())
+    ranges = brief.parsed.ranges if brief else ()
+    generated = inputs_for(contract, ranges)
     required = [c.expression for c in contract.requires if c.expression]
     clauses = ([p.name for p in contract.params], required, promised)
     harness = "\n\n".join(
@@ -66,8 +72,14 @@ def validate_promises(
     def outcome() -> tuple[Inputs, ExecutionOutcome]:
         seen = _seen_arguments(context, contract)
         inputs = Inputs(seen, tuple(row for row in generated if row not in seen))
-        calls = tuple(f"_audit({contract.name}, ({row},), _audit_contract)" for row in inputs.rows)
-        return inputs, run_calls(context, harness, calls, NODE_BOUNDS)
+        ran = run_calls(context, harness, _calls(contract, inputs.rows), NODE_BOUNDS)
+        if not required or ran.ending is not Ending.OK or _admitted(ran) >= _FEW_ADMITTED:
+            return inputs, ran
+        pool = inputs_for(contract, ranges, _POOL)
+        more = tuple(row for row in pool if row not in inputs.rows)
+        again = run_calls(context, harness, _calls(contract, more), NODE_BOUNDS)
+        added = inputs._replace(generated=inputs.generated + more)
+        return added, replace(again, calls=(*ran.calls, *again.calls))
 
     evidence = []
     for number, expression in enumerate(promised):
@@ -85,6 +97,15 @@ def validate_promises(
             run = partial(_not_run, f"a parameter has the name `{RESULT}` of the result")
         evidence += record_unless_dropped(context, check, run)
     return evidence
+
+
+def _calls(contract: Contract, rows: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"_audit({contract.name}, ({row},), _audit_contract)" for row in rows)
+
+
+def _admitted(outcome: ExecutionOutcome) -> int:
+    """Return the number of inputs that every requirement admitted."""
+    return sum(not isinstance(c, Returned) or value_of(c.value) != [] for c in outcome.calls)
 
 
 def is_weak(evidence: Evidence) -> bool:
