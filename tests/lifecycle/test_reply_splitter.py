@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from auditcoder.domain.contract import Contract, Param, signature_faults
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.python_names import parse
+from auditcoder.domain.python_names import Function, parse
 from auditcoder.domain.request import FinishReason, Reply
 from auditcoder.domain.usage import Usage
 from auditcoder.lifecycle.import_completion import completing
+from auditcoder.lifecycle.module_statements import definition_form, is_harmless, summary
 from auditcoder.lifecycle.reply_splitter import (
     SplitReply,
     SplitReplyFormat,
-    definition_form,
     split,
 )
 from auditcoder.lifecycle.response_formats import FormatMismatch
@@ -86,6 +86,8 @@ class TestSplitting:
         assert "class Item:\n    pass\n\nSEEN = set()\n" in draft.pieces[S1].source
         assert draft.pieces[S2].source.startswith("SIZE = 3\n\ndef g(x):")
         assert draft.losses == ()
+        alone = split(text, {S1: F, S2: G}, OTHERS, alone=True)
+        assert "class Item" in alone.pieces[S2].source
 
     def test_a_definition_of_another_node_is_not_copied(self) -> None:
         known = {"Item": definition_form(parse("class Item: pass").body[0])}
@@ -338,6 +340,23 @@ def test_no_line_is_invented_and_every_piece_keeps_its_signature(
             assert signature_faults(contract, draft.pieces[node].source) == ()
 
 
+EFFECTS = (
+    "assert f(1) == 1",
+    "TABLE = [1]",
+    "for k in TABLE:\n    TABLE.append(k)",
+    "def f(x):\n    return TABLE, x",
+    "class Item:\n    size = 1",
+    "def g(x):\n    return Item()",
+    "import sys\nsys.setrecursionlimit(10)",
+    "with open(x) as y:\n    pass",
+    "print(1)",
+    "if __name__ == '__main__':\n    f(1)",
+    "LEVEL: int",
+    "A, B = 1, 2",
+    "del A",
+)
+
+
 @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
 def test_a_piece_splits_into_itself(statements: list[str]) -> None:
     draft = split_text("\n".join(statements) + "\n")
@@ -345,6 +364,19 @@ def test_a_piece_splits_into_itself(statements: list[str]) -> None:
         source = draft.pieces[node].source
         again = split_text(source).pieces[node].source
         assert ast.dump(ast.parse(again)) == ast.dump(ast.parse(source))
+
+
+@given(st.lists(st.sampled_from((*STATEMENTS, *EFFECTS)), max_size=12))
+def test_every_statement_is_in_a_piece_or_harmless_or_noted(statements: list[str]) -> None:
+    text = "\n".join(statements) + "\n"
+    draft = split_text(text)
+    owned = "\n".join(p.source for p in (*draft.pieces.values(), *draft.crossing.values()))
+    for statement in parse(text).body:
+        own = isinstance(statement, Function) and statement.name in {"f", "g", "h"}
+        if own or is_harmless(statement) or isinstance(statement, ast.Import | ast.ImportFrom):
+            continue
+        kept = ast.unparse(statement) in ast.unparse(ast.parse(owned))
+        assert kept or any(summary(statement) in loss for loss in draft.losses), draft
 
 
 @given(st.text())

@@ -13,7 +13,7 @@ from auditcoder.domain.repair import IntegrationException
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.model_client import ModelAnswer
-from auditcoder.lifecycle.module_statements import binds
+from auditcoder.lifecycle.module_statements import binds, definition_form
 from auditcoder.lifecycle.options import Build
 from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.plan import GivenCode
@@ -22,7 +22,6 @@ from auditcoder.lifecycle.reply_splitter import (
     CodePiece,
     SplitReply,
     SplitReplyFormat,
-    definition_form,
 )
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
@@ -181,7 +180,10 @@ def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]
 def draft_shape(
     context: RunContext, nodes: list[NodeId], *, strict: bool = True
 ) -> SplitReplyFormat:
-    """Return the format of a reply with the code of `nodes`, given the present code."""
+    """Return the format of a reply with the code of `nodes`, given the present code.
+
+    A second opinion is not read strictly, and its pieces are tried alone.
+    """
     graph = context.recorder.ledger.graph
     return SplitReplyFormat(
         contracts(graph, nodes),
@@ -190,6 +192,7 @@ def draft_shape(
         _present(context),
         strict=strict,
         known=_known(context, nodes),
+        alone=not strict,
     )
 
 

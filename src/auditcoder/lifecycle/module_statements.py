@@ -4,7 +4,14 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from auditcoder.domain.code import CodeBundle, first_line
-from auditcoder.domain.python_names import BUILTINS, Function, bound_by, imports_in, parse
+from auditcoder.domain.python_names import (
+    BUILTINS,
+    Function,
+    bound_by,
+    imports_in,
+    parse,
+    with_fixed_settings,
+)
 
 _CHANGING = """
     add append appendleft clear discard extend insert pop popitem popleft remove reverse setdefault
@@ -157,3 +164,14 @@ def without_docstrings(function: Function) -> str:
             case _:
                 pass
     return ast.dump(copy)
+
+
+def definition_form(statement: ast.stmt) -> str:
+    """Return what a statement defines, in a form that ignores layout and comments."""
+    return with_fixed_settings(lambda: ast.dump(statement))
+
+
+def declared_globals(module: ast.Module) -> set[str]:
+    """Return the names that functions of a module declare `global`."""
+    declared = (n.names for n in ast.walk(module) if isinstance(n, ast.Global))
+    return {name for names in declared for name in names}

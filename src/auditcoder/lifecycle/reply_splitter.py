@@ -8,7 +8,7 @@ owner, such as tests.
 import ast
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -22,13 +22,14 @@ from auditcoder.domain.python_names import (
     imports_of,
     on_a_fresh_stack,
     parse,
-    with_fixed_settings,
 )
 from auditcoder.domain.request import Reply
 from auditcoder.lifecycle.import_completion import completing, without_stars
 from auditcoder.lifecycle.module_statements import (
     binds,
     changes,
+    declared_globals,
+    definition_form,
     is_harmless,
     is_set_up,
     needs_late_annotations,
@@ -91,11 +92,14 @@ class SplitReplyFormat:
         *,
         strict: bool = True,
         known: Mapping[str, str] | None = None,
+        alone: bool = False,
     ) -> None:
         """Request code for `wanted`; `others` are the functions of other nodes.
 
         `present` is all present code, and `known` holds the definitions of other nodes by name.
+        With `alone`, each piece has copies of all that it uses, because it is used without others.
         """
+        self._alone = alone
         self._present = dict(present or {})
         self._known = dict(known or {})
         self._wanted = dict(wanted)
@@ -139,7 +143,7 @@ class SplitReplyFormat:
         return draft
 
     def _split(self, text: str) -> SplitReply:
-        draft = split(text, self._wanted, self._others, self._scope, self._known)
+        draft = split(text, self._wanted, self._others, self._scope, self._known, alone=self._alone)
         crossing = {
             node: piece
             for node, piece in draft.crossing.items()
@@ -187,11 +191,13 @@ def split(
     others: Mapping[str, NodeId],
     scope: str = "",
     known: Mapping[str, str] | None = None,
+    *,
+    alone: bool = False,
 ) -> SplitReply:
     """Split a module by owner; raise FormatMismatch if it cannot be parsed."""
     bundle, module = parsed_module(text)
     by_name = {c.name: n for n, c in wanted.items()}
-    statements = _Statements(bundle, module, by_name, others, scope, known or {})
+    statements = _Statements(bundle, module, by_name, others, scope, known or {}, alone=alone)
     pieces, missing, shared, length = {}, {}, "", 0
     for node, contract in wanted.items():
         own = statements.functions(node)
@@ -270,7 +276,10 @@ class _Statements:
         others: Mapping[str, NodeId],
         scope: str,
         known: Mapping[str, str],
+        *,
+        alone: bool,
     ) -> None:
+        self._alone = alone
         self._whole = bundle
         self._scope = scope
         self._owned: dict[NodeId, list[_Kept]] = {}
@@ -291,7 +300,7 @@ class _Statements:
         self._others = others
         self._known = known
         self._lost: list[str] = []
-        self._changed = changes(module) | _declared_global(module)
+        self._changed = changes(module) | declared_globals(module)
         self.crossing: dict[NodeId, None] = {}
         self.rationale = _rationale(bundle.source)
         body = module.body
@@ -427,9 +436,10 @@ class _Statements:
     def _set_up_sources(self) -> list[str]:
         return [self._kept[number].source for number in self._set_up]
 
-    def _give(self, numbers: Iterable[int]) -> list[_Kept]:
+    def _give(self, numbers: Sequence[int]) -> list[_Kept]:
         """Return the statements with these numbers, without those that another node owns."""
-        given = [n for n in numbers if not (self._kept[n].single and n in self._given_out)]
+        single = {n for n in numbers if self._kept[n].single and not self._alone}
+        given = [n for n in numbers if n not in single & self._given_out]
         self._given_out |= set(given)
         return [self._kept[number] for number in given]
 
@@ -467,18 +477,8 @@ class _Statements:
         return [*self._lost, *(f"`{label}`, which nothing uses" for label in unused)]
 
 
-def definition_form(statement: ast.stmt) -> str:
-    """Return what a statement defines, in a form that ignores layout and comments."""
-    return with_fixed_settings(lambda: ast.dump(statement))
-
-
 def _is_constant(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _declared_global(module: ast.Module) -> set[str]:
-    declared = (n.names for n in ast.walk(module) if isinstance(n, ast.Global))
-    return {name for names in declared for name in names}
 
 
 def _rationale(text: str) -> str:

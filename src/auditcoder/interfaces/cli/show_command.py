@@ -39,6 +39,7 @@ from auditcoder.interfaces.cli.terminal import (
     rank,
     say,
     verdict,
+    verdict_words,
 )
 from auditcoder.interfaces.record_sources import opened_run
 from auditcoder.lifecycle.export_import import verified_head, verified_trace
@@ -267,11 +268,13 @@ def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
     notes = [evidence.kind.value, evidence.trust.value, f"event {recorded.when.seq}"]
     if recorded.transaction is not None:
         notes.append(f"repair {recorded.transaction}")
+    shown = verdict(evidence.verdict)
     if not trace.stands(recorded):
         notes.append("no longer stands")
+        shown = paint(verdict_words(evidence.verdict), "dim")
     message = f"  {one_line(evidence.message)}" if evidence.message else ""
     test = f" {one_line(evidence.requirement)}" if evidence.kind is CheckKind.TEST else ""
-    say(f"  {verdict(evidence.verdict)}  {evidence.check}{test}  ({', '.join(notes)}){message}")
+    say(f"  {shown}  {evidence.check}{test}  ({', '.join(notes)}){message}")
 
 
 def _transaction_heading(t: Transaction) -> None:
