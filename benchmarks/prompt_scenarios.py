@@ -342,15 +342,18 @@ SCENARIOS: dict[str, tuple[Task, dict[str, object], Options]] = {
         _shelves(),
         Options(locator=_PAPER, differential=True, max_repairs=1),
     ),
-    "sketch, joint, edge cases and informed opinions": (
-        SHELVES,
-        _shelves(),
-        Options(max_repairs=1, **_NEWER),  # type: ignore[arg-type]
-    ),
     "one function": (LONGEST, _sole(), Options(fallback=True)),
     "class, joint": (COUNTER, _counter(), Options(max_repairs=1)),
     "class, node": (COUNTER, _counter(), Options(build=Build.NODE, max_repairs=1)),
 }
+
+
+if _NEWER:
+    SCENARIOS["sketch, joint, edge cases, informed opinions"] = (
+        SHELVES,
+        _shelves(),
+        Options(max_repairs=1, **_NEWER),  # type: ignore[arg-type]
+    )
 
 
 def requests() -> dict[str, list[tuple[str, str]]]:
