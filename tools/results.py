@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from result_pages import costs, locators, mutants, planted, repairs, replies, runs
+from result_pages import costs, locators, mutants, planted, repairs, replies, requests, runs
 from result_pages.layout import Page, Result, text_table
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +39,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "at_once": costs.at_once,
     "planted": planted.planted,
     "replies": replies.replies,
+    "prompt_sizes": requests.prompt_sizes,
     "law_mutants": mutants.law_mutants,
 }
 GENERATED = "<!-- Written by tools/results.py from {source}; do not edit. -->"

@@ -1,13 +1,14 @@
-"""Claims of a repair that another part is at fault: recorded as evidence and followed once."""
+"""Claims of a repair that another part is at fault: recorded as evidence and followed once.
+
+Like every explanation of a failure, a claim falls when another program is accepted.
+"""
 
 from auditcoder.domain.diagnosis import Level, Localised
-from auditcoder.domain.events import CheckDropped
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict, node_check_id
 from auditcoder.domain.targets import AtNode
 from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisInput,
     RecordedCheck,
-    diagnosis_input_of,
     localised,
 )
 from auditcoder.lifecycle.repair_reply import FaultElsewhere
@@ -51,14 +52,6 @@ def claimed(case: DiagnosisInput) -> Localised | None:
         return None
     why = f"the author of another repair blames {target.node}: {newest.evidence.message}"
     return localised(case, target, RULE, Level.LOW, (failing[0].seq, newest.seq), why)
-
-
-def drop_refuted_claims(context: RunContext) -> None:
-    """Drop the claims about code with which the program passes."""
-    for standing in diagnosis_input_of(context).local:
-        if _is_claim(standing):
-            reason = "the program passes with this code"
-            context.recorder.record(CheckDropped(check=standing.evidence.check, reason=reason))
 
 
 def _is_claim(standing: RecordedCheck) -> bool:

@@ -18,7 +18,6 @@ from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.doubt_resolution import settle_doubts
-from auditcoder.lifecycle.fault_claims import drop_refuted_claims
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import (
@@ -119,7 +118,6 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
         elif isinstance(chosen, PlannedRepair):
             state = state.with_rejected(chosen.target)
         drop_contradicted_clauses(context, local_evidence(context))
-    drop_refuted_claims(context)
     return RunOutcome.PASSED, ""
 
 

@@ -1,0 +1,133 @@
+"""Pages about requests: their sizes, and the cost of the planners."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from result_pages.layout import Page, Result, number, provenance_of_benchmark, table
+
+
+def prompt_sizes(result: Result) -> Page:
+    """Describe the sizes of requests before and after a revision of the prompts."""
+    return Page(
+        "Sizes of requests",
+        "How many tokens does a request of each role have, before and after the last revision?",
+        f"""## Method
+
+`benchmarks/prompt_sizes.py` solves small tasks with prepared replies, in the version of commit
+`{result["before"][:12]}` and in the present one, and counts the tokens of every request (system and
+user message) with the embedded model's tokenizer. The replies are the same, and wrong where needed,
+so that every role is asked. The token limits are those of the embedded model.
+
+{provenance_of_benchmark(result)}
+
+## Results
+
+Mean tokens of a request, by prompt:
+
+{table(["prompt", "requests", "before", "after", "change"], map(_role_row, result["roles"]))}
+
+All requests of a run:
+
+{
+            table(
+                ["scenario", "requests", "before", "after", "change"],
+                map(_scenario_row, result["scenarios"]),
+            )
+        }
+
+The planning handbook (`handbook.md`) is part of `sketch`, `redo` and `replan_branch` alone. A
+request to another model than the embedded one can be longer: it quotes up to 6,000 characters of
+each input, output and test instead of 600.
+
+## Limits
+
+Three small tasks. Replies are not measured, and neither is whether a prompt works well.
+""",
+    )
+
+
+def _role_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return (f"`{row['prompt']}`", *_sizes(row))
+
+
+def _scenario_row(row: Mapping[str, Any]) -> tuple[object, ...]:
+    return (row["scenario"], *_sizes(row))
+
+
+def _sizes(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return requests, tokens before and after, and the change; a dash for a missing version."""
+    before, after = row["before"], row["after"]
+    tokens = [number(side["tokens"]) if side else "-" for side in (before, after)]
+    change = f"{after['tokens'] / before['tokens'] - 1:+.1%}" if before and after else "-"
+    return ((after or before)["requests"], *tokens, change)
+
+
+def planner_cost(result: Result) -> Page:
+    """Describe what both planners cost on the same tasks."""
+    planners = list(dict.fromkeys(row["planner"] for row in result["rows"]))
+    of = {name: [row for row in result["rows"] if row["planner"] == name] for name in planners}
+    totals = [
+        (
+            name,
+            f"{sum(row['outcome'] == 'passed' for row in rows)} of {len(rows)}",
+            *_costs([row["planning"] for row in rows]),
+            *_costs([row["all"] for row in rows]),
+        )
+        for name, rows in of.items()
+    ]
+    asked = dict.fromkeys((row["planner"], row["role"]) for row in result["roles"])
+    roles = [
+        (
+            f"`{role}`",
+            planner,
+            *_costs([r for r in result["roles"] if (r["planner"], r["role"]) == (planner, role)]),
+        )
+        for planner, role in asked
+    ]
+    tasks = [
+        (f"`{row['task']}`", row["planner"], row["outcome"], row["nodes"], *_costs([row["all"]]))
+        for row in result["rows"]
+    ]
+    costs = ("calls", "prompt tokens", "reply tokens")
+    return Page(
+        "Cost of the planners",
+        "How many calls and tokens do the sketch and the staged planner use on the same tasks?",
+        f"""## Method
+
+`benchmarks/planner_cost.py` solves shipped examples on the embedded model with each planner and
+counts the calls and tokens on record, with at most one repair.
+
+{provenance_of_benchmark(result)}
+
+## Results
+
+{
+            table(
+                ["planner", "passed", *(f"planning: {cost}" for cost in costs), *costs],
+                totals,
+            )
+        }
+
+By task:
+
+{table(["task", "planner", "outcome", "nodes", *costs], tasks)}
+
+Planning by role, over all tasks:
+
+{table(["role", "planner", *costs], roles)}
+
+## Limits
+
+{
+            len(of[planners[0]])
+        } small tasks and one run of each, without intervals: the tables show costs, and
+not which planner is better. [Sizes of requests](prompt_sizes.md) shows what a request of each role
+contains. A model of 1.5 billion parameters gains little from eight roles.
+""",
+    )
+
+
+def _costs(counts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the sums of calls, prompt tokens and reply tokens."""
+    known = list(counts)
+    return tuple(number(sum(each[name] for each in known)) for name in ("calls", "prompt", "reply"))
