@@ -12,7 +12,6 @@ The responses to the paper's six failure modes (appendix G):
 """
 
 import ast
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -291,11 +290,10 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere
     return None
 
 
-def _record_delta(context: RunContext, delta: GraphDelta, losses: Sequence[str]) -> bool:
-    left_out = f"; left out: {'; '.join(losses)}" if losses else ""
-    reason = f"the branch was planned again{left_out}"
+def _record_delta(context: RunContext, delta: GraphDelta, losses: tuple[str, ...]) -> bool:
+    reason = "the branch was planned again"
     try:
-        context.recorder.record(GraphRevised(delta=delta, reason=reason))
+        context.recorder.record(GraphRevised(delta=delta, reason=reason, losses=losses))
     except RecordRefused:
         return False
     return True
