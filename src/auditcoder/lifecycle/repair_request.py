@@ -8,6 +8,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.plan_excerpts import defined_text
 from auditcoder.lifecycle.planning.sketch_writer import docstring
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import stub_text
@@ -22,7 +23,8 @@ def surroundings(context: RunContext, node: NodeId) -> str:
     Functions that the node calls directly are shown with their code, others as stubs. The rest of a
     class is its skeleton, which is the statement: only the methods that it calls are shown.
     """
-    graph = context.recorder.ledger.graph
+    ledger = context.recorder.ledger
+    graph = ledger.graph
     called = callees(context, node)
     if isinstance(context.task.form, ClassForm):
         methods = [_code(context, each) for each in called]
@@ -36,7 +38,8 @@ def surroundings(context: RunContext, node: NodeId) -> str:
         for each in graph.nodes
         if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
     ]
-    return _section("The program", [*shown, code_builder.root_code(context, [node])])
+    shared = defined_text(graph, ledger.working)
+    return _section("The program", [shared, *shown, code_builder.root_code(context, [node])])
 
 
 def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
@@ -95,9 +98,11 @@ def suspicion(context: RunContext, explanation: str) -> str:
 
 def elsewhere(context: RunContext) -> str:
     """Return the sentence that allows an answer without code; empty if there is only one part."""
-    if len(context.recorder.ledger.graph.promises) < 2:
+    graph = context.recorder.ledger.graph
+    if len(graph.promises) < 2:
         return ""
+    part = "function or definition" if graph.defining else "function"
     return (
         " If the code above is right, answer instead with one line and no code:"
-        " `the fault is elsewhere: NAME, because REASON`, with the name of the wrong function."
+        f" `the fault is elsewhere: NAME, because REASON`, with the name of the wrong {part}."
     )
