@@ -132,7 +132,9 @@ def repair(recorder: Recorder, leaf: NodeId, turn: int) -> Iterator[None]:
                     trust=Trust.GENERATED,
                     verdict=Verdict.PASSED,
                     against=standing,
+                    exit_code=0,
                     milliseconds=3.2,
+                    judge="benchmark",
                 )
             )
         )

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from result_pages import costs, locators, mutants, repairs, runs
+from result_pages import costs, locators, mutants, repairs, replies, runs
 from result_pages.layout import Page, Result, text_table
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +38,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "audit": costs.audit,
     "model": costs.model,
     "at_once": costs.at_once,
+    "replies": replies.replies,
     "law_mutants": mutants.law_mutants,
 }
 GENERATED = "<!-- Written by tools/results.py from {source}; do not edit. -->"

@@ -14,9 +14,19 @@ from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict
 from auditcoder.domain.values import Digest, RunId, digest
 from auditcoder.lifecycle.export_import import ImportResult, copy_run, verify_run
-from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.ports import JudgedStore, TraceStore
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.record_builders import RUN, S2, TASK, code, failing, repairing, started, ticking
+from tests.support.record_builders import (
+    RUN,
+    S2,
+    TASK,
+    code,
+    failing,
+    repairing,
+    replayed,
+    started,
+    ticking,
+)
 from tests.support.records import take
 
 
@@ -254,3 +264,24 @@ class TraceStoreConformance:
             copy_run(source, RUN, store)
         assert take(store, RUN) == before
         source.close()
+
+
+class ReplaysConformance:
+    """The suite of the port for results of replays; a subclass provides `open_store`."""
+
+    def test_every_replay_is_kept_with_its_head_oldest_first(
+        self, open_store: Callable[[], JudgedStore]
+    ) -> None:
+        store = open_store()
+        failing(store)
+        assert store.replays(RUN) == []
+        before = take(store, RUN)
+        first, second = replayed(store), replayed(store, hour=4, same=False)
+        for result in (second, first, first):
+            store.keep_replay(result)
+        store.close()
+        again = open_store()
+        assert again.replays(RUN) == [first, second]
+        assert again.replays(RunId("another")) == []
+        assert take(again, RUN) == before
+        again.close()

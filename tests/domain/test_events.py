@@ -21,6 +21,7 @@ from tests.support.record_builders import RUN
 from tests.support.records import take
 
 TAGS = {
+    "adjudicated",
     "assembled",
     "brief_committed",
     "check_dropped",

@@ -57,6 +57,7 @@ def test_a_task_has_no_field_for_hidden_tests() -> None:
         "form",
         "examples",
         "limits",
+        "visible_tests",
         "source",
     }
     with pytest.raises(msgspec.ValidationError):

@@ -1,5 +1,6 @@
 """Records of random runs verify, are the same in every store, and show every alteration."""
 
+from collections import Counter
 from pathlib import Path
 from typing import get_args
 
@@ -11,8 +12,14 @@ from auditcoder.adapters.stores.postgres import PostgresStore
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.code import read_bundle
+from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.errors import RecordUnreadable
-from auditcoder.domain.events import Event
+from auditcoder.domain.events import CheckRan, Event, Located, RunFinished
+from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
+from auditcoder.domain.laws import advance, open_doubts
+from auditcoder.domain.laws.verdict_laws import OVER_INPUTS, PARSED_KINDS
+from auditcoder.domain.ledger import Ledger
+from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.trace import fold
 from auditcoder.domain.values import digest
 from auditcoder.domain.verification import verify
@@ -53,6 +60,56 @@ def test_every_random_run_verifies_and_folds_to_the_state_of_its_writer(examples
     everything = {kind.__name__ for kind in get_args(Event)}
     if examples == RANDOM_RUNS.whole:
         assert seen >= everything | {"accepted", "rejected", "bounded", "fallback"}
+
+
+def could_have_failed(evidence: Evidence) -> bool:
+    """Whether the record shows an execution that passed and could have failed."""
+    if isinstance(evidence.subject, AtProgram):
+        return evidence.exit_code == 0
+    if evidence.kind in PARSED_KINDS:
+        return True  # recomputed from the code
+    if evidence.kind in OVER_INPUTS and not evidence.tried:
+        return False
+    opinion = evidence.kind is CheckKind.REVIEW or not evidence.kind.judges
+    return bool(evidence.judge) and (opinion or evidence.exit_code == 0)
+
+
+@sized("examples", RANDOM_RUNS)
+def test_only_what_could_have_ended_otherwise_counts_for_or_against_anybody(examples: int) -> None:
+    counted: Counter[str] = Counter()
+
+    class Founded(RandomRun):
+        def teardown(self) -> None:
+            ledger, diagnosed = Ledger(), list[Localised]()
+            evidence: dict[int, Evidence] = {}
+            for seq, event in enumerate(take(self.store, RUN).events()):
+                before, ledger = ledger, advance(ledger, event, self.store.blob)
+                standing = ledger.working.evidence
+                unknown = {c for c, s in standing.items() if not s.verdict.conclusive}
+                match event:
+                    case CheckRan(evidence=seen):
+                        evidence[seq] = seen
+                        counted[seen.verdict.value] += 1
+                        assert seen.verdict is not Verdict.PASSED or could_have_failed(seen)
+                        pinned = ledger.program_checks()
+                        if not seen.verdict.conclusive:
+                            ranks = (w.rank(pinned) for w in (before.working, ledger.working))
+                            assert len(set(ranks)) == 1
+                    case Located(diagnosis=Localised() as diagnosis):
+                        diagnosed.append(diagnosis)
+                    case RunFinished(doubts=doubts):
+                        assert not unknown & set(doubts)
+                    case _:
+                        pass
+                assert not unknown & set(open_doubts(ledger))
+            for diagnosis in diagnosed:
+                cited = [evidence[seq] for seq in diagnosis.evidence]
+                assert any(e.verdict.failing and e.kind.judges for e in cited)
+            super().teardown()
+
+    run_state_machine_as_test(Founded, settings=settings(SETTINGS, max_examples=3 * examples))
+    if examples == RANDOM_RUNS.whole:
+        assert set(counted) == {verdict.value for verdict in Verdict}
 
 
 @sized("examples", RANDOM_RUNS)

@@ -20,6 +20,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.interfaces.task_sources import read_task_source, read_tests
 from auditcoder.lifecycle.intake import TaskOptions
+from auditcoder.lifecycle.task_forms import shown_examples, shown_tests
 
 FUNCTION = FunctionForm(entry="f")
 CALL = CallExample(arguments="1", result="2")
@@ -125,7 +126,59 @@ def test_tests_are_read_from_code_and_tables(tmp_path: Path) -> None:
     for name in ("a.json", "b.json", "c.jsonl", "d.toml"):
         assert read_tests(tmp_path / name, FUNCTION) == (CALL,)
     (tmp_path / "e.py").write_text("assert f(1) == 2\n")
-    assert read_tests(tmp_path / "e.py", FUNCTION) == (CodeExample(code="assert f(1) == 2\n"),)
+    whole = CodeExample(code="assert f(1) == 2\n", private=True)
+    assert read_tests(tmp_path / "e.py", FUNCTION) == (whole,)
+
+
+SUITE = """\
+import unittest
+
+
+class Doubling(unittest.TestCase):
+    def setUp(self):
+        self.two = 2
+
+    def test_one(self):
+        \"\"\"One becomes two.\"\"\"
+        self.assertEqual(f(1), self.two)
+
+    def test_two(self):
+        self.assertEqual(f(self.two), 4)
+"""
+
+
+def test_every_method_of_a_unittest_class_is_an_example(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text(SUITE)
+    first, second = read_tests(tmp_path / "t.py", FUNCTION)
+    assert isinstance(first, CodeExample)
+    assert isinstance(second, CodeExample)
+    assert first.explanation == "Doubling.test_one: One becomes two."
+    assert second.explanation == "Doubling.test_two"
+    assert first.private
+    assert second.private
+    assert "test_two" not in first.code
+    assert "self.two = 2" in first.code
+
+
+def test_tests_are_kept_from_prompts_unless_they_are_made_visible(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text(SUITE)
+    text = "Write `f(n)`."
+    task = read_task_source(text, tests=tmp_path / "t.py")
+    assert task.visible_tests == ""
+    assert shown_examples(task) == shown_tests(task) == ""
+    shown = read_task_source(text, TaskOptions(show_tests=True), tmp_path / "t.py")
+    assert shown.examples == task.examples
+    assert shown_tests(shown) == f"The program must pass these tests:\n```\n{SUITE.strip()}\n```"
+    matter = f"+++\nshow_tests = true\n+++\n{text}"
+    assert read_task_source(matter, tests=tmp_path / "t.py").visible_tests == SUITE.strip()
+    hidden = TaskOptions(show_tests=False)
+    assert not read_task_source(matter, hidden, tmp_path / "t.py").visible_tests
+
+
+def test_visible_tests_need_tests() -> None:
+    with pytest.raises(TaskInvalid) as refused:
+        read_task_source("Write `f(n)`.", TaskOptions(show_tests=True))
+    assert refused.value.code == "task.no-tests"
 
 
 @pytest.mark.parametrize(

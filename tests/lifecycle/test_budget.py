@@ -3,7 +3,7 @@
 import pytest
 
 from auditcoder.domain.errors import BudgetExceeded
-from auditcoder.domain.request import FREE, Message, Request, Speaker
+from auditcoder.domain.request import FREE, Message, Price, Request, Speaker
 from auditcoder.domain.usage import Usage
 from auditcoder.lifecycle.budget import Budget, BudgetLedger
 
@@ -67,3 +67,19 @@ def test_a_limit_in_dollars_needs_a_price() -> None:
         BudgetLedger(Budget(usd=1.0), None)
     assert caught.value.code == "budget.unpriced"
     assert BudgetLedger(Budget(usd=1.0), FREE).reserve(10, 10).usd == 0.0
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [
+        (Budget(), None),
+        (Budget(tokens=1000), 900),
+        (Budget(usd=0.001), 450),
+        (Budget(tokens=300, usd=0.001), 200),
+        (Budget(tokens=50), -50),
+    ],
+)
+def test_a_reply_may_have_the_tokens_that_the_budget_leaves(
+    budget: Budget, left: int | None
+) -> None:
+    assert BudgetLedger(budget, Price(prompt=1, completion=2)).affordable(100) == left

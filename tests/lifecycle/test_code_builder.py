@@ -9,8 +9,11 @@ from auditcoder.domain.events import CodeWritten, RunOutcome
 from auditcoder.domain.request import FinishReason, Reply, Request
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.usage import Usage
+from auditcoder.exports.audit_tables import audit_tables
 from auditcoder.lifecycle.options import Build, Options
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.metrics.audit_metrics import summarise
+from auditcoder.metrics.run_facts import collect_facts
 from tests.support.addition_runs import (
     ADD,
     ADDS,
@@ -55,7 +58,7 @@ class TestUnusableReplies:
                 "in a circle",
             ),
             (stub("len(x: int) -> int", "Count."), "len is Python's own name"),
-            ("class A:\n    pass\n", "no classes"),
+            ("class A:\n    def f(self): ...\n", "has methods without a body"),
             (stub("f(x: int) -> int", "Do.") * 2, "names f twice"),
         ],
     )
@@ -100,9 +103,11 @@ class TestUnusableReplies:
         calls = "print(add_up([1]))\nif True:\n    add_up([])\n"
         finished = run(sandbox, TASK, {**self.GOOD, "joint": python(READS + ADDS + calls)})
         assert finished.outcome is RunOutcome.PASSED
-        assert finished.written("S2")[0].note == (
-            "left out, because nobody owns it: print(add_up([1])); if True:"
-        )
+        (loss,) = (text for _, text in finished.solution.trace.losses)
+        assert loss == "`if True:`, which nobody owns"
+        facts = collect_facts(finished.solution.trace, finished.raw.blob, intact=True)
+        (table, *_) = audit_tables(summarise([facts]))
+        assert ("lost statements of replies", 1, None, None) in [row.cells for row in table.rows]
         assert "print(add_up([1]))" not in finished.program
 
     def test_missing_imports_are_added_and_noted(self, sandbox: Sandbox) -> None:

@@ -1,7 +1,11 @@
 """The description of a failing check that a model is given."""
 
+import dataclasses
+
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
+from auditcoder.domain.execution import TESTS_FILE
+from auditcoder.domain.request import GENEROUS
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.values import CheckId, Digest, digest
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
@@ -72,7 +76,7 @@ def test_long_contents_are_truncated_and_marked(store: SqliteStore) -> None:
     with open_run(started(store)) as (context, _):
         text = failure_text(context, evidence(given=context.recorder.put("x" * 5000)))
     assert len(text) < 1000
-    assert text.endswith("x\n[...]")
+    assert text.endswith("x\n[4400 more characters are left out]")
 
 
 def test_every_verdict_has_a_headline(store: SqliteStore) -> None:
@@ -84,3 +88,47 @@ def test_every_verdict_has_a_headline(store: SqliteStore) -> None:
 def test_a_lesson_says_that_earlier_code_failed(store: SqliteStore) -> None:
     with open_run(started(store)) as (context, _):
         assert earlier_failure(context, evidence()).endswith(failure_text(context, evidence()))
+
+
+LONG_TEST = "\n".join(
+    [
+        "import unittest",
+        "class TestBox(unittest.TestCase):",
+        "    def setUp(self):",
+        "        self.box = [1]",
+        *[f"    def test_{n}(self):\n        self.assertEqual({n}, {n})" for n in range(60)],
+        "    def test_last(self):",
+        "        self.box.append(2)",
+        "        self.assertEqual(len(self.box), 3)",
+    ]
+)
+
+
+def test_a_long_test_is_shown_with_its_failing_assertion(store: SqliteStore) -> None:
+    line = LONG_TEST.count("\n") + 1
+    frames = (Frame(function="f", line=line, file=TESTS_FILE), Frame(function="g", line=9))
+    with open_run(started(store)) as (context, _):
+        code = context.recorder.put(LONG_TEST)
+        text = failure_text(context, evidence(kind=CheckKind.TEST, given=code, frames=frames))
+    assert "self.assertEqual(len(self.box), 3)" in text
+    assert "self.box = [1]" in text
+    assert "test_30" not in text
+    assert "lines of the test are left out]" in text
+
+
+def test_a_failing_test_without_a_line_is_found_by_its_name(store: SqliteStore) -> None:
+    with open_run(started(store)) as (context, _):
+        code = context.recorder.put(LONG_TEST)
+        told = evidence(
+            kind=CheckKind.TEST, given=code, message="failed: TestBox.test_last: 2 != 3"
+        )
+        text = failure_text(context, told)
+    assert "self.assertEqual(len(self.box), 3)" in text
+    assert "test_30" not in text
+
+
+def test_a_stronger_model_is_shown_more(store: SqliteStore) -> None:
+    with open_run(started(store)) as (context, _):
+        wide = dataclasses.replace(context, limits=GENEROUS)
+        text = failure_text(wide, evidence(given=context.recorder.put("x" * 5000)))
+    assert "x" * 5000 in text

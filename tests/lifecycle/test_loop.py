@@ -25,7 +25,15 @@ from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.repair import Decision, RollbackStatus
 from auditcoder.domain.request import Request
 from auditcoder.domain.targets import AtNode
-from auditcoder.domain.task import CallExample, FilesExample, FilesForm, FunctionForm, Task
+from auditcoder.domain.task import (
+    CallExample,
+    ClassForm,
+    CodeExample,
+    FilesExample,
+    FilesForm,
+    FunctionForm,
+    Task,
+)
 from auditcoder.lifecycle.loop import run_strategy
 from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
@@ -309,7 +317,7 @@ class TestDifferentialChecks:
         wrong, right = finished.checks("S2.differential")
         assert (wrong.verdict, wrong.kind) == (Verdict.FAILED, CheckKind.DIFFERENTIAL)
         assert "the reference" in wrong.message
-        assert right.message == "they agree on 20 inputs"
+        assert right.message == "they agree on 20 of 20 inputs"
         assert finished.checks("S1.differential")[0].verdict is Verdict.PASSED
 
     def test_there_is_no_differential_check_without_a_usable_reference(
@@ -420,6 +428,52 @@ def f(x: int) -> int:
         contract = finished.graph.by_id[S1].contract
         assert contract is not None
         assert contract.header() == "twice(x: int) -> int"
+
+
+class TestUndecidedRuns:
+    """Examples that no program can pass or fail end a run at once, and are named."""
+
+    def test_an_expected_result_without_a_value_is_not_repaired(self, sandbox: Sandbox) -> None:
+        task = Task(
+            title="Twice",
+            statement="Double it.",
+            form=FunctionForm(entry="twice"),
+            examples=(
+                CallExample(arguments="1", result="2"),
+                CallExample(arguments="2", result="nonsense(2)"),
+            ),
+        )
+        replies: ScriptedReplies = {
+            "sketch": python("def twice(x):\n    ..."),
+            "joint": python("def twice(x):\n    return 2 * x\n"),
+        }
+        finished = run(sandbox, task, replies)
+        assert finished.outcome is RunOutcome.FAILED
+        trace = finished.solution.trace
+        assert trace.finish is not None
+        assert trace.finish.reason == "no check fails, but example-2 cannot decide anything"
+        assert [e.verdict for e in finished.checks("example-")] == [Verdict.PASSED, Verdict.NOT_RUN]
+        assert finished.diagnoses == []
+
+    def test_test_code_without_a_test_is_not_repaired(self, sandbox: Sandbox) -> None:
+        skeleton = "class C:\n    def f(self, x): ...\n"
+        task = Task(
+            title="C",
+            statement="Double it.",
+            form=ClassForm(name="C", skeleton=skeleton),
+            examples=(CodeExample(code="import unittest\n"),),
+        )
+        replies: ScriptedReplies = {
+            "methods": python("class C:\n    def f(self, x):\n        return 2 * x\n")
+        }
+        finished = run(sandbox, task, replies)
+        assert finished.outcome is RunOutcome.FAILED
+        trace = finished.solution.trace
+        assert trace.finish is not None
+        assert trace.finish.reason == "no check fails, but example-1 cannot decide anything"
+        (seen,) = finished.checks("example-1")
+        assert (seen.verdict, seen.message) == (Verdict.VACUOUS, "the test code has no test")
+        assert finished.diagnoses == []
 
 
 class TestFiles:

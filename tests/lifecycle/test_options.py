@@ -16,6 +16,7 @@ from auditcoder.lifecycle.options import (
     Options,
     OptionSpec,
     Planner,
+    SecondOpinions,
     option_specs,
     read_options,
     recorded_texts,
@@ -188,7 +189,7 @@ def test_a_record_older_than_an_option_gets_the_value_of_that_time() -> None:
         del manifest.settings[name]
     options = read_options(manifest)
     assert options.locator is LocatorName.PAPER_RULES
-    assert (options.second_opinions, options.specialists) == (False, True)
+    assert (options.second_opinions, options.specialists) == (SecondOpinions.NONE, True)
 
 
 @pytest.mark.parametrize(("part", "name"), [("settings", "planner"), ("decoding", "temperature")])

@@ -7,6 +7,7 @@ import pytest
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
+from auditcoder.domain.execution import Ending, ExecutionOutcome
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisState, SecondOpinion
@@ -70,7 +71,8 @@ def test_a_second_opinion_becomes_the_repair_only_if_every_check_passed_with_it(
         "it agrees with a slow reference",
         reference,
     )
-    record(context, compared, lambda: CheckObservation(Verdict.PASSED))
+    outcome = ExecutionOutcome(ending=Ending.OK, sandbox="test", exit_code=0)
+    record(context, compared, lambda: CheckObservation(Verdict.PASSED, outcome=outcome, tried=20))
     state = DiagnosisState(opinions={about: SecondOpinion(opinion, seq=1)})
     chosen, state = choose(context, EvidenceLocator(), state)
     assert isinstance(chosen, PlannedRepair)

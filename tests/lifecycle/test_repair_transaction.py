@@ -7,6 +7,7 @@ import pytest
 
 from auditcoder.domain.events import (
     ExceptionRaised,
+    GraphRevised,
     RolledBack,
     RunOutcome,
     TransactionDecided,
@@ -227,6 +228,24 @@ class TestBranchRepair:
         assert all("no root function add_up" in r for r in finished.rejected)
         assert finished.history[0].graph_delta is not None  # a revision without new nodes
         assert finished.history[0].graph_delta.added == ()
+
+    def test_the_definitions_of_a_branch_plan_get_a_node_in_the_branch(
+        self, sandbox: Sandbox
+    ) -> None:
+        plan = "START = 0\nassert START == 0\n" + BRANCH_REPLANNED.removeprefix("```python\n")
+        plan = f"```python\n{plan.replace('Fold them.', 'Fold them from START.')}"
+        code = self.CODE.replace("sum(xs)", "sum(xs, START)")
+        replies = {**BRANCH, "joint": [BRANCH_WRONG, code], "replan_branch": plan}
+        finished = run(sandbox, TASK, replies)
+        assert finished.outcome is RunOutcome.PASSED
+        (done,) = finished.history
+        assert done.graph_delta is not None
+        defining, fold = done.graph_delta.added
+        assert (defining.contract, defining.parent) == (None, S2)
+        assert fold.dependencies == (defining.id,)
+        assert finished.code(defining.id) == "START = 0\n"
+        (revised,) = (e for e in finished.all(GraphRevised) if e.delta.added)
+        assert revised.reason.endswith("left out: `assert START == 0`, which defines nothing")
 
     def test_a_branch_plan_that_uses_a_name_of_the_rest_is_refused(self, sandbox: Sandbox) -> None:
         taken = python(

@@ -1,6 +1,7 @@
 """Reply splitter: the code of a reply is divided by owner, and no line is invented."""
 
 import ast
+import json
 import tracemalloc
 from contextlib import suppress
 
@@ -9,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditcoder.domain.contract import Contract, Param, signature_faults
-from auditcoder.domain.ids import NodeId
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import Function, parse
 from auditcoder.domain.request import FinishReason, Reply
 from auditcoder.domain.usage import Usage
 from auditcoder.lifecycle.import_completion import completing
-from auditcoder.lifecycle.reply_splitter import SplitReply, SplitReplyFormat, split
+from auditcoder.lifecycle.module_statements import definition_form, is_harmless, summary
+from auditcoder.lifecycle.reply_splitter import (
+    SplitReply,
+    SplitReplyFormat,
+    split,
+)
 from auditcoder.lifecycle.response_formats import FormatMismatch
 
 S1, S2, S3 = NodeId("S1"), NodeId("S2"), NodeId("S3")
@@ -45,12 +52,13 @@ class TestSplitting:
 
     def test_a_node_gets_the_imports_that_it_uses(self) -> None:
         text = (
-            "import os, re as r\nfrom math import *\ndef f(x): return r.sub\ndef g(x): return 1\n"
+            "import os, re as r\nfrom math import *\nfrom numpy import *\n"
+            "def f(x): return r.sub\ndef g(x): return floor(1)\n"
         )
         draft = split_text(text)
         assert draft.pieces[S1].source.startswith("import re as r\n\n")
-        assert "import" not in draft.pieces[S2].source
-        assert "left out, because nobody owns it: from math import *" in draft.pieces[S1].note
+        assert draft.pieces[S2].source.startswith("from math import floor\n\n")
+        assert draft.losses == ("`from numpy import *`, whose names are unknown",)
 
     def test_decorators_and_inner_comments_are_kept(self) -> None:
         text = "@cache\ndef f(x):\n    # why\n    return 1\n"
@@ -58,16 +66,73 @@ class TestSplitting:
         assert source_of_s1(text).startswith("from functools import cache\n")
 
     def test_statements_without_an_owner_are_left_out_and_named(self) -> None:
-        text = "def f(x): return 1\nprint(f(2))\nfor i in []:\n    pass\n"
-        note = split_text(text).pieces[S1].note
-        assert note == "left out, because nobody owns it: print(f(2)); for i in []:"
+        text = (
+            "def f(x): return 1\ndef test_f(): assert f(1) == 1\nassert f(2) == 1\n"
+            "print(f(2))\nif __name__ == '__main__':\n    f(3)\nf(4)\n"
+        )
+        assert split_text(text).losses == (
+            "`assert f(2) == 1`, which nobody owns",
+            "`f(4)`, which nobody owns",
+            "`def test_f():`, which nothing uses",
+        )
+
+    def test_a_class_that_several_functions_share_has_one_owner(self) -> None:
+        shared = "class Item:\n    pass\n\n\nSEEN = set()\nSIZE = 3\n\n\n"
+        text = shared + (
+            "def f(x):\n    SEEN.add(x)\n    return Item(), SIZE\n\n\n"
+            "def g(x):\n    return isinstance(x, Item), x in SEEN, SIZE\n"
+        )
+        draft = split_text(text)
+        assert "class Item:\n    pass\n\nSEEN = set()\n" in draft.pieces[S1].source
+        assert draft.pieces[S2].source.startswith("SIZE = 3\n\ndef g(x):")
+        assert draft.losses == ()
+        alone = split(text, {S1: F, S2: G}, OTHERS, alone=True)
+        assert "class Item" in alone.pieces[S2].source
+
+    def test_a_definition_of_another_node_is_not_copied(self) -> None:
+        known = {"Item": definition_form(parse("class Item: pass").body[0])}
+        code = "def f(x): return Item()\ndef g(x): return 1\n"
+        same = split("class Item:\n    pass\n" + code, {S1: F, S2: G}, OTHERS, known=known)
+        assert (same.pieces[S1].source, same.losses) == ("def f(x): return Item()\n", ())
+        other = split("class Item:\n    x = 1\n" + code, {S1: F, S2: G}, OTHERS, known=known)
+        assert "class Item" not in other.pieces[S1].source
+        assert other.losses == ("`class Item:`, which another part defines in another way",)
+
+    def test_statements_that_fill_a_table_belong_to_it(self) -> None:
+        text = (
+            "TABLE = []\nfor i in range(3):\n    TABLE.append(i)\nTABLE.sort()\n"
+            "def f(x): return TABLE\ndef g(x): return 1\n"
+        )
+        draft = split_text(text)
+        assert draft.pieces[S1].source.count("TABLE") == 4
+        assert draft.losses == ()
+
+    def test_setting_up_a_module_belongs_to_the_first_function(self) -> None:
+        text = "import sys\nsys.setrecursionlimit(9999)\ndef f(x): return 1\ndef g(x): return 2\n"
+        draft = split_text(text)
+        assert draft.pieces[S1].source == (
+            "import sys\n\nsys.setrecursionlimit(9999)\n\ndef f(x): return 1\n"
+        )
+        assert "sys" not in draft.pieces[S2].source
+        assert draft.losses == ()
+
+    def test_late_annotations_are_kept_where_they_matter(self) -> None:
+        future = "from __future__ import annotations\n"
+        early, late = "def f(x: int): return 1\n", "def g(x: Later): return 1\nclass Later: ...\n"
+        draft = split_text(future + early + late)
+        assert "__future__" not in draft.pieces[S1].source
+        assert draft.pieces[S2].source.startswith(future)
+
+    def test_helpers_stand_where_the_reply_has_them(self) -> None:
+        text = "def f(x): return TABLE[x]\nTABLE = [f]\ndef g(x): return 1\n"
+        assert source_of_s1(text) == "def f(x): return TABLE[x]\n\nTABLE = [f]\n"
 
     @pytest.mark.parametrize(
         ("text", "why"),
         [
             ("def k(x): return 1", "there is no function f in it"),
             ("def f(y): return 1", "parameters are (y), not (x)"),
-            ("def f(x): return 1\ndef f(x): return 2", "2 functions are named f"),
+            ("@a\ndef f(x): return 1\n@b\ndef f(x): return 2", "2 functions are named f"),
             ("def f(x):\n    '''Do it.'''\n    ...", "f is not written out"),
             ("def f(x): raise NotImplementedError", "f is not written out"),
             ("if 1:\n    def f(x): return 1", "there is no function f in it"),
@@ -136,6 +201,46 @@ class C:
         assert draft.shared == "import re\n\ndef aid(x): return re.sub\n\n"
         assert "aid(x): " not in draft.pieces[S1].source
 
+    def test_special_methods_are_kept_though_nothing_mentions_them(self) -> None:
+        text = "class C:\n    def f(self, x): return 1\n    def __lt__(self, o): return True\n"
+        draft = split_text(text, "C")
+        assert "__lt__" in draft.pieces[S1].source
+        assert draft.losses == ()
+
+    def test_a_class_without_docstrings_repeats_the_skeleton(self) -> None:
+        given = 'def h(self) -> int:\n    """Say it."""\n    return 1\n'
+        shape = SplitReplyFormat({S1: F}, OTHERS, "C", {S3: given})
+        text = (
+            "class C:\n    def h(self):\n        return 1\n    def f(self, x):\n        return 2\n"
+        )
+        assert shape.read(reply(text)).crossing == {}
+
+    def test_a_new_base_or_decorator_of_the_class_is_a_noted_loss(self) -> None:
+        shape = SplitReplyFormat({S1: F}, OTHERS, "C", {ROOT: "class C:\n    pass\n"})
+        text = "@total_ordering\nclass C(dict):\n    def f(self, x):\n        return 2\n"
+        assert shape.read(reply(text)).losses == (
+            "`class C: @total_ordering, dict`, since the skeleton has the class statement",
+        )
+
+
+class TestBlocks:
+    def test_functions_in_several_blocks_are_found(self) -> None:
+        shape = SplitReplyFormat({S1: F, S2: G}, OTHERS)
+        f, g = "```python\ndef f(x):\n    return 1\n```", "```python\ndef g(x):\n    return 2\n```"
+        draft = shape.read(said(f"First:\n{f}\nThen:\n{g}\n"))
+        assert set(draft.pieces) == {S1, S2}
+
+    def test_code_in_json_is_found(self) -> None:
+        code = "def f(x):\n    return 1\n"
+        wrapped = json.dumps({"tool": "write", "arguments": {"code": code, "why": "a\nb"}})
+        for text in (wrapped, f"Here:\n```json\n{wrapped}\n```\n"):
+            assert SplitReplyFormat({S1: F}, OTHERS).read(said(text)).pieces[S1].source == code
+
+    def test_code_between_paragraphs_is_found(self) -> None:
+        code = "def f(x):\n    return 1\n"
+        text = f"Here it is:\n\n{code}\nThis returns one.\n"
+        assert SplitReplyFormat({S1: F}, OTHERS).read(said(text)).pieces[S1].source == code
+
 
 class TestMissingImports:
     @pytest.mark.parametrize(
@@ -161,7 +266,11 @@ class TestMissingImports:
 
 
 def reply(code: str) -> Reply:
-    return Reply(text=f"```python\n{code}\n```", finish=FinishReason.STOP, usage=Usage())
+    return said(f"```python\n{code}\n```")
+
+
+def said(text: str) -> Reply:
+    return Reply(text=text, finish=FinishReason.STOP, usage=Usage())
 
 
 class TestReading:
@@ -231,6 +340,23 @@ def test_no_line_is_invented_and_every_piece_keeps_its_signature(
             assert signature_faults(contract, draft.pieces[node].source) == ()
 
 
+EFFECTS = (
+    "assert f(1) == 1",
+    "TABLE = [1]",
+    "for k in TABLE:\n    TABLE.append(k)",
+    "def f(x):\n    return TABLE, x",
+    "class Item:\n    size = 1",
+    "def g(x):\n    return Item()",
+    "import sys\nsys.setrecursionlimit(10)",
+    "with open(x) as y:\n    pass",
+    "print(1)",
+    "if __name__ == '__main__':\n    f(1)",
+    "LEVEL: int",
+    "A, B = 1, 2",
+    "del A",
+)
+
+
 @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
 def test_a_piece_splits_into_itself(statements: list[str]) -> None:
     draft = split_text("\n".join(statements) + "\n")
@@ -238,6 +364,19 @@ def test_a_piece_splits_into_itself(statements: list[str]) -> None:
         source = draft.pieces[node].source
         again = split_text(source).pieces[node].source
         assert ast.dump(ast.parse(again)) == ast.dump(ast.parse(source))
+
+
+@given(st.lists(st.sampled_from((*STATEMENTS, *EFFECTS)), max_size=12))
+def test_every_statement_is_in_a_piece_or_harmless_or_noted(statements: list[str]) -> None:
+    text = "\n".join(statements) + "\n"
+    draft = split_text(text)
+    owned = "\n".join(p.source for p in (*draft.pieces.values(), *draft.crossing.values()))
+    for statement in parse(text).body:
+        own = isinstance(statement, Function) and statement.name in {"f", "g", "h"}
+        if own or is_harmless(statement) or isinstance(statement, ast.Import | ast.ImportFrom):
+            continue
+        kept = ast.unparse(statement) in ast.unparse(ast.parse(owned))
+        assert kept or any(summary(statement) in loss for loss in draft.losses), draft
 
 
 @given(st.text())

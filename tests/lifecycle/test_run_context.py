@@ -1,24 +1,31 @@
 """The context of a run: immutable, with the task as models read it and requests under its scope."""
 
 import dataclasses
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import ReplyUnusable
+from auditcoder.domain.events import ReplyRecorded
+from auditcoder.domain.python_names import parse
 from auditcoder.domain.task import CallExample, ClassForm, FunctionForm, Task
 from auditcoder.domain.usage import Phase, Scope
-from auditcoder.domain.values import digest
+from auditcoder.domain.values import Digest, digest
 from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
-from auditcoder.lifecycle.response_formats import FreeText
+from auditcoder.lifecycle.response_formats import FreeText, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.prompts import Prompt
 from tests.support.record_builders import RUN, S2, TASK, built, started
 from tests.support.records import take
 from tests.support.run_contexts import OpenRun, open_run
 
 PROMPT = Prompt("tester", "You test.", "Say {{what}}.", digest(b"tester"))
+SIZE = ReplySize(Purpose.CODE, 10)
 OPTIONS = Options(temperature=0.25, repair_temperature=0.75, seed=7)
 
 
@@ -73,7 +80,9 @@ class TestRequests:
         self, store: SqliteStore
     ) -> None:
         with opened(started(store)) as (context, model):
-            context.ask(PROMPT, FreeText(), Phase.GENERATION, 10, role="tester", node=S2, what="hi")
+            context.ask(
+                PROMPT, FreeText(), Phase.GENERATION, SIZE, role="tester", node=S2, what="hi"
+            )
         (request,) = model.asked
         assert [message.text for message in request.messages] == ["You test.", "Say hi."]
         assert (request.temperature, request.seed, request.max_tokens) == (0.25, 7, 10)
@@ -84,7 +93,7 @@ class TestRequests:
         recorder = built(store)
         recorder.assemble()
         with opened(recorder) as (context, model):
-            context.ask(PROMPT, FreeText(), Phase.GENERATION, 10, role="tester", what="hi")
+            context.ask(PROMPT, FreeText(), Phase.GENERATION, SIZE, role="tester", what="hi")
         assert model.asked[0].temperature == 0.75
         assert take(store, RUN).events()[-1].scope is Scope.REPAIR  # type: ignore[union-attr]
 
@@ -94,10 +103,33 @@ class TestRequests:
         recorder = built(store)
         recorder.assemble()
         with opened(recorder) as (context, model):
-            context.ask(PROMPT, FreeText(), Phase.PLANNING, 10, role="tester", what="hi")
+            context.ask(PROMPT, FreeText(), Phase.PLANNING, SIZE, role="tester", what="hi")
         assert model.asked[0].temperature == 0.25
 
     def test_a_missing_variable_raises(self, store: SqliteStore) -> None:
         with opened(started(store)) as (context, model), pytest.raises(KeyError, match="what"):
-            context.ask(PROMPT, FreeText(), Phase.PLANNING, 10, role="tester")
+            context.ask(PROMPT, FreeText(), Phase.PLANNING, SIZE, role="tester")
         assert model.asked == []
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(["", "no code", "no code", "```python\nx = (\n```"]), max_size=6))
+def test_a_request_that_failed_is_never_sent_again_as_it_was(replies: list[str]) -> None:
+    store = SqliteStore(":memory:")
+    usable = "```python\ndef f(): ...\n```"
+    said = [*replies, *([usable] * (1 + len(replies) % 2))]
+    with open_run(started(store), *said, task=TASK, options=OPTIONS) as (context, model):
+        while len(model.asked) < len(said):
+            with suppress(ReplyUnusable):
+                shape = ParsedPython(lambda text: parse(text).body)
+                context.ask(PROMPT, shape, Phase.PLANNING, SIZE, role="tester", what="it")
+    events = [e for e in take(store, RUN).events() if isinstance(e, ReplyRecorded)]
+    failed: dict[Digest, str] = {}
+    for event in events:
+        assert event.request not in failed
+        if event.rejected:
+            failed[event.request] = event.rejected
+    for event, request in zip(events, model.asked[1:], strict=False):
+        if event.rejected:
+            assert any(reason in request.messages[-1].text for reason in failed.values())
+    store.close()

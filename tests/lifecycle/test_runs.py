@@ -85,12 +85,13 @@ def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox:
     manifest = manifest_for(tools, options)
     assert " ".join(manifest.settings) == (
         "planner build max_repairs fallback differential review locator second_opinions specialists"
-        " locator_weights second_opinions_by second_opinions_weights budget price parallel"
+        " adjudication max_adjudications edge_cases locator_weights second_opinions_by"
+        " second_opinions_weights budget price parallel token_limits second_opinions_token_limits"
     )
     assert manifest.settings["budget"] == '{"tokens":5,"usd":0.5}'
     assert list(manifest.decoding.items()) == [("temperature", "1"), ("repair_temperature", "0.5")]
     assert manifest.seed == 0
-    assert options_of(manifest) == options
+    assert options_of(manifest) == options.decided(tools.model.traits)
 
 
 def test_a_manifest_names_everything_that_made_the_run(sandbox: Sandbox) -> None:

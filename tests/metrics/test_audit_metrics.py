@@ -26,8 +26,8 @@ from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.metrics.audit_metrics import (
     Audit,
     Average,
+    Exclusion,
     Rate,
-    Reason,
     Tally,
     summarise,
 )
@@ -73,8 +73,8 @@ def audited(*every: RunFacts) -> Audit:
     return summarise(every)
 
 
-def left_out(measured: Rate | Average) -> dict[Reason, int]:
-    return {Reason(reason): number for reason, number in measured.excluded.items()}
+def left_out(measured: Rate | Average) -> dict[Exclusion, int]:
+    return {Exclusion(reason): number for reason, number in measured.excluded.items()}
 
 
 def share(part: int, whole: int) -> Ratio:
@@ -102,8 +102,8 @@ class TestOneRun:
             *(audit.trace_coverage_first, audit.trace_coverage, audit.leaves_first, audit.leaves),
             *(audit.graph_integrity, audit.signature_consistency),
         ):
-            assert left_out(measured) == {Reason.NO_GRAPH: 1}
-        assert left_out(audit.localisation_coverage) == {Reason.NO_PROGRAM: 1}
+            assert left_out(measured) == {Exclusion.NO_GRAPH: 1}
+        assert left_out(audit.localisation_coverage) == {Exclusion.NO_PROGRAM: 1}
 
     def test_a_metric_without_data_has_no_value(self, store: SqliteStore) -> None:
         Recorder.start(store, RUN, TASK, ticking())
@@ -124,8 +124,8 @@ class TestOneRun:
         found = collect_facts(bare, store.blob, intact=True)
         assert (found.nodes, found.coverage) == (1, Ratio())
         audit = audited(found)
-        assert left_out(audit.trace_coverage) == {Reason.NO_LEAVES: 1}
-        assert left_out(audit.leaves) == {Reason.NO_LEAVES: 1}
+        assert left_out(audit.trace_coverage) == {Exclusion.NO_LEAVES: 1}
+        assert left_out(audit.leaves) == {Exclusion.NO_LEAVES: 1}
         assert audit.graph_integrity.counted == share(1, 1), "it is valid all the same"
 
     def test_runs_are_counted_by_suite_method_and_outcome(self, store: SqliteStore) -> None:
@@ -149,7 +149,7 @@ class TestOneRun:
         recorder.write_code(S2, code(S2))
         audit = audited(counted(store))
         assert audit.signature_consistency.counted == share(1, 2)
-        assert left_out(audit.signature_consistency) == {Reason.FUNCTIONLESS_ROOT: 1}
+        assert left_out(audit.signature_consistency) == {Exclusion.FUNCTIONLESS_ROOT: 1}
 
     def test_a_run_that_passes_at_first_is_excluded_from_localisation_coverage(
         self, store: SqliteStore
@@ -163,7 +163,7 @@ class TestOneRun:
         check_program(recorder, "generated-1", Verdict.FAILED)
         found = counted(store)
         assert found.failed_at_first is False
-        assert left_out(audited(found).localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}
+        assert left_out(audited(found).localisation_coverage) == {Exclusion.PASSED_AT_FIRST: 1}
 
     def test_a_failure_without_a_diagnosis_is_excluded_from_localisation_coverage(
         self, store: SqliteStore
@@ -171,7 +171,7 @@ class TestOneRun:
         failing(store)
         found = counted(store)
         assert found.failed_at_first is True
-        assert left_out(audited(found).localisation_coverage) == {Reason.NOT_DIAGNOSED: 1}
+        assert left_out(audited(found).localisation_coverage) == {Exclusion.NOT_DIAGNOSED: 1}
 
     def test_an_accepted_repair_has_all_its_metrics(self, store: SqliteStore) -> None:
         assert accept_repair(repairing(store)) is Decision.ACCEPTED
@@ -229,7 +229,7 @@ class TestOneRun:
             *(audit.localised_repair_success, audit.changed_code, audit.regression),
             *(audit.decision_compliance, audit.frozen_intact),
         ):
-            assert left_out(measured) == {Reason.UNDECIDED: 1}
+            assert left_out(measured) == {Exclusion.UNDECIDED: 1}
         assert audit.rollback_integrity == Rate()
 
     def test_a_rejection_without_a_rollback_is_excluded_from_rollback_integrity(
@@ -243,7 +243,7 @@ class TestOneRun:
         audit = audited(collect_facts(cut, store.blob, intact=True))
         assert audit.decision_compliance.counted == share(1, 1)
         assert audit.rollback_integrity.rate is None
-        assert left_out(audit.rollback_integrity) == {Reason.NOT_ROLLED_BACK: 1}
+        assert left_out(audit.rollback_integrity) == {Exclusion.NOT_ROLLED_BACK: 1}
 
     def test_an_abstention_does_not_count_as_localised(self, store: SqliteStore) -> None:
         locate(failing(store), None)
@@ -269,13 +269,15 @@ class TestOneRun:
             *(audit.region_size, audit.selected_size, audit.changed_code),
             *(audit.regression, audit.frozen_intact),
         ):
-            assert left_out(measured) == {Reason.FALLBACK: 1}
+            assert left_out(measured) == {Exclusion.FALLBACK: 1}
 
     def test_a_withdrawn_diagnosis_does_not_count_as_localised(self, store: SqliteStore) -> None:
         recorder = failing(store)
         locate(recorder, AtNode(node=S1_1))
         assert audited(counted(store)).localisation_coverage.counted == share(1, 1)
-        assert left_out(audited(counted(store)).localised_repair_success) == {Reason.NO_REPAIR: 1}
+        assert left_out(audited(counted(store)).localised_repair_success) == {
+            Exclusion.NO_REPAIR: 1
+        }
         locate(recorder, None)
         audit = audited(counted(store))
         assert audit.localisation_coverage.counted == share(0, 1)
@@ -310,7 +312,7 @@ class TestOneRun:
         check_program(recorder, "example-2", Verdict.PASSED)
         locate(recorder, AtNode(node=S1_1))
         audit = audited(counted(store))
-        assert left_out(audit.localisation_coverage) == {Reason.PASSED_AT_FIRST: 1}
+        assert left_out(audit.localisation_coverage) == {Exclusion.PASSED_AT_FIRST: 1}
 
     def test_examples_that_did_not_run_do_not_count_as_passed(self, store: SqliteStore) -> None:
         task = replace(TASK, examples=(StdioExample(input="1", output="2"),))
@@ -335,7 +337,7 @@ class TestJudgedRuns:
         assert audit.judged == 0
         for measured in (audit.localised_repair_success, audit.regression):
             assert measured.rate is None
-            assert left_out(measured) == {Reason.NOT_JUDGED: 1}
+            assert left_out(measured) == {Exclusion.NOT_JUDGED: 1}
 
     def test_a_repair_that_passes_every_hidden_test_succeeds(self, store: SqliteStore) -> None:
         accept_repair(repairing(store))
@@ -363,7 +365,7 @@ class TestJudgedRuns:
         accept_repair(repairing(store))
         audit = audited(counted(store, judged(traced(store), after={"a": True})))
         assert audit.localised_repair_success.counted == share(1, 1)
-        assert left_out(audit.regression) == {Reason.NOT_JUDGED: 1}
+        assert left_out(audit.regression) == {Exclusion.NOT_JUDGED: 1}
 
     def test_a_rolled_back_repair_is_judged_by_the_restored_program(
         self, store: SqliteStore
@@ -420,7 +422,7 @@ def test_verification_and_replay_results_are_counted(store: SqliteStore) -> None
     audit = audited(good, bad, replace(good, replays=None))
     assert audit.chain_integrity.counted == share(2, 3)
     assert audit.replay_fidelity.counted == share(1, 2)
-    assert left_out(audit.replay_fidelity) == {Reason.NOT_REPLAYED: 1}
+    assert left_out(audit.replay_fidelity) == {Exclusion.NOT_REPLAYED: 1}
 
 
 BARE = RunFacts(run=RUN, head=NO_DIGEST, intact=True)
@@ -496,7 +498,7 @@ def test_the_papers_counts_give_its_published_ratios() -> None:
     assert ratio(audit.graph_integrity) == (185, 200, 0.925)
     assert ratio(audit.signature_consistency) == (323, 332, 0.973)
     assert ratio(audit.localisation_coverage) == (26, 60, 0.433)
-    assert left_out(audit.localisation_coverage) == {Reason.PASSED_AT_FIRST: 140}
+    assert left_out(audit.localisation_coverage) == {Exclusion.PASSED_AT_FIRST: 140}
     assert audit.localised == {"R1": {"high": 6}, "R3": {"low": 20}}
     assert audit.answers.abstained == 34
     assert ratio(audit.localised_repair_success) == (17, 26, 0.654)
@@ -507,7 +509,7 @@ def test_the_papers_counts_give_its_published_ratios() -> None:
     assert audit.changed_code.median == pytest.approx(0.677, abs=5e-4)
     assert ratio(audit.regression) == (2, 55, 0.036)
     assert ratio(audit.decision_compliance) == (55, 55, 1.0)
-    assert left_out(audit.decision_compliance) == {Reason.UNDECIDED: 5}
+    assert left_out(audit.decision_compliance) == {Exclusion.UNDECIDED: 5}
     assert ratio(audit.rollback_integrity) == (21, 21, 1.0)
     assert audit.transactions == {"bounded": 26, "fallback": 34}
 
@@ -748,7 +750,7 @@ def test_a_program_without_lines_has_no_changed_code_ratio() -> None:
         expected=Decision.ACCEPTED,
     )
     audit = audited(replace(BARE, repairs=(empty,)))
-    assert left_out(audit.changed_code) == {Reason.NO_LINES: 1}
+    assert left_out(audit.changed_code) == {Exclusion.NO_LINES: 1}
     assert audit.changed_code.mean is None
 
 

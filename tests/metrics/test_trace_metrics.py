@@ -42,7 +42,7 @@ from auditcoder.metrics.trace_metrics import (
     trace_coverage,
 )
 from tests.support.histories import accept_repair, traced
-from tests.support.random_runs import RandomRun, free, may_write, verdicts, when
+from tests.support.random_runs import RandomRun, conclusive, free, may_write, when
 from tests.support.record_builders import (
     GRAPH,
     ROOT_NODE,
@@ -59,6 +59,7 @@ from tests.support.record_builders import (
     failing,
     locate,
     node,
+    observe_node,
     repairing,
     standing_failures,
     started,
@@ -153,11 +154,15 @@ class TestTraceCoverage:
         assert coverage(store) == Ratio(part=0, whole=2)
 
     @pytest.mark.parametrize("verdict", Verdict)
-    def test_a_check_counts_whatever_its_verdict(
+    def test_a_check_counts_if_it_passed_or_failed(
         self, store: SqliteStore, verdict: Verdict
     ) -> None:
         check_node(built(store), S2, verdict)
-        assert coverage(store) == Ratio(part=1, whole=2)
+        assert coverage(store) == Ratio(part=int(verdict.conclusive), whole=2)
+
+    def test_an_observation_is_no_check(self, store: SqliteStore) -> None:
+        observe_node(built(store), S2, Verdict.FAILED)
+        assert coverage(store) == Ratio(part=0, whole=2)
 
     def test_a_verdict_on_earlier_code_does_not_count(self, store: SqliteStore) -> None:
         recorder = built(store)
@@ -438,7 +443,7 @@ def test_the_metrics_of_random_runs_agree_with_their_records() -> None:
 
     class Measured(RandomRun):
         @when(may_write)
-        @rule(verdict=verdicts)
+        @rule(verdict=conclusive)
         def build_and_check(self, verdict: Verdict) -> None:
             """Build and check leaves, since random steps alone rarely cover one."""
             for leaf in sorted(self.writable() & set(self.ledger.graph.leaves)):

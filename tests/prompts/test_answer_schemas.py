@@ -10,6 +10,7 @@ from auditcoder.lifecycle.planning.planner_roles import PlannedCases, PlanOpinio
 from auditcoder.lifecycle.planning.staged_planner import _STEPS
 from auditcoder.lifecycle.response_formats import JsonValue, closed_schema
 from auditcoder.lifecycle.root_cause import CauseAnalysis
+from auditcoder.lifecycle.validation.adjudication import ResultComparison
 from auditcoder.lifecycle.validation.model_review import Opinions
 from auditcoder.prompts import answer_schema
 from auditcoder_bench.baselines.agentcoder import DesignedCases
@@ -20,6 +21,7 @@ ANSWERS: dict[str, Any] = {
     "plan_reviewer": PlanOpinion,
     "replan_node": CauseAnalysis,
     "verdict": Opinions,
+    "adjudicator": ResultComparison,
 }
 
 

@@ -31,7 +31,8 @@ def test_every_prompt_starts_with_the_task_statement(role: str) -> None:
 def test_roles_of_one_group_share_their_system_prompt() -> None:
     sketching = [role for role in ROLES if "{{handbook}}" in _text(role)]
     writing = [role for role in ROLES if "{{coder}}" in _text(role)]
-    planning = [role for role in ROLES if role not in {*sketching, *writing}]
+    testing = ["edge_cases"]
+    planning = [role for role in ROLES if role not in {*sketching, *writing, *testing}]
     assert len(planning) == 8
     for group in (sketching, writing, planning):
         assert len({load(role).system for role in group}) == 1
@@ -39,17 +40,17 @@ def test_roles_of_one_group_share_their_system_prompt() -> None:
 
 def test_a_missing_variable_is_an_error() -> None:
     with pytest.raises(KeyError, match="statement"):
-        load("joint").fill(sketch="x", functions="f", advice="")
+        load("joint").fill(sketch="x", functions="f", plan="", advice="")
 
 
 def test_an_unknown_variable_is_an_error() -> None:
     with pytest.raises(KeyError, match="extra"):
-        load("joint").fill(statement="x", sketch="x", functions="f", advice="", extra="y")
+        load("joint").fill(statement="x", sketch="x", functions="f", plan="", advice="", extra="y")
 
 
 def test_inserted_text_is_not_searched_for_variables() -> None:
     _, user = load("joint").fill(
-        statement="say {{sketch}}", sketch="SECRET", functions="f", advice=""
+        statement="say {{sketch}}", sketch="SECRET", functions="f", plan="", advice=""
     )
     assert "say {{sketch}}" in user.text
     assert user.text.count("SECRET") == 1

@@ -44,6 +44,7 @@ def written_program(
     options: Options | None = None,
     brief: Brief | None = None,
     root_contract: Contract | None = SOLVE,
+    assembled: bool = True,
 ) -> Iterator[RunContext]:
     """Commit a graph of functions, write their code and assemble it, as a run does."""
     options = options or Options()
@@ -58,7 +59,8 @@ def written_program(
     recorder.write_code(ROOT, root, agent="form")
     for node, function in nodes.items():
         recorder.write_code(node, function.source, agent="general")
-    recorder.assemble()
+    if assembled:
+        recorder.assemble()
     yield RunContext(task, options, recorder, client, sandbox)
     store.close()
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.domain.events import CheckRan, CodeWritten
 from auditcoder.domain.evidence import Evidence, Verdict
-from auditcoder.domain.laws.verdict_laws import DATA_KINDS, PARSED_KINDS
+from auditcoder.domain.laws.verdict_laws import DATA_KINDS, OVER_INPUTS, PARSED_KINDS
 from auditcoder.domain.targets import AtNode, AtProgram
 from tests.support.forgeries import Forger, Forgery, ledgers_of, survives
 from tests.support.random_runs import RandomRun
@@ -62,6 +62,12 @@ DERIVED: dict[str, Callable[[Evidence, Evidence], bool]] = {
     "exit_code": lambda a, b: (
         nothing_runs(a) or (ended_normally(a) and b.exit_code not in {None, 0})
     ),
+    "tried": lambda a, b: (
+        (b.tried is not None and a.kind not in OVER_INPUTS)
+        or (a.kind in OVER_INPUTS and bool(b.tried) is not bool(a.tried) and a.verdict.clean)
+        or (bool(b.tried) and not a.verdict.conclusive)
+    ),
+    "judge": lambda a, b: not (isinstance(a.subject, AtProgram) or nothing_runs(a) or b.judge),
     "signal": lambda a, b: nothing_runs(a) or (ended_normally(a) and b.signal is not None),
 }
 """Where a believed field of evidence is derived after all."""

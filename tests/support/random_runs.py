@@ -10,13 +10,16 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.assembly import AssemblyConflict
 from auditcoder.domain.brief import Approach, Brief
 from auditcoder.domain.events import (
+    Adjudicated,
     BriefCommitted,
     CheckDropped,
     ExceptionRaised,
     GraphCommitted,
     GraphRevised,
     Manifest,
+    Opinion,
     ReplyRecorded,
+    Ruling,
     RunFinished,
     RunOutcome,
     RunResumed,
@@ -34,6 +37,7 @@ from auditcoder.lifecycle.recorder import Recorder
 from tests.support.record_builders import (
     ROOT_NODE,
     RUN,
+    SPECIAL,
     TASK,
     check_branch,
     check_node,
@@ -41,11 +45,13 @@ from tests.support.record_builders import (
     code,
     locate,
     node,
+    observe_node,
     plan_check,
     ticking,
 )
 
-verdicts = st.sampled_from(Verdict)
+conclusive = st.sampled_from([v for v in Verdict if v.conclusive])
+of_branches = st.sampled_from([*(v for v in Verdict if v not in SPECIAL), Verdict.VACUOUS])
 picks = st.integers(min_value=0, max_value=10_000)
 
 
@@ -74,7 +80,7 @@ def fails(ledger: Ledger) -> bool:
     return (
         free(ledger)
         and ledger.working.assembly is not None
-        and any(s.verdict is not Verdict.PASSED for s in ledger.working.evidence.values())
+        and any(s.verdict.failing and s.kind.judges for s in ledger.working.evidence.values())
     )
 
 
@@ -106,8 +112,12 @@ class RandomRun(RuleBasedStateMachine):
 
     # Planning
 
-    @initialize(shape=st.lists(picks, min_size=1, max_size=6), brief=st.booleans())
-    def plan(self, shape: list[int], brief: bool) -> None:
+    @initialize(
+        shape=st.lists(picks, min_size=1, max_size=6),
+        brief=st.booleans(),
+        losses=st.lists(st.just("a constant was dropped"), max_size=2),
+    )
+    def plan(self, shape: list[int], brief: bool, losses: list[str]) -> None:
         if brief:
             self.recorder.record(BriefCommitted(brief=Brief(approach=Approach(strategy="plainly"))))
         ids: list[NodeId] = [ROOT]
@@ -126,7 +136,8 @@ class RandomRun(RuleBasedStateMachine):
             ROOT_NODE, dependencies=tuple(n.id for n in nodes if n.parent == ROOT)
         )
         order = tuple(n.id for n in nodes if n.id not in parents)
-        self.recorder.record(GraphCommitted(graph=TaskGraph(nodes=(root, *wired), order=order)))
+        graph = TaskGraph(nodes=(root, *wired), order=order)
+        self.recorder.record(GraphCommitted(graph=graph, losses=tuple(losses)))
 
     @when(
         lambda ledger: (
@@ -211,7 +222,18 @@ class RandomRun(RuleBasedStateMachine):
     # Validating
 
     @when(lambda ledger: bool(ledger.working.code))
-    @rule(pick=picks, verdict=verdicts, trust=st.sampled_from([Trust.DERIVED, Trust.GENERATED]))
+    @rule(pick=picks, verdict=st.sampled_from([Verdict.PASSED, Verdict.FAILED, Verdict.NOT_RUN]))
+    def observe_a_node(self, pick: int, verdict: Verdict) -> None:
+        coded = self.writable() & frozenset(self.ledger.working.code)
+        if coded:
+            observe_node(self.recorder, self.some_node(pick, coded), verdict)
+
+    @when(lambda ledger: bool(ledger.working.code))
+    @rule(
+        pick=picks,
+        verdict=st.sampled_from(Verdict),
+        trust=st.sampled_from([Trust.DERIVED, Trust.GENERATED]),
+    )
     def check_a_node(self, pick: int, verdict: Verdict, trust: Trust) -> None:
         coded = self.writable() & frozenset(self.ledger.working.code)
         if (
@@ -221,7 +243,7 @@ class RandomRun(RuleBasedStateMachine):
             check_node(self.recorder, name, verdict, trust)
 
     @when(planned)
-    @rule(pick=picks, verdict=verdicts)
+    @rule(pick=picks, verdict=of_branches)
     def check_a_branch(self, pick: int, verdict: Verdict) -> None:
         root = self.some_node(pick)
         branch = self.ledger.graph.subtree(root)
@@ -229,7 +251,7 @@ class RandomRun(RuleBasedStateMachine):
             check_branch(self.recorder, root, verdict)
 
     @when(has_candidate)
-    @rule(pick=picks, verdict=verdicts)
+    @rule(pick=picks, verdict=conclusive)
     def check_the_program(self, pick: int, verdict: Verdict) -> None:
         names = sorted({LOADS, *self.ledger.program_checks()})
         check_program(self.recorder, names[pick % len(names)], verdict)
@@ -248,6 +270,25 @@ class RandomRun(RuleBasedStateMachine):
         for check in self.ledger.transaction.pinned:
             check_program(self.recorder, check, Verdict.PASSED)
 
+    @when(lambda ledger: bool(open_doubts(ledger)))
+    @rule(pick=picks, ruling=st.sampled_from(Ruling))
+    def rule_on_a_failing_check(self, pick: int, ruling: Ruling) -> None:
+        failing = open_doubts(self.ledger)
+        check = failing[pick % len(failing)]
+        answers = sorted(self.ledger.answers)
+        reply = answers[pick % len(answers)] if answers else None
+        self.recorder.record(
+            Adjudicated(
+                check=check,
+                evidence=self.ledger.working.evidence[check].seq,
+                ruling=ruling,
+                reason="both sides were compared",
+                opinions=(
+                    Opinion(source="statement", ruling=ruling, reason="it says so", reply=reply),
+                ),
+            )
+        )
+
     @when(lambda ledger: bool(ledger.working.evidence) and ledger.transaction is None)
     @rule(pick=picks)
     def drop_a_check(self, pick: int) -> None:
@@ -259,7 +300,7 @@ class RandomRun(RuleBasedStateMachine):
     # Locating and repairing
 
     @when(lambda ledger: free(ledger) and ledger.working.assembly is not None)
-    @rule(verdict=st.sampled_from([v for v in Verdict if v is not Verdict.PASSED]))
+    @rule(verdict=st.sampled_from([v for v in Verdict if v.failing]))
     def fail(self, verdict: Verdict) -> None:
         check_program(self.recorder, "example-1", verdict)
 

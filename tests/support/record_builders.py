@@ -13,10 +13,11 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.check_laws import LOADS_CHECK
+from auditcoder.domain.replay_result import ReplayResult
 from auditcoder.domain.targets import AtBranch, AtNode, Target
 from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_content
 from auditcoder.domain.values import CheckId, RunId
-from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.ports import TraceReader, TraceStore
 from auditcoder.lifecycle.recorder import Clock, Recorder
 
 RUN = RunId("a-run")
@@ -66,6 +67,19 @@ def code(name: str, body: str = "return x") -> str:
     """Code that keeps the contract of the node called `name`."""
     function = "solve" if name == ROOT else f"f_{name}"
     return f"def {function}(x: int) -> int:\n    {body}\n"
+
+
+def replayed(store: TraceReader, hour: int = 3, *, same: bool = True) -> ReplayResult:
+    """The result of a replay of the run as the store has it."""
+    return ReplayResult(
+        run=RUN,
+        head=store.head(RUN).digest,
+        at=datetime(2026, 1, 3, hour, tzinfo=UTC),
+        same=same,
+        repeated=True,
+        versions={"auditcoder": "1.0"},
+        differences=() if same else ("example-1: different output",),
+    )
 
 
 def started(store: TraceStore, graph: TaskGraph = GRAPH, task: Task = TASK) -> Recorder:
@@ -120,19 +134,51 @@ def plan_check(recorder: Recorder, name: str, trust: Trust = Trust.GENERATED) ->
 def check_node(
     recorder: Recorder, name: NodeId, verdict: Verdict, trust: Trust = Trust.GENERATED
 ) -> int:
-    """Record a local check of a node."""
+    """Record a local check of a node; what is not tried or measured is a check of its own."""
+    kind, what = CheckKind.BOUNDARY, trust.value
+    if verdict in SPECIAL:
+        kind, what, trust = SPECIAL[verdict], SPECIAL[verdict].value, Trust.DERIVED
     return recorder.record(
         CheckRan(
             evidence=Evidence(
-                check=CheckId(f"{name}.{trust.value}"),
-                kind=CheckKind.BOUNDARY,
+                check=CheckId(f"{name}.{what}"),
+                kind=kind,
                 subject=AtNode(node=name),
                 trust=trust,
                 verdict=verdict,
                 against=recorder.ledger.working.code[name].digest,
+                exit_code=ENDINGS.get(verdict),
+                signal=SIGKILL if verdict is Verdict.TIMEOUT else None,
+                judge="test",
             )
         )
     )
+
+
+def observe_node(recorder: Recorder, name: NodeId, verdict: Verdict) -> int:
+    """Record what the trace of the failing checks shows about a node."""
+    return recorder.record(
+        CheckRan(
+            evidence=Evidence(
+                check=CheckId(f"{name}.watched"),
+                kind=CheckKind.CLUE,
+                subject=AtNode(node=name),
+                trust=Trust.DERIVED,
+                verdict=verdict,
+                against=recorder.ledger.working.code[name].digest,
+                observed=recorder.put(f"{name} ran"),
+                judge="test",
+            )
+        )
+    )
+
+
+SPECIAL = {
+    Verdict.UNTRIED: CheckKind.SWAP,
+    Verdict.VACUOUS: CheckKind.CONTRACT,
+    Verdict.UNMEASURABLE: CheckKind.PROBE,
+}
+"""The kind of the checks that have a verdict which most kinds cannot have."""
 
 
 def check_branch(recorder: Recorder, root: NodeId, verdict: Verdict) -> int:
@@ -147,6 +193,10 @@ def check_branch(recorder: Recorder, root: NodeId, verdict: Verdict) -> int:
                 trust=Trust.DERIVED,
                 verdict=verdict,
                 against=working.codes_of(recorder.ledger.graph.subtree(root)),
+                exit_code=ENDINGS.get(verdict),
+                signal=SIGKILL if verdict is Verdict.TIMEOUT else None,
+                judge="test",
+                tried=int(verdict.clean),
             )
         )
     )
@@ -193,12 +243,12 @@ ENDINGS = {
 
 
 def standing_failures(recorder: Recorder) -> tuple[int, ...]:
-    """The events whose evidence stands and did not pass."""
+    """The events whose evidence stands and is a failure."""
     return tuple(
         sorted(
             s.seq
             for s in recorder.ledger.working.evidence.values()
-            if s.verdict is not Verdict.PASSED
+            if s.verdict.failing and s.kind.judges
         )
     )
 

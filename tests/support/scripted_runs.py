@@ -6,6 +6,7 @@ give the same head.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Transaction
-from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
+from auditcoder.domain.request import FREE, TIGHT, FinishReason, Reply, Request, TokenLimits, Traits
 from auditcoder.domain.task import Task
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, digest
@@ -207,6 +208,7 @@ def run(
     parallel: int = 1,
     method: str = "auditcoder",
     locator: LocatorName = LocatorName.PAPER_RULES,
+    limits: TokenLimits = TIGHT,
 ) -> FinishedRun:
     """Solve a task by script. The record verifies, and replays to the same head.
 
@@ -214,7 +216,7 @@ def run(
     """
     store = SqliteStore(":memory:")
     script = Script(said)
-    model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel))
+    model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel, limits=limits))
     options = replace(options or Options(), locator=locator)
     solution = start(
         RunResources(store, model, sandbox), task, options, RUN, method=METHODS[method]
@@ -240,7 +242,13 @@ def assert_replays(store: SqliteStore, sandbox: Sandbox | None) -> None:
 
 def truncated_store(finished: FinishedRun, entries: int) -> SqliteStore:
     """Return a store that holds the first `entries` events of a run."""
-    store, reader = SqliteStore(":memory:"), EntryReader()
+    return copied_to(":memory:", finished, entries)
+
+
+def copied_to(path: Path | str, finished: FinishedRun, entries: int | None = None) -> SqliteStore:
+    """Return a store at `path` that holds the first events of a run; by default all of them."""
+    entries = len(finished.raw.bodies) if entries is None else entries
+    store, reader = SqliteStore(path), EntryReader()
     bodies = finished.raw.bodies[:entries]
     names = {name for body in bodies for name in reader.read(body).event.blobs()}
     head = Head(entries=entries, digest=digest(bodies[-1]))

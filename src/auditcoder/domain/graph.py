@@ -154,6 +154,12 @@ class TaskGraph(Value, dict=True):
         return {node.contract.name: node.id for node in self.nodes if node.contract}
 
     @cached_property
+    def defining(self) -> tuple[NodeId, ...]:
+        """The leaves that own definitions: they have no contract, but another leaf has one."""
+        bare = tuple(n for n in self.order if self.by_id[n].contract is None)
+        return bare if len(bare) < len(self.order) else ()
+
+    @cached_property
     def sole(self) -> NodeId | None:
         """The only leaf, if the root has no contract of its own; else None."""
         starts = self.by_id[self.root].contract is None

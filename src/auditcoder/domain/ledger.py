@@ -126,6 +126,8 @@ class UsableReply(Value):
     text: Digest
     node: NodeId | None = None
     """The node that it is for; None if it is for several."""
+    plans: bool = False
+    """Whether it is a plan, which may hold the definitions of the nodes that follow from it."""
 
 
 class Ledger(Value):
@@ -146,6 +148,8 @@ class Ledger(Value):
     """Replies that code may come from. A transaction's start or end clears them."""
     opinions: dict[NodeId, UsableReply] = {}
     """The newest second opinion on each node, which code may also come from."""
+    answers: frozenset[int] = frozenset()
+    """The events of all usable replies."""
     checks: dict[CheckId, RegisteredCheck] = {}
     """All checks ever registered, except dropped ones; a rollback does not remove any."""
     examples: dict[CheckId, Example] = {}

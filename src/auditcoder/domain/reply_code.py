@@ -68,6 +68,7 @@ class ParsedSource(msgspec.Struct, frozen=True):
 
 def foreign_statement(bundle: CodeBundle, sources: Sequence[str]) -> str | None:
     """Return the first line of a statement that is in none of `sources`; None if all are there."""
+    sources = [text for source in sources for text in (source, *code_in_json(source))]
     texts = [_indexed(source) for source in sources]
     for part in bundle.parts:
         lines = _without_blank_ends(bundle, part)
@@ -76,6 +77,41 @@ def foreign_statement(bundle: CodeBundle, sources: Sequence[str]) -> str | None:
         if not _is_rewritten([line for _, line in lines], sources):
             return lines[0][1]
     return None
+
+
+_MAX_JSON = 300_000
+"""Maximum number of characters of a reply in which JSON is looked for."""
+
+
+@lru_cache(maxsize=8)
+def code_in_json(text: str) -> tuple[str, ...]:
+    """Return the texts of several lines in a reply that is a JSON object, fenced or not.
+
+    Models that are used to calling tools wrap their code in one.
+    """
+    if len(text) > _MAX_JSON or "{" not in text:
+        return ()
+    objects = (plain for part in (text, *_blocks(text)) if (plain := part.strip())[:1] == "{")
+    return tuple(found for plain in objects for found in _long_texts(plain))
+
+
+def _long_texts(json: str) -> list[str]:
+    try:
+        waiting: list[object] = [msgspec.json.decode(json)]
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []
+    found = []
+    while waiting:
+        match waiting.pop(0):
+            case str(value) if "\n" in value:
+                found.append(value)
+            case dict(fields):
+                waiting.extend(fields.values())
+            case list(values):
+                waiting.extend(values)
+            case _:
+                pass
+    return found
 
 
 _Numbered = list[tuple[bool, str]]

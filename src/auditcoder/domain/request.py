@@ -151,6 +151,30 @@ FREE = Price(prompt=0, completion=0)
 """The price of models that run locally."""
 
 
+class TokenLimits(Value):
+    """The maximum tokens of replies by purpose; None means the tight bound of each request."""
+
+    plan: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    code: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    repair: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    check: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    reasoning: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Tokens for reasoning, added to each of the others: providers count both together."""
+    most: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The maximum for a reply that was cut and is requested again; None: it does not grow."""
+
+    @property
+    def small(self) -> bool:
+        """Whether they are of a small model, whose requests are kept short, too."""
+        return self.code is None
+
+
+TIGHT = TokenLimits()
+"""The limits of a small model, which may not stop by itself."""
+GENEROUS = TokenLimits(plan=4000, code=8000, repair=8000, check=4000, reasoning=8000, most=32_000)
+"""The limits of other models. Unused tokens cost nothing; most models allow 16,000 in a reply."""
+
+
 class Traits(Value):
     """Properties of a model."""
 
@@ -160,3 +184,5 @@ class Traits(Value):
     """None if it is unknown."""
     weights: Digest | None = None
     """Digest of the weights, if they are available."""
+    limits: TokenLimits = TIGHT
+    """The default limits of its replies."""

@@ -84,6 +84,8 @@ class CodeExample(Value, tag="code"):
 
     code: str
     explanation: str = ""
+    private: bool = False
+    """Whether prompts leave it out until it fails, as a test beside the task."""
 
 
 class FilesExample(Value, tag="files"):
@@ -156,6 +158,8 @@ class Task(Value):
     examples: tuple[Example, ...] = ()
     """Public examples only."""
     limits: Limits = Limits()
+    visible_tests: str = ""
+    """The text of the tests beside the task that prompts show; empty if they are not shown."""
     source: str = ""
     """The id of a benchmark problem, such as `apps/3103`; empty for a user's own task."""
 

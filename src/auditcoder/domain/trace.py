@@ -55,6 +55,8 @@ class RecordedEvidence(Value):
     evidence: Evidence
     transaction: int | None = None
     """The open transaction, whose candidate the evidence is about."""
+    program: Digest | None = None
+    """The program when it was recorded; an observation is about the failure of that program."""
 
 
 class CodeVersion(Value):
@@ -167,6 +169,14 @@ class Trace(Value):
             for w in self.evidence
             if isinstance(w.evidence.subject, AtNode | AtBranch) and _subject(w.evidence) == node
         )
+
+    def checks_of(self, node: NodeId) -> tuple[RecordedEvidence, ...]:
+        """Return the evidence of the checks that judge `node` or its branch, oldest first."""
+        return tuple(w for w in self.evidence_of(node) if w.evidence.kind.judges)
+
+    def observations_of(self, node: NodeId) -> tuple[RecordedEvidence, ...]:
+        """Return what was observed about `node` when the program failed, oldest first."""
+        return tuple(w for w in self.evidence_of(node) if not w.evidence.kind.judges)
 
     def history_of(self, node: NodeId) -> tuple[Transaction, ...]:
         """Return the repairs whose region includes `node`."""
@@ -284,8 +294,14 @@ class _Folding:
                     )
                 )
             case CheckRan(evidence=evidence):
+                assembly = after.working.assembly
                 self.evidence.append(
-                    RecordedEvidence(when=self.now, evidence=evidence, transaction=open_now)
+                    RecordedEvidence(
+                        when=self.now,
+                        evidence=evidence,
+                        transaction=open_now,
+                        program=assembly.program if assembly else None,
+                    )
                 )
                 self._attach(evidence)
             case CheckDropped(check=check, reason=reason):

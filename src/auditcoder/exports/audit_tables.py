@@ -65,6 +65,7 @@ def _structure(audit: Audit) -> Table:
                 ("localised repair success", audit.localised_repair_success),
             )
         ),
+        Row(cells=("lost statements of replies", audit.losses, None, None)),
         *(
             Row(cells=(name, average.number, average.mean, average.median))
             for name, average in (

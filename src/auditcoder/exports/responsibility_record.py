@@ -7,7 +7,7 @@ import msgspec
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
-from auditcoder.domain.trace import CodeVersion, Trace
+from auditcoder.domain.trace import CodeVersion, RecordedEvidence, Trace
 
 FIELDS = (
     "id",
@@ -40,14 +40,10 @@ def responsibility_record(trace: Trace, node_id: NodeId, read: ReadBlob) -> dict
         "provenance": {k: _plain(v) for k, v in node.provenance().items()} or "none declared",
         "validation": {
             "requirement": list(node.validation),
-            "evidence": [
-                {
-                    "event": w.when.seq,
-                    "stands": trace.stands(w),
-                    "transaction": w.transaction,
-                    **_plain(w.evidence),
-                }
-                for w in trace.evidence_of(node_id)
+            "evidence": [_evidence(trace, w) for w in trace.checks_of(node_id)],
+            "observations": [
+                {"program": w.program, **_evidence(trace, w)}
+                for w in trace.observations_of(node_id)
             ],
         },
         "integration_exceptions": [
@@ -83,6 +79,15 @@ def responsibility_records(trace: Trace, read: ReadBlob) -> dict[str, Any]:
             responsibility_record(trace, node, read) for node in (graph.by_id if graph else {})
         ],
         "retired": [responsibility_record(trace, node, read) for node in sorted(trace.retired)],
+    }
+
+
+def _evidence(trace: Trace, recorded: RecordedEvidence) -> dict[str, Any]:
+    return {
+        "event": recorded.when.seq,
+        "stands": trace.stands(recorded),
+        "transaction": recorded.transaction,
+        **_plain(recorded.evidence),
     }
 
 

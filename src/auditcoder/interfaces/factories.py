@@ -86,6 +86,7 @@ def _provider(
         parallel=settings.parallel,
         price=settings.price,
         constrains=settings.constrains,
+        max_tokens=settings.max_tokens,
     )
     model = ProviderModel(endpoint, Secret(key), _secrets(environment))
     return RateLimitedModel(model, settings.parallel, settings.per_minute)

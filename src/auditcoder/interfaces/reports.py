@@ -9,6 +9,7 @@ from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import RunId
 from auditcoder.exports import table_formats as written
 from auditcoder.exports.audit_tables import audit_tables, cost_tables, with_runs
+from auditcoder.exports.replay_table import ReplayedRun, replay_table, replayed_run
 from auditcoder.lifecycle.export_import import verified_trace
 from auditcoder.lifecycle.ports import JudgedStore
 from auditcoder.metrics.audit_metrics import Audit, Tally, summarise
@@ -26,6 +27,8 @@ class AuditReport(NamedTuple):
     cost: CostSummary
     tables: list[Table]
     """Audit and cost tables; each row names the runs that count in it."""
+    replays: Table
+    """Which of the runs were replayed, when, and with what result."""
 
 
 def summarise_runs(
@@ -40,10 +43,19 @@ def summarise_runs(
     """
     tally, spent = Tally(), CostTally()
     per_run: list[tuple[RunId, list[Table]]] = []
+    replayed: list[ReplayedRun] = []
     for run in runs:
         trace = verified_trace(store, run)
         judgement = judgement_at(store, run, trace.head.digest)
-        facts = collect_facts(trace, store.blob, intact=True, judgement=judgement)
+        known = replayed_run(run, trace.head.digest, store.replays(run))
+        replayed.append(known)
+        facts = collect_facts(
+            trace,
+            store.blob,
+            intact=True,
+            judgement=judgement,
+            replays=known.last.same if known.last else None,
+        )
         billed = bill(trace)
         tally.add(facts)
         spent.add(billed)
@@ -51,7 +63,8 @@ def summarise_runs(
         if judgement is not None:
             on_judged(trace, judgement)
     audit, cost = tally.audit(), spent.cost()
-    return AuditReport(len(per_run), audit, cost, with_runs(_tables(audit, cost), per_run))
+    tables = with_runs(_tables(audit, cost), per_run)
+    return AuditReport(len(per_run), audit, cost, tables, replay_table(replayed))
 
 
 def _tables(audit: Audit, cost: CostSummary, most: int | None = 10) -> list[Table]:
@@ -67,7 +80,9 @@ def audit_report(store: JudgedStore, runs: Iterable[RunId], form: str) -> str:
     """Return a report of the audit metrics and the cost of some runs."""
     report = summarise_runs(store, runs)
     drawn = [*repair_charts("", report), *cost_charts("", report)]
-    return write_report(form, "Audit", f"{report.runs} runs", report.tables, drawn)
+    first, *others = report.tables
+    tables = [first, report.replays, *others]
+    return write_report(form, "Audit", f"{report.runs} runs", tables, drawn)
 
 
 def repair_charts(suite: str, report: AuditReport) -> list[tuple[str, str]]:

@@ -33,6 +33,8 @@ class ProviderSettings(Value):
     attempts: Annotated[int, msgspec.Meta(ge=1, le=100)] = 5
     constrains: bool = True
     """Whether the server can constrain replies to a JSON Schema."""
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The longest reply that its models allow, reasoning included; None if it is unknown."""
     price: Price | None = None
     """US dollars per million tokens; by default the published price, if there is one."""
 

@@ -12,6 +12,7 @@ import msgspec
 from auditcoder.domain.errors import TaskInvalid
 from auditcoder.domain.task import (
     ClassForm,
+    CodeExample,
     Example,
     FilesExample,
     FilesForm,
@@ -25,6 +26,8 @@ from auditcoder.domain.toml_reader import read_toml
 from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions, make_task
 from auditcoder.lifecycle.intake.example_checks import examples_of
 from auditcoder.lifecycle.intake.front_matter import LONGEST, is_file_name, split_front_matter
+from auditcoder.lifecycle.intake.suite_split import split_suite
+from auditcoder.lifecycle.intake.visible_tests import visible_text
 
 _STDIN = "-"
 _SUFFIXES = (".md", ".txt", ".py", ".toml", ".markdown")
@@ -41,7 +44,10 @@ def read_task_source(
     options: TaskOptions = NO_TASK_OPTIONS,
     tests: Path | None = None,
 ) -> Task:
-    """Read a task from `source`, a path or the text, with the public examples at `tests`."""
+    """Read a task from `source`, a path or the text, with the tests at `tests`.
+
+    Test code is kept from the prompts, unless the options or the front matter show the tests.
+    """
     text, beside = _text_of(source)
     matter, _ = split_front_matter(text)
     inputs: dict[str, str] | None = None
@@ -52,9 +58,22 @@ def read_task_source(
         expected = {} if matter.expected is None else _folder(beside, matter.expected)
         given = (FilesExample(inputs=inputs, artefacts=expected),)
     task = make_task(text, options, inputs=inputs, examples=given)
+    shown = matter.show_tests if options.show_tests is None else options.show_tests
     if tests is None:
+        if options.show_tests:
+            raise TaskInvalid(
+                "task.no-tests", "there are no tests to show", "name them with --tests PATH"
+            )
         return task
-    return make_task(text, options, inputs=inputs, examples=given + read_tests(tests, task.form))
+    read = read_tests(tests, task.form)
+    task = make_task(text, options, inputs=inputs, examples=given + read)
+    visible = visible_text(tests.suffix.lower(), _text_of_tests(tests), read) if shown else ""
+    return msgspec.structs.replace(task, visible_tests=visible)
+
+
+def _text_of_tests(path: Path) -> str:
+    """Return the text of a file of tests; empty for a folder."""
+    return "" if path.is_dir() else _decoded(_bytes(path, _LARGEST_TESTS), str(path))
 
 
 def read_tests(path: Path, form: Form) -> tuple[Example, ...]:
@@ -78,7 +97,14 @@ def read_tests(path: Path, form: Form) -> tuple[Example, ...]:
         tables = read(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise _bad_examples(path, str(error)) from error
-    return examples_of(tables, form, str(path))
+    return tuple(map(_private, examples_of(tables, form, str(path))))
+
+
+def _private(example: Example) -> Example:
+    """Return test code as one that prompts do not show."""
+    if isinstance(example, CodeExample):
+        return msgspec.structs.replace(example, private=True)
+    return example
 
 
 def _tables(value: object) -> list[object]:
@@ -94,8 +120,14 @@ def _json_lines(text: str) -> list[object]:
     return [msgspec.json.decode(line) for line in text.split("\n") if line.strip()]
 
 
+def _test_code(text: str) -> list[object]:
+    """Return each test of test code as an example; all of it as one if it cannot be split."""
+    parts = split_suite(text)
+    return [{"code": p.code, "explanation": p.description} for p in parts] or [{"code": text}]
+
+
 _READERS: dict[str, Callable[[str], Iterable[object]]] = {
-    ".py": lambda text: [{"code": text}],
+    ".py": _test_code,
     ".json": lambda text: _tables(msgspec.json.decode(text)),
     ".jsonl": _json_lines,
     ".toml": lambda text: _tables(read_toml(text)),

@@ -61,6 +61,18 @@ class BudgetLedger:
                 "the record is complete; resume the run with a larger budget",
             )
 
+    def affordable(self, prompt_tokens: int) -> int | None:
+        """Return the tokens that a reply to such a prompt may have; None if there is no limit."""
+        with self._lock:
+            tokens, usd = self._tokens, self._usd
+        limits = []
+        if self._budget.tokens is not None:
+            limits.append(self._budget.tokens - tokens - prompt_tokens)
+        if self._budget.usd is not None and self._price is not None and self._price.completion:
+            left = self._budget.usd - usd - self._price.most(prompt_tokens, 0)
+            limits.append(int(left / self._price.completion * 1e6))
+        return min(limits, default=None)
+
     def charge(self, request: Request, usage: Usage) -> None:
         """Add the cost of a call without a reservation, such as one made before a resumption."""
         most = self._maximum(request.at_most_tokens(), request.max_tokens)

@@ -1,30 +1,35 @@
 """Requests the code of every node, in one joint call or in one call per node, and records it."""
 
-from collections.abc import Iterable, Mapping, Sized
-from contextlib import suppress
+import ast
+from collections.abc import Iterable, Mapping
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import parse
 from auditcoder.domain.repair import IntegrationException
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.model_client import ModelAnswer
+from auditcoder.lifecycle.module_statements import binds, definition_form
 from auditcoder.lifecycle.options import Build
+from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.plan import GivenCode
 from auditcoder.lifecycle.planning.sketch_writer import sketch_text
-from auditcoder.lifecycle.reply_splitter import CodePiece, SplitReply, SplitReplyFormat
+from auditcoder.lifecycle.reply_splitter import (
+    CodePiece,
+    SplitReply,
+    SplitReplyFormat,
+)
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
+from auditcoder.lifecycle.token_limits import code_size
 from auditcoder.prompts import advice
 
 DEGRADED = "degraded"
 """The agent recorded for a stub that replaces missing or unusable code."""
-_BASE_TOKENS = 300
-_TOKENS_PER_NODE = 200
-_MAX_TOKENS = 1600
 
 
 def build(context: RunContext, given: Mapping[NodeId, GivenCode]) -> None:
@@ -40,9 +45,12 @@ def write_given(context: RunContext, node: NodeId, known: GivenCode) -> None:
         context.recorder.write_code(
             node, known.source, agent=known.agent, scope=known.scope, reply=known.reply
         )
-    except RecordRefused:
-        if context.recorder.ledger.graph.by_id[node].contract is None:
+    except RecordRefused as refused:
+        if context.recorder.ledger.graph.by_id[node].contract is not None:
+            return
+        if node == ROOT:
             raise
+        write_stub(context, node, str(refused), losses=(f"the definitions, because {refused}",))
 
 
 def _unwritten(context: RunContext) -> list[NodeId]:
@@ -96,7 +104,7 @@ def request_joint(
             prompt,
             draft_shape(context, nodes),
             Phase.GENERATION,
-            max_tokens_for(nodes),
+            code_size(nodes),
             role="joint builder",
             node=None,
             statement=context.statement,
@@ -107,23 +115,27 @@ def request_joint(
         return None
 
 
-def max_tokens_for(nodes: Sized) -> int:
-    """Return the maximum number of tokens for the code of these nodes."""
-    return min(_BASE_TOKENS + _TOKENS_PER_NODE * len(nodes), _MAX_TOKENS)
-
-
 def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
     """Return the name of the prompt that requests all `nodes`, and its variables."""
-    wanted = contracts(context.recorder.ledger.graph, nodes).values()
+    ledger = context.recorder.ledger
+    wanted = contracts(ledger.graph, nodes).values()
+    brief = ledger.working.brief
     if isinstance(context.task.form, ClassForm):
         prompt = "methods"
-    elif len(context.recorder.ledger.graph.promises) == 1:
-        # A sketch of a single function adds nothing to its header.
-        return "sole", {"header": next(iter(wanted)).header()}
+    elif len(ledger.graph.promises) == 1:
+        # A sketch of a single function adds nothing to its header and what the plan says of it, and
+        # a small model writes better code without its own plan (decision 021).
+        known = None if context.limits.small else brief
+        sole = shown_plan(known, ledger.graph.by_id[nodes[0]] if known else None)
+        return "sole", {"header": next(iter(wanted)).header(), "plan": sole}
     else:
         prompt = "joint"
     functions = ", ".join(f"`{contract.name}`" for contract in wanted)
-    return prompt, {"functions": functions, **surrounding_code(context, nodes)}
+    return prompt, {
+        "functions": functions,
+        "plan": shown_plan(brief),
+        **surrounding_code(context, nodes),
+    }
 
 
 def request_node(
@@ -138,11 +150,12 @@ def request_node(
             "method" if isinstance(context.task.form, ClassForm) else "node",
             draft_shape(context, [node]),
             Phase.GENERATION,
-            _BASE_TOKENS + _TOKENS_PER_NODE,
+            code_size([node]),
             role=specialist(context, chosen),
             node=node,
             statement=context.statement,
             header=chosen.contract.header(),
+            plan=shown_plan(context.recorder.ledger.working.brief),
             hints="".join(f"\n- {hint}" for hint in hints),
             advice=advice_for(context, chosen),
             **surrounding_code(context, [node]),
@@ -159,14 +172,18 @@ def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]
     form = context.task.form
     if isinstance(form, ClassForm):
         return {"name": form.name}
-    graph = context.recorder.ledger.graph
-    return {"sketch": sketch_text(graph, root_code(context, nodes))}
+    ledger = context.recorder.ledger
+    shared = defined_text(ledger.graph, ledger.working, nodes)
+    return {"sketch": sketch_text(ledger.graph, root_code(context, nodes), shared)}
 
 
 def draft_shape(
     context: RunContext, nodes: list[NodeId], *, strict: bool = True
 ) -> SplitReplyFormat:
-    """Return the format of a reply with the code of `nodes`, given the present code."""
+    """Return the format of a reply with the code of `nodes`, given the present code.
+
+    A second opinion is not read strictly, and its pieces are tried alone.
+    """
     graph = context.recorder.ledger.graph
     return SplitReplyFormat(
         contracts(graph, nodes),
@@ -174,6 +191,8 @@ def draft_shape(
         _scope(context),
         _present(context),
         strict=strict,
+        known=_known(context, nodes),
+        alone=not strict,
     )
 
 
@@ -197,6 +216,23 @@ def _present(context: RunContext) -> dict[NodeId, str]:
     """Return all present code, so that a reply that merely repeats it is not taken as an edit."""
     code = context.recorder.ledger.working.code
     return {node: context.recorder.text(known.digest) for node, known in code.items()}
+
+
+def _known(context: RunContext, nodes: Iterable[NodeId]) -> dict[str, str]:
+    """Return the definitions of other nodes by name, and their classes.
+
+    A reply need not repeat them, and a copy of a class would be another class.
+    """
+    ledger = context.recorder.ledger
+    requested = {ROOT, *nodes}
+    known: dict[str, str] = {}
+    for node, bundle in ledger.working.bundles.items():
+        if node in requested or not bundle.parses or ledger.working.code[node].scope:
+            continue
+        for statement in parse(bundle.source).body:
+            if isinstance(statement, ast.ClassDef) or node in ledger.graph.defining:
+                known |= dict.fromkeys(binds(statement), definition_form(statement))
+    return known
 
 
 def _scope(context: RunContext) -> str:
@@ -223,46 +259,78 @@ def write(
     """Record an answer's code for `nodes`; a node without usable code gets a stub."""
     draft = answer.value if answer else SplitReply({})
     seq = answer.seq if answer else None
-    if draft.shared:
-        _write_shared(context, nodes[0], draft.shared, seq, agent)
+    lost = draft.losses
+    if draft.shared and not _write_shared(context, nodes[0], draft.shared, seq, agent):
+        lost = (*lost, "the code beside the class, which cannot be written there")
+    # The model may edit another node if it gives a reason.
+    may_cross = bool(draft.rationale) and len(nodes) == 1
+    if not may_cross:
+        lost = (*lost, *(f"another version of {other}" for other in sorted(draft.crossing)))
     # Nodes with old code come first: replacing it can free names that new nodes need.
     code = context.recorder.ledger.working.code
     for node in sorted(nodes, key=lambda n: n not in code):
         piece = draft.pieces.get(node)
         reason = draft.missing.get(node, "no usable answer came")
-        if piece is None or not write_piece(context, node, piece, seq, agent):
-            degrade(context, node, reason)
-    # The model may edit another node if it gives a reason.
-    if draft.rationale and len(nodes) == 1:
+        if piece is None:
+            lost = () if degrade(context, node, reason, lost) else lost
+            continue
+        piece = piece._replace(losses=(*piece.losses, *lost))
+        refusal = _refusal(context, node, piece, seq, agent)
+        if refusal:
+            degrade(context, node, refusal, (*piece.losses, f"its code, because {refusal}"))
+        lost = ()
+    if may_cross:
         for other, piece in draft.crossing.items():
             _cross(context, nodes[0], other, draft.rationale, piece, seq, agent)
 
 
 def _write_shared(
     context: RunContext, node: NodeId, shared: str, seq: int | None, agent: str
-) -> None:
+) -> bool:
     """Write module-level helpers of a class into the root, before the class statement.
 
-    If a repair has frozen the root, an integration exception is recorded first.
+    If a repair has frozen the root, or the reply was for one node, an integration exception is
+    recorded first. Return False if the laws reject the code.
     """
     recorder = context.recorder
     transaction = recorder.ledger.transaction
     source = f"{shared}\n{recorder.text(recorder.ledger.working.code[ROOT].digest)}"
-    if transaction is None or ROOT in transaction.region:
-        write_piece(context, ROOT, CodePiece(source), seq, agent)
-        return
-    _cross(context, node, ROOT, "its helpers stand beside the class", CodePiece(source), seq, agent)
+    may_write = transaction is None or ROOT in transaction.region
+    if may_write and write_piece(context, ROOT, CodePiece(source), seq, agent):
+        return True
+    why = "its helpers stand beside the class"
+    return _cross(context, node, ROOT, why, CodePiece(source), seq, agent)
 
 
 def write_piece(
-    context: RunContext, node: NodeId, piece: CodePiece, seq: int | None, agent: str
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
 ) -> bool:
-    """Record one node's code; return False if the laws reject it, as for a name already in use."""
+    """Record one node's code; return False if the laws reject it, as for a name already in use.
+
+    `cause` is the node that the reply was for, if that is another one.
+    """
+    return not _refusal(context, node, piece, seq, agent, cause)
+
+
+def _refusal(
+    context: RunContext,
+    node: NodeId,
+    piece: CodePiece,
+    seq: int | None,
+    agent: str,
+    cause: NodeId | None = None,
+) -> str:
+    """Record one node's code; return why the laws reject it, or nothing."""
     try:
-        _write(context, node, piece, seq, agent)
-    except RecordRefused:
-        return False
-    return True
+        _write(context, node, piece, seq, agent, cause)
+    except RecordRefused as refused:
+        return str(refused.__cause__ or refused)
+    return ""
 
 
 def _write(
@@ -280,6 +348,7 @@ def _write(
         scope=_scope(context) if node != ROOT else "",
         cause=cause,
         reply=seq,
+        losses=piece.losses,
         note=piece.note,
     )
 
@@ -293,24 +362,36 @@ def _with_main(context: RunContext, node: NodeId, source: str) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 
-def degrade(context: RunContext, node: NodeId, reason: str) -> None:
+def degrade(context: RunContext, node: NodeId, reason: str, losses: tuple[str, ...] = ()) -> bool:
     """Record a stub for a node without usable code; code that exists already is kept.
 
     In a repair the laws reject the stub if old code still owns the name. Then the candidate has
-    no code for the node, and is rejected.
+    no code for the node, and is rejected. Return whether a stub was recorded.
     """
-    if node not in context.recorder.ledger.working.code:
-        with suppress(RecordRefused):
-            write_stub(context, node, reason)
+    if node in context.recorder.ledger.working.code:
+        return False
+    try:
+        write_stub(context, node, reason, losses)
+    except RecordRefused:
+        return False
+    return True
 
 
-def write_stub(context: RunContext, node: NodeId, reason: str) -> None:
-    """Replace a node's code by a stub that raises NotImplementedError with the reason."""
+def write_stub(
+    context: RunContext, node: NodeId, reason: str, losses: tuple[str, ...] = ()
+) -> None:
+    """Replace a node's code by a stub that raises NotImplementedError with the reason.
+
+    A node without a contract has no function that could raise it; its stub is a comment.
+    """
     contract = context.recorder.ledger.graph.by_id[node].contract
-    assert contract is not None
-    names = ", ".join(p.name for p in contract.params)
-    source = f"def {contract.name}({names}):\n    raise NotImplementedError({reason[:200]!r})\n"
-    _write(context, node, CodePiece(source, reason), None, DEGRADED)
+    if contract is None:
+        source = "# The definitions could not be used.\n"
+    else:
+        names = ", ".join(p.name for p in contract.params)
+        raising = f"raise NotImplementedError({reason[:200]!r})"
+        source = f"def {contract.name}({names}):\n    {raising}\n"
+    _write(context, node, CodePiece(source, reason, losses), None, DEGRADED)
 
 
 def _cross(
@@ -321,7 +402,8 @@ def _cross(
     piece: CodePiece,
     seq: int | None,
     agent: str,
-) -> None:
+) -> bool:
+    """Record an edit of another node with its reason; return False if the laws reject it."""
     transaction = context.recorder.ledger.transaction
     exception = IntegrationException(parent=node, child=other, rationale=rationale, region=(other,))
     try:
@@ -329,4 +411,5 @@ def _cross(
             context.recorder.record(ExceptionRaised(exception=exception))
         _write(context, other, piece, seq, agent, cause=node)
     except RecordRefused:
-        return  # the crossing edit is optional, so a rejection leaves the other node unchanged
+        return False  # the edit is optional, so a rejection leaves the other node unchanged
+    return True

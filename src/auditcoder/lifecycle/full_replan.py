@@ -18,8 +18,7 @@ from auditcoder.lifecycle.planning.sketch_planner import from_reply, sketch_shap
 from auditcoder.lifecycle.repair_transaction import measure
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
-
-_MAX_TOKENS = 500
+from auditcoder.lifecycle.token_limits import SKETCH
 
 
 def fall_back(context: RunContext, failing: Evidence) -> Decision:
@@ -43,7 +42,7 @@ def fall_back(context: RunContext, failing: Evidence) -> Decision:
             "redo",
             sketch_shape(task, root, tuple(ledger.allocated)),
             Phase.PLANNING,
-            _MAX_TOKENS,
+            SKETCH,
             role="planner",
             statement=context.statement,
             program=program.strip(),

@@ -14,8 +14,11 @@ from auditcoder.domain.events import (
 )
 from auditcoder.domain.laws import open_doubts
 from auditcoder.domain.repair import Decision
+from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.doubt_resolution import settle_doubts
+from auditcoder.lifecycle.fault_claims import drop_refuted_claims
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import (
@@ -25,6 +28,7 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
 )
 from auditcoder.lifecycle.options import Planner
 from auditcoder.lifecycle.planning import class_planner, sketch_planner, staged_planner
+from auditcoder.lifecycle.planning.edge_cases import with_edge_cases
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.repair_choice import choose, local_evidence
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
@@ -52,6 +56,8 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
         outcome, reason = RunOutcome.STOPPED, str(exceeded)
         if passes(context):
             outcome, reason = RunOutcome.PASSED, ""
+    if outcome is not RunOutcome.PASSED and context.client.cut:
+        reason = "; ".join((reason, *context.client.cut))
     ledger = context.recorder.ledger
     assembly = ledger.working.assembly
     context.recorder.record(
@@ -67,10 +73,15 @@ def run_strategy(context: RunContext, strategy: Strategy) -> RunOutcome:
 
 def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     """Plan, build, validate and repair: the lifecycle of AuditCoder itself."""
-    plan = make_plan(context)
+    plan = with_edge_cases(context, make_plan(context))
     context.recorder.record(BriefCommitted(brief=plan.brief))
     context.recorder.record(
-        GraphCommitted(graph=plan.graph, planner=plan.planner, granularity=plan.granularity)
+        GraphCommitted(
+            graph=plan.graph,
+            planner=plan.planner,
+            granularity=plan.granularity,
+            losses=plan.losses,
+        )
     )
     drop_contradicted_cases(context)
     code_builder.build(context, plan.given)
@@ -78,7 +89,10 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
     assemble(context)
     validate_program(context)
     drop_contradicted_clauses(context, local)
-    return repair_until_done(context, LOCATORS[context.options.locator]())
+    locator = LOCATORS[context.options.locator]()
+    outcome, reason = repair_until_done(context, locator)
+    settle_doubts(context, locator)
+    return outcome, reason
 
 
 def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome, str]:
@@ -87,6 +101,8 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
     repairs, most = 0, context.options.max_repairs
     may_fall_back = context.options.fallback
     while not passes(context):
+        if undecided := _undecided(context):
+            return RunOutcome.FAILED, f"no check fails, but {undecided} cannot decide anything"
         if repairs == most:
             return RunOutcome.FAILED, f"the program still fails after {most} repairs"
         chosen, state = choose(context, locator, state)
@@ -103,7 +119,17 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
         elif isinstance(chosen, PlannedRepair):
             state = state.with_rejected(chosen.target)
         drop_contradicted_clauses(context, local_evidence(context))
+    drop_refuted_claims(context)
     return RunOutcome.PASSED, ""
+
+
+def _undecided(context: RunContext) -> str:
+    """Return the inconclusive checks of a program that fails none; empty if it fails one."""
+    standing = context.recorder.ledger.working.evidence
+    program = {c: s.verdict for c, s in standing.items() if isinstance(s.subject, AtProgram)}
+    if any(verdict.failing for verdict in program.values()):
+        return ""
+    return ", ".join(sorted(c for c, verdict in program.items() if not verdict.conclusive))
 
 
 def make_plan(context: RunContext) -> Plan:
@@ -119,8 +145,10 @@ def make_plan(context: RunContext) -> Plan:
 def assemble(context: RunContext) -> None:
     """Assemble the program; code that clashes with another node is replaced by a stub."""
     graph = context.recorder.ledger.graph
-    promising = [n for n in (*reversed(graph.order), *graph.inner) if graph.by_id[n].contract]
-    for node in (None, *promising):
+    written = (*reversed(graph.order), *graph.inner)
+    promising = [n for n in written if graph.by_id[n].contract]
+    defining = [n for n in graph.order if graph.by_id[n].contract is None]
+    for node in (None, *promising, *defining):
         if node is not None:
             code_builder.write_stub(context, node, "it clashes with another part of the program")
         try:

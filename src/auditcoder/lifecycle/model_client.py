@@ -1,6 +1,7 @@
 """Sends requests to a model: reserves their cost, retries, and records every attempt.
 
-A temporary failure is retried; an unusable reply is requested once more, with the reason.
+A temporary failure is retried. An unusable reply is requested once more, with the reason; a reply
+that was cut at its token limit is requested again with more room, as far as its limits allow.
 """
 
 from typing import Generic, NamedTuple, TypeVar
@@ -32,11 +33,15 @@ from auditcoder.lifecycle.ports import Model
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import FormatMismatch, ResponseFormat
 from auditcoder.lifecycle.retry_policy import Backoff, RetryPolicy
+from auditcoder.lifecycle.token_limits import ReplyRoom
 
 T = TypeVar("T")
 
 SECOND_OPINION = "second opinion"
-"""The only role that a different model can be configured for."""
+INFORMED_OPINION = "informed second opinion"
+"""A second opinion whose author has seen the present code and the failure."""
+OPINIONS = frozenset({SECOND_OPINION, INFORMED_OPINION})
+"""The only roles that a different model can be configured for."""
 _MAX_QUOTED = 2000
 """Maximum number of characters of an unusable reply that are quoted back to the model."""
 _MAX_NAME = 200
@@ -51,12 +56,15 @@ class ModelQuestion(NamedTuple, Generic[T]):
     role: str
     phase: Phase
     max_tokens: int
+    """The first limit of the reply's length."""
     scope: Scope = Scope.INITIAL
     node: NodeId | None = None
     nodes: tuple[NodeId, ...] = ()
     prompt: Digest | None = None
     temperature: float = 0.0
     seed: int | None = None
+    room: ReplyRoom | None = None
+    """How far the limit may change; None if it must not."""
 
 
 class ModelAnswer(NamedTuple, Generic[T]):
@@ -67,9 +75,17 @@ class ModelAnswer(NamedTuple, Generic[T]):
     seq: int
 
 
+class NoUsableReply(ReplyUnusable):
+    """No reply was usable; `problem` says why, without the model's name, which a replay lacks."""
+
+    def __init__(self, code: str, message: str, advice: str = "", problem: str = "") -> None:
+        super().__init__(code, message, advice)
+        self.problem = problem
+
+
 def why(unusable: ReplyUnusable) -> str:
     """Return why a reply was unusable, without the model's name, which a replay does not know."""
-    return str(unusable.__cause__ or unusable)
+    return unusable.problem if isinstance(unusable, NoUsableReply) else str(unusable)
 
 
 class ModelClient:
@@ -90,32 +106,87 @@ class ModelClient:
         self._budget = budget
         self._retry_policy = retry_policy or RetryPolicy()
         self._backoff = backoff or Backoff()
+        self._cut: set[str] = set()
+        self._failed: dict[Digest, str] = {}
+        """The requests that got an unusable reply, with the reason."""
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Why replies stayed cut at a token limit, and what would allow longer ones."""
+        return tuple(sorted(self._cut))
 
     def ask(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
-        """Return a usable answer, or raise; every request and reply is recorded either way."""
-        request = _request(question)
-        reply = self._complete(question, request)
-        try:
-            value = question.shape.read(reply)
-        except FormatMismatch as mismatch:
-            self._record(question, request, reply, rejected=str(mismatch))
-            request = _with_objection(request, reply, mismatch)
+        """Return a usable answer, or raise; every request and reply is recorded either way.
+
+        No request is sent again as it was after an unusable reply: it would get the same one.
+        """
+        request = self._affordable(question, _request(question))
+        while (reason := self._failed.get(request.digest)) is not None:
+            request = _with_earlier_failure(request, reason)
+        objected, longest = False, 0
+        while True:
             reply = self._complete(question, request)
             try:
                 value = question.shape.read(reply)
-            except FormatMismatch as still:
-                self._record(question, request, reply, rejected=str(still))
-                raise ReplyUnusable(
-                    "reply.unusable",
-                    f"{self._model_for(question).name} gave {question.role} no usable answer,"
-                    f" twice: {still}",
-                    "both answers are recorded; try a stronger model or a smaller task",
-                ) from still
-        seq = self._record(question, request, reply)
-        return ModelAnswer(value, reply, seq)
+            except FormatMismatch as mismatch:
+                cut = reply.finish is FinishReason.LENGTH and question.room is not None
+                problem = self._cut_at(question, request, reply, longest) if cut else str(mismatch)
+                self._failed[request.digest] = problem
+                self._record(question, request, reply, rejected=problem)
+                larger = self._larger(question, request) if cut else None
+                if larger is not None and _length(reply, request) > longest:
+                    longest, request = _length(reply, request), larger
+                    continue
+                if objected or (cut and _can_grow(question)):
+                    if cut:
+                        self._cut.add(problem)
+                    name = self._model_for(question).name
+                    raise NoUsableReply(
+                        "reply.unusable",
+                        f"{name} gave {question.role} no usable answer: {problem}",
+                        "its replies are recorded; try a stronger model or a smaller task",
+                        problem,
+                    ) from mismatch
+                objected = True
+                request = self._affordable(question, _with_objection(request, reply, mismatch))
+            else:
+                return ModelAnswer(value, reply, self._record(question, request, reply))
+
+    def _affordable(self, question: ModelQuestion[T], request: Request) -> Request:
+        """Return the request with the room that the budget leaves, but at least the least room."""
+        left = self._budget.affordable(request.at_most_tokens())
+        if question.room is None or left is None or left >= request.max_tokens:
+            return request
+        return msgspec.structs.replace(request, max_tokens=max(left, question.room.least))
+
+    def _larger(self, question: ModelQuestion[T], request: Request) -> Request | None:
+        """Return the request with twice the room, as far as allowed; None if it cannot grow."""
+        assert question.room is not None
+        most = question.room.most
+        larger = msgspec.structs.replace(request, max_tokens=min(2 * request.max_tokens, most))
+        larger = self._affordable(question, larger)
+        return larger if larger.max_tokens > request.max_tokens else None
+
+    def _cut_at(
+        self, question: ModelQuestion[T], request: Request, reply: Reply, longest: int
+    ) -> str:
+        """Describe a reply that was cut, and what would allow a longer one."""
+        assert question.room is not None
+        cut = f"the reply was cut at {request.max_tokens} tokens"
+        if not reply.text.strip():
+            cut += ", all of them reasoning"
+        if (length := _length(reply, request)) <= longest:
+            return (
+                f"{cut}, but the model had ended it after {length}: use a model with longer replies"
+            )
+        if self._larger(question, request) is not None:
+            return f"{cut}; it is requested again with more"
+        if request.max_tokens < question.room.most:
+            return f"{cut}, which is all that the budget leaves: raise the budget"
+        return f"{cut}: raise {question.room.option}"
 
     def _model_for(self, question: ModelQuestion[T]) -> Model:
-        return self._consulted if question.role == SECOND_OPINION else self._model
+        return self._consulted if question.role in OPINIONS else self._model
 
     def _complete(self, question: ModelQuestion[T], request: Request) -> Reply:
         """Call the model until it replies or the retry policy gives up; record failed attempts."""
@@ -202,6 +273,15 @@ class ModelClient:
         )
 
 
+def _length(reply: Reply, request: Request) -> int:
+    """Return the tokens of a reply that was cut; those allowed if the server reports none."""
+    return reply.usage.completion_tokens or request.max_tokens
+
+
+def _can_grow(question: ModelQuestion[T]) -> bool:
+    return question.room is not None and question.room.most > question.room.least
+
+
 def _request(question: ModelQuestion[T]) -> Request:
     messages = tuple(
         Message(speaker=message.speaker, text=whole(message.text)) for message in question.messages
@@ -237,6 +317,15 @@ def _normalised(reply: Reply, failed: list[Attempt]) -> Reply:
         model=whole(reply.model)[:_MAX_NAME],
         usage=reply.usage + charged_for(failed),
         attempts=(*failed, *reply.attempts),
+    )
+
+
+def _with_earlier_failure(request: Request, reason: str) -> Request:
+    """Return the request with the reason why an earlier reply to it was unusable."""
+    *before, last = request.messages
+    told = f"{last.text}\n\nAn earlier answer to this could not be used: {whole(reason)}"
+    return msgspec.structs.replace(
+        request, messages=(*before, Message(speaker=last.speaker, text=told))
     )
 
 

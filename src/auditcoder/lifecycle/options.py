@@ -24,6 +24,7 @@ from typing import (
 import msgspec
 
 from auditcoder.domain.events import Manifest
+from auditcoder.domain.request import Traits
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.budget import Budget
 
@@ -46,6 +47,21 @@ class Build(Enum):
     """One call per node, to the specialist of its kind."""
 
 
+class SecondOpinions(Enum):
+    """Whether other implementations are requested for a diagnosis, and what their author sees."""
+
+    BLIND = "blind"
+    """The author sees neither the present code nor the failure."""
+    INFORMED = "informed"
+    """The author sees both."""
+    NONE = "none"
+    """None are requested."""
+
+    def __bool__(self) -> bool:
+        """Whether any are requested."""
+        return self is not SecondOpinions.NONE
+
+
 class LocatorName(Enum):
     """Which locator maps a failure to the nodes at fault."""
 
@@ -57,6 +73,24 @@ class LocatorName(Enum):
     OCHIAI = "ochiai"
     TARANTULA = "tarantula"
     DSTAR = "dstar"
+
+
+class AutoSwitch(Enum):
+    """Whether a run makes additional requests.
+
+    A run records `on` or `off`: `auto` is decided by its model when it starts.
+    """
+
+    AUTO = "auto"
+    """On, unless the model is a small one, as the embedded model is."""
+    ON = "on"
+    OFF = "off"
+
+    def decided(self, traits: Traits) -> "AutoSwitch":
+        """Return whether to make the requests, for a model with these traits."""
+        if self is not AutoSwitch.AUTO:
+            return self
+        return AutoSwitch.OFF if traits.limits.small else AutoSwitch.ON
 
 
 class ManifestPart(Enum):
@@ -84,6 +118,8 @@ class Option(NamedTuple):
     """The part of the manifest that records an option of a run."""
     before: str | None = None
     """The value assumed for records older than the option; None if every record has it."""
+    earlier: Mapping[str, str] = {}
+    """Values of earlier versions, as text, with those that replaced them."""
     singular: str = ""
     """The name of the flag that gives one item of a list; it may be repeated."""
 
@@ -123,12 +159,14 @@ class Options(Value):
         ),
     ] = LocatorName.WEIGHED
     second_opinions: Annotated[
-        bool,
+        SecondOpinions,
         Option(
-            "if the evidence does not identify the faulty node, request another implementation",
-            before="false",
+            "if the evidence does not identify the faulty node, request another implementation;"
+            " blind: without the present code and the failure; informed: with them",
+            before=SecondOpinions.NONE.value,
+            earlier={"true": SecondOpinions.BLIND.value, "false": SecondOpinions.NONE.value},
         ),
-    ] = True
+    ] = SecondOpinions.BLIND
     second_opinions_by: Annotated[
         str | None,
         Option(
@@ -141,6 +179,25 @@ class Options(Value):
         bool,
         Option("with --build node: use the specialist prompt of each node's kind", before="true"),
     ] = True
+    adjudication: Annotated[
+        AutoSwitch,
+        Option(
+            "if only a generated check fails, ask who is wrong, the check or the program;"
+            " auto: unless the model is a small one",
+            before=AutoSwitch.OFF.value,
+        ),
+    ] = AutoSwitch.AUTO
+    max_adjudications: Annotated[
+        _Count, Option("maximum number of failing checks to ask about", "K", before="0")
+    ] = 3
+    edge_cases: Annotated[
+        AutoSwitch,
+        Option(
+            "with the sketch planner: before the code, ask for edge cases that the program is"
+            " checked with; auto: unless the model is a small one",
+            before=AutoSwitch.OFF.value,
+        ),
+    ] = AutoSwitch.AUTO
     budget_tokens: Annotated[
         _Positive | None,
         Option("maximum number of tokens for the run", "N", ManifestPart.BUDGET),
@@ -148,6 +205,34 @@ class Options(Value):
     budget_usd: Annotated[
         _Amount | None,
         Option("maximum cost of the run in US dollars", "USD", ManifestPart.BUDGET),
+    ] = None
+    plan_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a plan (default: by the model)", "N"),
+    ] = None
+    code_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply with first code (default: by the model)", "N"),
+    ] = None
+    repair_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply in a repair (default: by the model)", "N"),
+    ] = None
+    check_tokens: Annotated[
+        _Positive | None,
+        Option("maximum tokens of a reply that checks code (default: by the model)", "N"),
+    ] = None
+    reasoning_tokens: Annotated[
+        _Count | None,
+        Option("tokens for reasoning, added to each limit (default: by the model)", "N"),
+    ] = None
+    max_reply_tokens: Annotated[
+        _Positive | None,
+        Option(
+            "maximum tokens of any reply, reasoning included; a reply that was cut is requested"
+            " again with up to this many (default: by the model)",
+            "N",
+        ),
     ] = None
     seed: Annotated[
         int | None,
@@ -166,7 +251,19 @@ class Options(Value):
     def __post_init__(self) -> None:
         """Raise ValueError if an option has a value that its declaration does not allow."""
         for spec in option_specs(type(self)):
-            spec.check(getattr(self, spec.name))
+            value = getattr(self, spec.name)
+            if write_value(value) in spec.option.earlier:
+                msgspec.structs.force_setattr(self, spec.name, spec.convert(value))
+            else:
+                spec.check(value)
+
+    def decided(self, traits: Traits) -> "Options":
+        """Return the options of a run with a model that has these traits."""
+        return msgspec.structs.replace(
+            self,
+            adjudication=self.adjudication.decided(traits),
+            edge_cases=self.edge_cases.decided(traits),
+        )
 
     @property
     def budget(self) -> Budget:
@@ -225,6 +322,7 @@ class OptionSpec(NamedTuple):
 
     def convert(self, value: object) -> Any:
         """Convert a configured value to the option's type, or raise ValueError."""
+        value = self.option.earlier.get(write_value(value), value)
         try:
             return msgspec.convert(value, self.type, strict=not isinstance(value, str))
         except (msgspec.ValidationError, OverflowError) as error:

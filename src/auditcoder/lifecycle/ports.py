@@ -6,6 +6,7 @@ from typing import Protocol
 from auditcoder.domain.chain import Head
 from auditcoder.domain.execution import Execution, ExecutionOutcome
 from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.replay_result import ReplayResult
 from auditcoder.domain.request import Reply, Request, Traits
 from auditcoder.domain.values import Digest, RunId
 
@@ -114,5 +115,17 @@ class Judgements(Protocol):
         ...
 
 
-class JudgedStore(TraceStore, Judgements, Protocol):
-    """A store of records and judgements."""
+class Replays(Protocol):
+    """Stores the results of replays, separately from the records."""
+
+    def keep_replay(self, replay: ReplayResult) -> None:
+        """Store the result of a replay."""
+        ...
+
+    def replays(self, run: RunId) -> list[ReplayResult]:
+        """Return the results of all replays of a run, oldest first."""
+        ...
+
+
+class JudgedStore(TraceStore, Judgements, Replays, Protocol):
+    """A store of records, judgements and the results of replays."""

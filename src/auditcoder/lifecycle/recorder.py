@@ -18,6 +18,7 @@ from auditcoder.domain.errors import (
     RecordUnreadable,
 )
 from auditcoder.domain.events import (
+    Adjudicated,
     Assembled,
     CheckDropped,
     CheckRan,
@@ -238,6 +239,10 @@ class Recorder:
         """Return the recorded dropping of a check if that event comes next."""
         return None
 
+    def recall_ruling(self) -> Adjudicated | None:
+        """Return the recorded ruling on a check if that event comes next."""
+        return None
+
     def _append(self, event: Event) -> int:
         with self._lock:
             entry, body, head = self._sealed(event)
@@ -300,6 +305,7 @@ class Recorder:
         scope: str = "",
         cause: NodeId | None = None,
         reply: int | None = None,
+        losses: tuple[str, ...] = (),
         note: str = "",
     ) -> int:
         """Record `source` as the complete code of `node`, with the units that it registers.
@@ -321,6 +327,7 @@ class Recorder:
                     agent=agent,
                     cause=cause,
                     reply=reply,
+                    losses=losses,
                     note=note,
                 )
             )

@@ -1,11 +1,14 @@
 """The choice of a repair: diagnose the failure, ask for its cause, decide what to repair."""
 
+import msgspec
+
 from auditcoder.domain.diagnosis import Abstained, Diagnosis
 from auditcoder.domain.events import Located
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.targets import AtBranch, AtNode, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.values import digest
+from auditcoder.lifecycle.fault_claims import claimed
 from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisState,
     Locator,
@@ -18,6 +21,7 @@ from auditcoder.lifecycle.locating.substitution import with_code
 from auditcoder.lifecycle.repair_transaction import PlannedRepair
 from auditcoder.lifecycle.root_cause import (
     PASSED_WITH_SUBSTITUTE,
+    UNKNOWN_CAUSE,
     RootCause,
     analyse_cause,
     first_node,
@@ -26,17 +30,26 @@ from auditcoder.lifecycle.run_context import RunContext
 
 
 def choose(
-    context: RunContext, locator: Locator, state: DiagnosisState
+    context: RunContext,
+    locator: Locator,
+    state: DiagnosisState,
+    failing: Evidence | None = None,
 ) -> tuple[PlannedRepair | Abstained, DiagnosisState]:
     """Diagnose the failure, ask the model for its cause, and plan a repair or abstain.
 
+    `failing` is the check to repair; by default the most trusted one that fails.
     The cause is asked once per evidence: after a rejected repair the evidence, and so the answer,
-    is the same. It is not asked if the program passed with a second opinion.
+    is the same. It is not asked if the program passed with a second opinion, or if the author of a
+    repair named another part, which is repaired next.
     """
+    failing = failing or most_trusted_failure(context)
+    if (claim := claimed(diagnosis_input_of(context, state.rejected))) is not None:
+        _record(context, locator, claim)
+        blamed = msgspec.structs.replace(UNKNOWN_CAUSE, explanation=claim.explanation)
+        return PlannedRepair(claim.target, failing, blamed), state
     diagnosis, state = diagnose(context, locator, state)
     if isinstance(diagnosis, Abstained):
         return diagnosis, state
-    failing = most_trusted_failure(context)
     if known_to_pass := _passing_opinion(context, state, diagnosis.target):
         return PlannedRepair(
             diagnosis.target, failing, PASSED_WITH_SUBSTITUTE, known_to_pass
@@ -45,7 +58,7 @@ def choose(
         context, diagnosis.target, failing
     )
     state = state.with_cause(diagnosis.evidence, finding)
-    graph = context.recorder.ledger.graph
+    graph, why_here = context.recorder.ledger.graph, diagnosis.explanation
     match finding.cause, diagnosis.target:
         case RootCause.DECOMPOSITION, AtNode(node=node):
             branch = AtBranch(root=graph.branch_root(node))
@@ -56,7 +69,7 @@ def choose(
                     diagnosis_input_of(context, state.rejected), diagnosis, branch, why
                 )
                 _record(context, locator, lifted)
-                return PlannedRepair(branch, failing, finding), state
+                return PlannedRepair(branch, failing, finding, reasons=why_here), state
         case RootCause.GLOBAL, _ if len(graph.order) > 1:
             abstained = Abstained(
                 reason=f"no single part can be right alone: {finding.explanation}",
@@ -66,7 +79,7 @@ def choose(
             return abstained, state
         case _:
             pass
-    return PlannedRepair(diagnosis.target, failing, finding), state
+    return PlannedRepair(diagnosis.target, failing, finding, reasons=why_here), state
 
 
 def _passing_opinion(

@@ -12,6 +12,7 @@ The responses to the paper's six failure modes (appendix G):
 """
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -28,20 +29,22 @@ from auditcoder.domain.repair import Decision, IntegrationException, Transaction
 from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
-from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle import code_builder, repair_request
+from auditcoder.lifecycle.definitions_repair import write_definitions_again
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
+from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
-from auditcoder.lifecycle.model_client import SECOND_OPINION
+from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
+from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
 from auditcoder.lifecycle.reply_splitter import CodePiece
 from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, first_node
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.second_opinions import opinion_role
 from auditcoder.lifecycle.task_forms import contract_of
+from auditcoder.lifecycle.token_limits import REPAIRED_CODE, SKETCH
 from auditcoder.lifecycle.validation import validate_program, validate_region
-
-_CODE_TOKENS = 500
-_SKETCH_TOKENS = 500
 
 
 class PlannedRepair(NamedTuple):
@@ -52,15 +55,28 @@ class PlannedRepair(NamedTuple):
     finding: CauseAnalysis
     known: SecondOpinion | None = None
     """A second opinion on the first node with which every check is known to pass."""
+    reasons: str = ""
+    """The explanation of the diagnosis."""
 
 
 def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
     """Regenerate the region in a transaction; accept the candidate or roll back."""
     context.recorder.open_transaction(TransactionKind.BOUNDED)
-    if isinstance(chosen.target, AtBranch) and not isinstance(context.task.form, ClassForm):
-        _repair_branch(context, chosen)
+    graph = context.recorder.ledger.graph
+    is_function = graph.by_id[first_node(chosen.target)].contract is not None
+    of_class = isinstance(context.task.form, ClassForm)
+    if isinstance(chosen.target, AtBranch) and is_function and not of_class:
+        claim = _repair_branch(context, chosen)
     else:
-        _repair_nodes(context, chosen)
+        claim = _repair_nodes(context, chosen)
+    if claim is not None:
+        node = context.recorder.ledger.graph.by_id[claim.node]
+        decision = context.recorder.decide(
+            f"the fault is elsewhere: {claim.node}, because {claim.reason}"
+        )
+        # After the rollback, which would remove it.
+        record_claim(context, claim, code_builder.specialist(context, node))
+        return decision
     return measure(context, chosen.finding.explanation)
 
 
@@ -83,22 +99,29 @@ def measure(context: RunContext, reason: str) -> Decision:
     return recorder.decide(reason)
 
 
-def _repair_nodes(context: RunContext, chosen: PlannedRepair) -> None:
-    """Revise the first node's description, widen the region if needed, request the code again."""
+def _repair_nodes(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere | None:
+    """Revise the first node's description, widen the region if needed, request the code again.
+
+    If the first answer names another part instead, nothing is written and its claim is returned.
+    """
     nodes = named_in(chosen.target)
     if chosen.known and _write_second_opinion(context, nodes[0], chosen.known):
-        return
+        return None
     callers = _widen(context, nodes[0], chosen.finding)
     _revise(context, nodes[0], chosen.finding, may_change_interface=bool(callers))
-    for node in (*nodes, *callers):
+    claim = _write_again(context, nodes[0], chosen)
+    if claim is not None and claim.node not in {*nodes, *callers}:
+        return claim
+    for node in (*nodes[1:], *callers):
         _write_again(context, node, chosen)
+    return None
 
 
 def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
     """Record a second opinion as the node's code; return False if the laws reject it."""
     note = "written to see which part is at fault, and everything passed with it"
     return code_builder.write_piece(
-        context, node, CodePiece(known.source, note), known.seq, SECOND_OPINION
+        context, node, CodePiece(known.source, note), known.seq, opinion_role(context)
     )
 
 
@@ -171,38 +194,55 @@ def _with_header(contract: Contract, header: str) -> Contract:
     return msgspec.structs.replace(contract, params=new.params, returns=new.returns)
 
 
-def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> None:
+def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> FaultElsewhere | None:
+    """Request a node's code again; return the claim of an answer that names another part."""
     recorder = context.recorder
     graph, working = recorder.ledger.graph, recorder.ledger.working
     described_node = graph.by_id[node]
     code = working.code.get(node)
     contract = described_node.contract
+    if node in graph.defining:
+        reason = chosen.finding.explanation
+        write_definitions_again(context, node, chosen.failing, reason)
     if contract is None or code is None:
-        return
+        return None
+    present = recorder.text(code.digest)
     hints = "".join(f"\n- {hint}" for hint in described_node.hints)
     of_class = isinstance(context.task.form, ClassForm)
     try:
         answer = context.ask(
             "repair_method" if of_class else "repair_node",
-            code_builder.draft_shape(context, [node]),
+            RepairReplyFormat(
+                code_builder.draft_shape(context, [node]), node, present, graph.promises
+            ),
             Phase.GENERATION,
-            _CODE_TOKENS,
+            REPAIRED_CODE,
             role=code_builder.specialist(context, described_node),
             node=node,
             statement=context.statement,
-            code=recorder.text(code.digest).strip(),
+            code=present.strip(),
             failure=failure_text(context, chosen.failing),
             reason=f"{chosen.finding.explanation}{hints}",
             header=contract.header(),
             advice=code_builder.advice_for(context, described_node),
-            **code_builder.surrounding_code(context, [node]),
+            program=repair_request.surroundings(context, node),
+            suspicion=repair_request.suspicion(context, chosen.reasons),
+            elsewhere=repair_request.elsewhere(context),
+            plan=repair_request.plan(context),
+            **(
+                {"name": context.task.form.name} if isinstance(context.task.form, ClassForm) else {}
+            ),
         )
     except ReplyUnusable:
-        return  # both answers are recorded; an unchanged candidate is rejected
-    code_builder.write(context, [node], answer, code_builder.specialist(context, described_node))
+        return None  # its answers are recorded; an unchanged candidate is rejected
+    if isinstance(answer.value, FaultElsewhere):
+        return answer.value
+    written = ModelAnswer(answer.value, answer.reply, answer.seq)
+    code_builder.write(context, [node], written, code_builder.specialist(context, described_node))
+    return None
 
 
-def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
+def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere | None:
     """Replan a branch behind its unchanged interface, then request its code."""
     recorder = context.recorder
     top = first_node(chosen.target)
@@ -217,7 +257,7 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
             "replan_branch",
             graft_shape(recorder.ledger, top),
             Phase.PLANNING,
-            _SKETCH_TOKENS,
+            SKETCH,
             role="branch replanner",
             node=top,
             statement=context.statement,
@@ -229,13 +269,16 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
             taken=", ".join(taken) or "none",
         )
     except ReplyUnusable:
-        _write_again(context, top, chosen)
-        return
+        return _write_again(context, top, chosen)
     delta, sketch = answer.value
-    if diff(graph, apply(graph, delta)) is not None and not _record_delta(context, delta):
-        _write_again(context, top, chosen)
-        return
+    revises = diff(graph, apply(graph, delta)) is not None
+    if revises and not _record_delta(context, delta, sketch.losses):
+        return _write_again(context, top, chosen)
     after = recorder.ledger.graph
+    for added in delta.added:
+        if added.contract is None:
+            piece = CodePiece(sketch.definitions.source)
+            code_builder.write_piece(context, added.id, piece, answer.seq, "branch replanner", top)
     todo = [n for n in after.order if n in after.subtree(top)]
     inner = [n for n in sorted(after.subtree(top), reverse=True) if n not in todo]
     if sketch.body and top not in todo:
@@ -246,11 +289,14 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> None:
             inner.remove(top)
     promising = [n for n in (*todo, *inner) if after.by_id[n].contract]
     code_builder.ask_for(context, promising, earlier_failure(context, chosen.failing))
+    return None
 
 
-def _record_delta(context: RunContext, delta: GraphDelta) -> bool:
+def _record_delta(context: RunContext, delta: GraphDelta, losses: Sequence[str]) -> bool:
+    left_out = f"; left out: {'; '.join(losses)}" if losses else ""
+    reason = f"the branch was planned again{left_out}"
     try:
-        context.recorder.record(GraphRevised(delta=delta, reason="the branch was planned again"))
+        context.recorder.record(GraphRevised(delta=delta, reason=reason))
     except RecordRefused:
         return False
     return True

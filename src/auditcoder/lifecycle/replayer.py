@@ -16,6 +16,7 @@ import msgspec
 from auditcoder.domain.chain import Entry
 from auditcoder.domain.errors import AuditCoderError, EndOfRecord, NotFound, ReplayDiverged
 from auditcoder.domain.events import (
+    Adjudicated,
     CheckDropped,
     CheckRan,
     Event,
@@ -268,3 +269,10 @@ class Replayer(Recorder):
             self._skip()
             entry = self._log.next()
             return entry.event if entry and isinstance(entry.event, CheckDropped) else None
+
+    def recall_ruling(self) -> Adjudicated | None:
+        """Return the recorded ruling on a check if that event comes next."""
+        with self._turn:
+            self._skip()
+            entry = self._log.next()
+            return entry.event if entry and isinstance(entry.event, Adjudicated) else None

@@ -3,11 +3,20 @@
 import ast
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from auditcoder.domain.python_names import PARSE_ERRORS, Function, on_a_fresh_stack, parse
+from auditcoder.domain.python_names import (
+    PARSE_ERRORS,
+    Function,
+    bound_by,
+    on_a_fresh_stack,
+    parse,
+    parse_fault,
+)
+from auditcoder.domain.reply_code import code_in_json
 from auditcoder.domain.request import FinishReason, Reply
 
 T = TypeVar("T")
@@ -53,7 +62,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return [(match[2].lower(), match[3]) for match in _FENCE.finditer(text)]
 
 
-_PYTHON = {"python", "python3", "py"}
+_PYTHON = {"python", "python3", "py", "py3", "python3.11"}
 
 
 def _blocks_in(text: str, languages: set[str]) -> list[str]:
@@ -88,15 +97,62 @@ class PythonBlock:
         return "Answer with one ```python block and nothing else."
 
     def read(self, reply: Reply) -> str:
-        """Return the longest block of Python, or of no language."""
+        """Return the block of Python, or of no language.
+
+        Of several blocks that define different names, all are returned, one after another; of
+        several versions of the same code, the longest.
+        """
         _refuse_unfinished(reply)
-        candidates = _blocks_in(reply.text, _PYTHON)
-        if not candidates and (len(reply.text) > _LONGEST or not _is_python(reply.text)):
+        candidates = _python_in(reply.text)
+        if not candidates:
             raise FormatMismatch("there is no ```python block in it")
-        code = _within_limit(max(candidates, key=len) if candidates else reply.text, "code")
+        together = joined_blocks(reply) if _are_parts(candidates) else ""
+        code = _within_limit(together or max(candidates, key=len), "code")
         if code.count("\n") + code.count(";") > _MOST_LINES:
             raise FormatMismatch(f"its code has more than {_MOST_LINES:,} lines; answer briefly")
         return code
+
+
+def _python_in(text: str) -> list[str]:
+    """Return the blocks of Python; without any, code in JSON or between paragraphs of prose."""
+    if (fenced := _blocks_in(text, _PYTHON)) or len(text) > _LONGEST:
+        return fenced
+    if wrapped := code_in_json(text):
+        return [code for code in wrapped if _is_python(code)]
+    return [text] if _is_python(text) else _without_prose(text)
+
+
+def _are_parts(blocks: list[str]) -> bool:
+    """Whether no name is defined in two of several blocks."""
+    if len(blocks) < 2 or sum(map(len, blocks)) > _LONGEST:
+        return False
+    modules = [parse(code) for code in blocks if parse_fault(code) is None]
+    names = [n for m in modules for n in bound_by(m.body)]
+    return len(names) == len(set(names))
+
+
+def joined_blocks(reply: Reply) -> str:
+    """Return all blocks of Python as one text; empty if there are fewer than two that parse."""
+    parts = [code for code in _python_in(reply.text) if parse_fault(code) is None]
+    text = "\n\n".join(code.strip("\n") for code in parts) + "\n"
+    return text if len(parts) > 1 and text.count("\n") <= _MOST_LINES else ""
+
+
+_CODE_BEGINS = re.compile(r"^(?:def |class |from \w|import \w|@\w)", re.MULTILINE)
+_MAX_PROSE = 40
+"""Maximum number of lines of prose behind code that is not in a block."""
+
+
+def _without_prose(text: str) -> list[str]:
+    """Return the code of a text that begins and ends with prose, and has no block."""
+    begins = _CODE_BEGINS.search(text)
+    if begins is None:
+        return []
+    lines = text[begins.start() :].split("\n")
+    for end in range(len(lines), max(0, len(lines) - _MAX_PROSE), -1):
+        if _is_python(code := "\n".join(lines[:end]) + "\n"):
+            return [code]
+    return []
 
 
 class ParsedPython(Generic[T]):
@@ -114,8 +170,20 @@ class ParsedPython(Generic[T]):
         return self._block.instruction()
 
     def read(self, reply: Reply) -> T:
-        """Parse the block, or raise FormatMismatch with the reason."""
+        """Parse the longest block, else all blocks together; raise FormatMismatch if neither fits.
+
+        The reason is that of the longest one.
+        """
         text = self._block.read(reply)
+        try:
+            return self._parse(text)
+        except FormatMismatch:
+            if together := joined_blocks(reply):
+                with suppress(FormatMismatch):
+                    return self._parse(together)
+            raise
+
+    def _parse(self, text: str) -> T:
         try:
             # On a fresh stack, the recursion limit does not depend on the caller's depth.
             return on_a_fresh_stack(lambda: self._read(text))

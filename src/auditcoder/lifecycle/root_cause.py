@@ -15,9 +15,8 @@ from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.response_formats import JsonValue
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import ROOT_CAUSE
 from auditcoder.prompts import answer_schema
-
-_MAX_TOKENS = 250
 
 
 class RootCause(Enum):
@@ -60,7 +59,7 @@ def analyse_cause(context: RunContext, target: Target, failing: Evidence) -> Cau
             "replan_node",
             JsonValue(CauseAnalysis, answer_schema("replan_node")),
             Phase.PLANNING,
-            _MAX_TOKENS,
+            ROOT_CAUSE,
             role="task replanner",
             node=node,
             statement=context.statement,

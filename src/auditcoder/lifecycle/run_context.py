@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.request import TIGHT, TokenLimits
 from auditcoder.domain.task import ClassForm, Task
 from auditcoder.domain.usage import Phase, Scope
 from auditcoder.lifecycle.model_client import (
-    SECOND_OPINION,
+    OPINIONS,
     ModelAnswer,
     ModelClient,
     ModelQuestion,
@@ -16,7 +17,13 @@ from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import ResponseFormat, T
-from auditcoder.lifecycle.task_forms import root_of, shown_examples
+from auditcoder.lifecycle.task_forms import (
+    root_of,
+    shown_examples,
+    shown_limits,
+    shown_tests,
+)
+from auditcoder.lifecycle.token_limits import ReplySize, quoted_characters, room_for
 from auditcoder.prompts import Prompt, load
 
 
@@ -31,6 +38,10 @@ class RunContext:
     sandbox: Sandbox
     parallel: int = 1
     """Maximum number of requests that the model serves at once."""
+    limits: TokenLimits = TIGHT
+    """The token limits of the model's replies."""
+    opinion_limits: TokenLimits | None = None
+    """Those of the model for second opinions; None if it is the run's model."""
     on_difference: Callable[[str], None] | None = None
     """While replaying with a sandbox: receives every check whose result differs from the record.
 
@@ -41,11 +52,21 @@ class RunContext:
     def statement(self) -> str:
         """The task as prompts show it.
 
-        Examples that its text lacks and the calling convention of the root are added.
+        Examples and limits that its text lacks, tests that the user lets it show, and the calling
+        convention of the root are added.
         """
         about_root = "" if isinstance(self.task.form, ClassForm) else root_of(self.task).about
-        parts = (self.task.statement, shown_examples(self.task), about_root)
+        shown = (shown_examples(self.task), shown_tests(self.task), shown_limits(self.task))
+        parts = (self.task.statement, *shown, about_root)
         return "\n\n".join(text for text in parts if text)
+
+    @property
+    def quoted(self) -> int:
+        """Maximum number of characters of each input, output and message in a prompt."""
+        return quoted_characters(self.limits)
+
+    def _limits_of(self, role: str) -> TokenLimits:
+        return self.opinion_limits or self.limits if role in OPINIONS else self.limits
 
     @property
     def program(self) -> str:
@@ -59,7 +80,7 @@ class RunContext:
         prompt: str | Prompt,
         shape: ResponseFormat[T],
         phase: Phase,
-        max_tokens: int,
+        size: ReplySize,
         *,
         role: str,
         node: NodeId | tuple[NodeId, ...] | None = None,
@@ -71,7 +92,8 @@ class RunContext:
         """
         chosen = load(prompt) if isinstance(prompt, str) else prompt
         repairing = self.recorder.ledger.assembled
-        regenerating = repairing and (phase is Phase.GENERATION or role == SECOND_OPINION)
+        regenerating = repairing and (phase is Phase.GENERATION or role in OPINIONS)
+        room = room_for(size, self._limits_of(role))
         temperatures = self.options.temperature, self.options.repair_temperature
         return self.client.ask(
             ModelQuestion(
@@ -79,7 +101,8 @@ class RunContext:
                 shape=shape,
                 role=role,
                 phase=phase,
-                max_tokens=max_tokens,
+                max_tokens=room.tokens,
+                room=room,
                 scope=Scope.REPAIR if repairing else Scope.INITIAL,
                 node=None if isinstance(node, tuple) else node,
                 nodes=node if isinstance(node, tuple) else (),

@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, NamedTuple, cast
@@ -13,6 +14,7 @@ import msgspec
 
 from auditcoder import __version__, prompts
 from auditcoder.domain.chain import EMPTY, EntryReader, Head, starts
+from auditcoder.domain.doubts import OpenDoubt, open_doubts
 from auditcoder.domain.errors import (
     EndOfRecord,
     ModelMisconfigured,
@@ -24,7 +26,7 @@ from auditcoder.domain.errors import (
 from auditcoder.domain.events import Manifest, RunFinished, RunOutcome, RunStarted
 from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import ExecutionOutcome as Seen
-from auditcoder.domain.request import Price, Reply, Request, Traits
+from auditcoder.domain.request import Price, Reply, Request, TokenLimits, Traits
 from auditcoder.domain.task import Task
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Digest, RunId, Value
@@ -46,6 +48,10 @@ from auditcoder.lifecycle.recorder import Recorder, Watch
 from auditcoder.lifecycle.replayer import Replayer
 from auditcoder.lifecycle.retry_policy import RetryPolicy
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import limits_for
+
+OTHER_PROMPTS = "replay.prompts"
+"""The code of the error for a record that was made with other prompts, so it was not replayed."""
 
 
 def _unchanged(options: Options) -> Options:
@@ -107,6 +113,8 @@ class Solution(NamedTuple):
     """The program; None if none was assembled."""
     trace: Trace
     """The whole record, folded from its events."""
+    doubts: tuple[OpenDoubt, ...] = ()
+    """If it passed: the checks that still fail, none of which was given with the task."""
 
     @property
     def passed(self) -> bool:
@@ -144,6 +152,7 @@ def _now() -> datetime:
 def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCODER) -> Manifest:
     """Return the manifest of a run: everything that a reproduction would have to keep the same."""
     model = tools.model
+    options = options.decided(model.traits)
     versions = {"auditcoder": __version__, "python": platform.python_version()}
     for package in ("msgspec", "xllamacpp", "pydantic-ai-slim"):
         try:
@@ -157,6 +166,8 @@ def manifest_for(tools: RunResources, options: Options, method: Method = AUDITCO
         "budget": msgspec.json.encode(options.budget).decode(),
         "price": msgspec.json.encode(tools.price).decode(),
         "parallel": str(model.traits.parallel),
+        "token_limits": _limits_text(options, model),
+        **({_OPINION_LIMITS: _limits_text(options, tools.consulted)} if tools.consulted else {}),
     }
     return Manifest(
         method=method.name,
@@ -175,7 +186,42 @@ def _second_opinion_settings(consulted: Model | None) -> dict[str, str]:
     if consulted is None:
         return {}
     weights = consulted.traits.weights or ""
-    return {"second_opinions_by": consulted.name, "second_opinions_weights": weights[:16]}
+    return {
+        "second_opinions_by": consulted.name,
+        "second_opinions_weights": weights[:16],
+    }
+
+
+_OPINION_LIMITS = "second_opinions_token_limits"
+"""The setting with the token limits of the model for second opinions."""
+
+
+def _limits_text(options: Options, model: Model) -> str:
+    return msgspec.json.encode(limits_for(options, model.traits.limits)).decode()
+
+
+def _limits_of(manifest: Manifest, name: str = "token_limits") -> TokenLimits:
+    """Return recorded token limits; records from before them were made with the tight ones."""
+    with _refuse_unreadable_settings():
+        return msgspec.json.decode(manifest.settings.get(name, "{}"), type=TokenLimits)
+
+
+def _context(
+    begun: RunStarted, options: Options, recorder: Recorder, client: ModelClient, sandbox: Sandbox
+) -> RunContext:
+    """Return the context of a run with the settings that its first event records."""
+    return RunContext(
+        begun.task,
+        options,
+        recorder,
+        client,
+        sandbox,
+        _parallel_of(begun.manifest),
+        _limits_of(begun.manifest),
+        _limits_of(begun.manifest, _OPINION_LIMITS)
+        if _OPINION_LIMITS in begun.manifest.settings
+        else None,
+    )
 
 
 def options_of(manifest: Manifest) -> Options:
@@ -220,7 +266,7 @@ def start(
 ) -> Solution:
     """Solve a task with a method; every event is durable before the next step."""
     run = run or new_run_id(task)
-    options = method.fix_options(options)
+    options = method.fix_options(options).decided(tools.model.traits)
     if tools.store.head(run) != EMPTY:
         raise RecordRefused(
             "run.exists",
@@ -230,16 +276,14 @@ def start(
     budget = BudgetLedger(options.budget, tools.price)
     manifest = manifest_for(tools, options, method)
     recorder = Recorder.start(tools.store, run, task, _now, manifest)
+    begun = started(tools.store, run)
     if watch is not None:
-        watch(0, started(tools.store, run))
+        watch(0, begun)
         recorder.watch = watch
     client = ModelClient(
         tools.model, recorder, budget, tools.retry_policy, consulted=tools.consulted
     )
-    parallel = tools.model.traits.parallel
-    run_strategy(
-        RunContext(task, options, recorder, client, tools.sandbox, parallel), method.strategy
-    )
+    run_strategy(_context(begun, options, recorder, client, tools.sandbox), method.strategy)
     return solution(tools.store, run)
 
 
@@ -257,7 +301,6 @@ def resume(
     method = method_of(begun.manifest, methods)
     options = options_of(begun.manifest)
     manifest = manifest_for(tools, options, method)
-    parallel = _parallel_of(begun.manifest)
     budget = BudgetLedger(options.budget, _price_of(begun.manifest))
     recorder = Replayer.open(tools.store, run, _now, manifest, budget.charge)
     if watch is not None:
@@ -266,8 +309,7 @@ def resume(
     client = ModelClient(
         tools.model, recorder, budget, tools.retry_policy, consulted=tools.consulted
     )
-    context = RunContext(begun.task, options, recorder, client, tools.sandbox, parallel)
-    run_strategy(context, method.strategy)
+    run_strategy(_context(begun, options, recorder, client, tools.sandbox), method.strategy)
     return solution(tools.store, run)
 
 
@@ -289,14 +331,9 @@ def replay(
     recorder = Replayer.open(cast("TraceStore", reader), run, _now, None, budget.charge)
     differences: list[str] = []
     client = ModelClient(_NoModel(), recorder, budget)
-    context = RunContext(
-        begun.task,
-        options,
-        recorder,
-        client,
-        sandbox or _NoSandbox(),
-        _parallel_of(begun.manifest),
-        differences.append if sandbox is not None else None,
+    context = replace(
+        _context(begun, options, recorder, client, sandbox or _NoSandbox()),
+        on_difference=differences.append if sandbox is not None else None,
     )
     ended = finished(reader, run)
     method = method_of(begun.manifest, methods)
@@ -326,7 +363,7 @@ def _explained(diverged: ReplayDiverged, begun: RunStarted, method: Method) -> R
         return diverged
     version = begun.manifest.versions.get("auditcoder", "its own version")
     return ReplayDiverged(
-        "replay.prompts",
+        OTHER_PROMPTS,
         f"run {begun.run} was recorded with other prompts: {', '.join(changed)}",
         f"replay it with auditcoder {version}; verify, show and export work with any version",
     )
@@ -354,7 +391,7 @@ def solution(reader: TraceReader, run: RunId) -> Solution:
     assembly = trace.working.assembly
     program = reader.blob(assembly.program).decode() if assembly else None
     assert trace.finish is not None
-    return Solution(run, trace.finish.outcome, program, trace)
+    return Solution(run, trace.finish.outcome, program, trace, open_doubts(trace, reader.blob))
 
 
 class _NoModel:

@@ -1,6 +1,7 @@
 """The requirements of each task form for the root: its function, main block and given code."""
 
 import ast
+import re
 import textwrap
 from typing import NamedTuple, assert_never
 
@@ -133,24 +134,44 @@ _SHOWN_EXAMPLES = 4
 _SHOWN_LENGTH = 800
 
 
+def shown_tests(task: Task) -> str:
+    """Return the tests that the user lets prompts show, in a fenced block."""
+    text = task.visible_tests
+    if not text:
+        return ""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"The program must pass these tests:\n{fence}\n{text}\n{fence}"
+
+
 def shown_examples(task: Task) -> str:
-    """Return the examples that the statement does not contain, as text for prompts."""
-    texts = [text for e in task.examples if (text := _as_text(task, e))]
+    """Return the examples that the task's texts do not contain, as text for prompts."""
+    shown = [e for e in task.examples if not (isinstance(e, CodeExample) and e.private)]
+    texts = [text for e in shown if (text := _as_text(task, e))]
     return "\n\n".join(texts[:_SHOWN_EXAMPLES])
 
 
+def shown_limits(task: Task) -> str:
+    """Return the time and memory limits that the statement does not mention, as a sentence."""
+    seconds, memory = task.limits.seconds, task.limits.memory_mb
+    limits = [] if seconds is None else [f"{seconds:g} s"]
+    limits += [] if memory is None else [f"{memory} MB of memory"]
+    stated = re.search(r"(time|memory) limit", task.statement, re.IGNORECASE)
+    return f"Limits of one run: {' and '.join(limits)}." if limits and not stated else ""
+
+
 def _as_text(task: Task, example: Example) -> str:
+    told = f"{task.statement}\n{task.visible_tests}"
     match example:
         case StdioExample(input=stdin, output=stdout):
             text = f"Example input:\n{stdin.rstrip()}\nExample output:\n{stdout.rstrip()}"
-            known = stdin.strip() in task.statement and stdout.strip() in task.statement
+            known = stdin.strip() in told and stdout.strip() in told
         case CallExample(arguments=arguments, result=result):
             entry = task.form.entry if isinstance(task.form, FunctionForm) else "solve"
             text = f"Example: {entry}({arguments}) == {result}"
-            known = arguments in task.statement
+            known = arguments in told
         case CodeExample(code=code):
             text = f"Example of its use:\n{code.strip()}"
-            known = code.strip() in task.statement
+            known = code.strip() in told
         case FilesExample(inputs=inputs, artefacts=artefacts):
             files = [*inputs.items(), *artefacts.items()]
             text = "\n".join(f"Example of {name}:\n{content.rstrip()}" for name, content in files)

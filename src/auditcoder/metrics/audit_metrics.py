@@ -20,12 +20,12 @@ from auditcoder.metrics.statistics import mean_of_counts, median_of_counts
 from auditcoder.metrics.trace_metrics import Localisation, Ratio, by_rule_and_level
 
 
-class Reason(Enum):
+class Exclusion(Enum):
     """Why a run or transaction is left out of a denominator."""
 
     NO_GRAPH = "the run has no graph"
     NO_LEAVES = "the graph has no leaves"
-    FUNCTIONLESS_ROOT = "the root has no contract"
+    FUNCTIONLESS_ROOT = "the root or the definitions have no contract"
     NO_PROGRAM = "the result of the first program is unknown: none was made, or checks did not run"
     PASSED_AT_FIRST = "the first program passes"
     NOT_DIAGNOSED = "the first program fails, and the record has no diagnosis"
@@ -85,6 +85,8 @@ class Audit(Value):
     """GIR."""
     signature_consistency: Rate
     """CSCR, over the nodes of all runs."""
+    losses: Count
+    """What replies said and neither graph nor code holds, of all runs; the goal is zero."""
 
     localisation_coverage: Rate
     """LocCov, over runs whose first program failed and that were diagnosed."""
@@ -132,7 +134,7 @@ class _RateCounter:
 
     def __init__(self) -> None:
         self.part = self.whole = 0
-        self.excluded: Counter[Reason] = Counter()
+        self.excluded: Counter[Exclusion] = Counter()
 
     def add(self, share: Ratio) -> None:
         self.part += share.part
@@ -142,14 +144,14 @@ class _RateCounter:
         self.part += holds
         self.whole += 1
 
-    def count_known(self, holds: bool | None, otherwise: Reason) -> None:
+    def count_known(self, holds: bool | None, otherwise: Exclusion) -> None:
         """Count one item, or the reason to leave it out where `holds` is unknown."""
         if holds is None:
             self.leave_out(otherwise)
         else:
             self.count(holds)
 
-    def leave_out(self, reason: Reason, number: int = 1) -> None:
+    def leave_out(self, reason: Exclusion, number: int = 1) -> None:
         self.excluded[reason] += number
 
     def rate(self) -> Rate:
@@ -164,15 +166,15 @@ class _AverageCounter:
 
     def __init__(self) -> None:
         self.values: Counter[Fraction] = Counter()
-        self.excluded: Counter[Reason] = Counter()
+        self.excluded: Counter[Exclusion] = Counter()
 
-    def add(self, share: Ratio | None, otherwise: Reason) -> None:
+    def add(self, share: Ratio | None, otherwise: Exclusion) -> None:
         if share is None or not share.whole:
             self.leave_out(otherwise)
         else:
             self.values[Fraction(share.part, share.whole)] += 1
 
-    def leave_out(self, reason: Reason) -> None:
+    def leave_out(self, reason: Exclusion) -> None:
         self.excluded[reason] += 1
 
     def average(self) -> Average:
@@ -184,8 +186,8 @@ class _AverageCounter:
         )
 
 
-def _count_by_reason(excluded: Counter[Reason]) -> dict[str, int]:
-    return {reason.value: excluded[reason] for reason in Reason if excluded[reason]}
+def _count_by_reason(excluded: Counter[Exclusion]) -> dict[str, int]:
+    return {reason.value: excluded[reason] for reason in Exclusion if excluded[reason]}
 
 
 class Tally:
@@ -203,6 +205,7 @@ class Tally:
         self._macro_first, self._macro = _AverageCounter(), _AverageCounter()
         self._leaves_first, self._leaves = _RateCounter(), _RateCounter()
         self._graphs, self._signatures = _RateCounter(), _RateCounter()
+        self._lost = 0
         self._located, self._succeeded = _RateCounter(), _RateCounter()
         self._boundaries: Counter[tuple[str, Level]] = Counter()
         self._answers: Counter[tuple[str, Level]] = Counter()
@@ -226,7 +229,7 @@ class Tally:
         self._methods[one.method] += 1
         self._suites[one.suite] += 1
         self._chains.count(one.intact)
-        self._replays.count_known(one.replays, Reason.NOT_REPLAYED)
+        self._replays.count_known(one.replays, Exclusion.NOT_REPLAYED)
         self._add_structure(one)
         self._add_answers(one.answers)
         self._add_localisation(one)
@@ -234,7 +237,7 @@ class Tally:
             self._add_transaction(repair)
 
     def _add_structure(self, one: RunFacts) -> None:
-        missing = Reason.NO_LEAVES if one.nodes else Reason.NO_GRAPH
+        missing = Exclusion.NO_LEAVES if one.nodes else Exclusion.NO_GRAPH
         for macro, micro, share in (
             (self._macro_first, self._leaves_first, one.first_coverage),
             (self._macro, self._leaves, one.coverage),
@@ -243,10 +246,11 @@ class Tally:
             micro.add(share)
             if not share.whole:
                 micro.leave_out(missing)
-        self._graphs.count_known(one.graph_valid, Reason.NO_GRAPH)
+        self._graphs.count_known(one.graph_valid, Exclusion.NO_GRAPH)
+        self._lost += one.losses
         self._signatures.add(one.signatures)
-        self._signatures.leave_out(Reason.FUNCTIONLESS_ROOT, one.functionless_roots)
-        self._signatures.leave_out(Reason.NO_GRAPH, not one.nodes)
+        self._signatures.leave_out(Exclusion.FUNCTIONLESS_ROOT, one.functionless_roots)
+        self._signatures.leave_out(Exclusion.NO_GRAPH, not one.nodes)
 
     def _add_answers(self, answers: Localisation) -> None:
         for rule, levels in answers.localised.items():
@@ -258,22 +262,24 @@ class Tally:
     def _add_localisation(self, one: RunFacts) -> None:
         """Count LocCov and LRS: a run counts once, however often it was diagnosed and repaired."""
         if one.failed_at_first is None:
-            self._located.leave_out(Reason.NO_PROGRAM)
+            self._located.leave_out(Exclusion.NO_PROGRAM)
         elif not one.failed_at_first:
-            self._located.leave_out(Reason.PASSED_AT_FIRST)
+            self._located.leave_out(Exclusion.PASSED_AT_FIRST)
         elif not one.diagnosed:
-            self._located.leave_out(Reason.NOT_DIAGNOSED)
+            self._located.leave_out(Exclusion.NOT_DIAGNOSED)
         else:
             boundary = one.boundary
             self._located.count(boundary is not None)
-            self._diagnosis_runs.add(Ratio(part=one.diagnosis_runs, whole=1), Reason.NOT_DIAGNOSED)
+            self._diagnosis_runs.add(
+                Ratio(part=one.diagnosis_runs, whole=1), Exclusion.NOT_DIAGNOSED
+            )
             if boundary is not None:
                 self._boundaries[boundary.rule, boundary.level] += 1
                 self._add_success([r for r in one.repairs if r.kind is TransactionKind.BOUNDED])
 
     def _add_success(self, localised: list[RepairFacts]) -> None:
         if not localised:
-            self._succeeded.leave_out(Reason.NO_REPAIR)
+            self._succeeded.leave_out(Exclusion.NO_REPAIR)
         else:
             last = localised[-1]
             self._succeeded.count_known(last.passes, _reason_unjudged(last))
@@ -281,20 +287,21 @@ class Tally:
     def _add_transaction(self, repair: RepairFacts) -> None:
         self._kinds[repair.kind.value] += 1
         if repair.decision is None or repair.expected is None:
-            self._decisions.leave_out(Reason.UNDECIDED)
+            self._decisions.leave_out(Exclusion.UNDECIDED)
         else:
             self._decisions.count(repair.decision is repair.expected)
         if repair.decision is Decision.REJECTED:
-            self._rollbacks.count_known(repair.restored, Reason.NOT_ROLLED_BACK)
+            self._rollbacks.count_known(repair.restored, Exclusion.NOT_ROLLED_BACK)
         if repair.kind is TransactionKind.FALLBACK:
             self._leave_out_fallback()
             return
-        self._region.add(repair.region, Reason.NO_GRAPH)
-        self._selected.add(repair.selected, Reason.NO_GRAPH)
+        self._region.add(repair.region, Exclusion.NO_GRAPH)
+        self._selected.add(repair.selected, Exclusion.NO_GRAPH)
         self._changed.add(
-            repair.changed, Reason.UNDECIDED if repair.changed is None else Reason.NO_LINES
+            repair.changed,
+            Exclusion.UNDECIDED if repair.changed is None else Exclusion.NO_LINES,
         )
-        self._frozen.count_known(repair.frozen_intact, Reason.UNDECIDED)
+        self._frozen.count_known(repair.frozen_intact, Exclusion.UNDECIDED)
         if repair.regressed is None:
             self._regression.leave_out(_reason_unjudged(repair))
         else:
@@ -302,9 +309,9 @@ class Tally:
 
     def _leave_out_fallback(self) -> None:
         for average in (self._region, self._selected, self._changed):
-            average.leave_out(Reason.FALLBACK)
+            average.leave_out(Exclusion.FALLBACK)
         for rate in (self._regression, self._frozen):
-            rate.leave_out(Reason.FALLBACK)
+            rate.leave_out(Exclusion.FALLBACK)
 
     def audit(self) -> Audit:
         """Return the metrics of the runs added so far."""
@@ -321,6 +328,7 @@ class Tally:
             leaves=self._leaves.rate(),
             graph_integrity=self._graphs.rate(),
             signature_consistency=self._signatures.rate(),
+            losses=self._lost,
             localisation_coverage=self._located.rate(),
             localised_repair_success=self._succeeded.rate(),
             localised=by_rule_and_level(self._boundaries),
@@ -342,8 +350,8 @@ class Tally:
         )
 
 
-def _reason_unjudged(repair: RepairFacts) -> Reason:
-    return Reason.UNDECIDED if repair.decision is None else Reason.NOT_JUDGED
+def _reason_unjudged(repair: RepairFacts) -> Exclusion:
+    return Exclusion.UNDECIDED if repair.decision is None else Exclusion.NOT_JUDGED
 
 
 def _sorted_counts(counts: Counter[str]) -> dict[str, int]:

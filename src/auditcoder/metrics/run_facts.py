@@ -86,6 +86,8 @@ class RunFacts(Value):
     signatures: Ratio = Ratio()
     functionless_roots: Count = 0
     """Nodes left out of `signatures`."""
+    losses: Count = 0
+    """What replies said and neither graph nor code holds."""
     failed_at_first: bool | None = None
     boundary: Boundary | None = None
     """The boundary that the run was localised to; None if it was not localised."""
@@ -135,6 +137,7 @@ def collect_facts(
         graph_valid=graph_integrity(trace) if graph else None,
         signatures=signature_consistency(trace, read),
         functionless_roots=functionless_roots(trace),
+        losses=len(trace.losses),
         failed_at_first=failed_at_first(trace),
         boundary=recorded_boundary(trace),
         answers=localisation(trace),

@@ -11,11 +11,12 @@ from enum import Enum
 
 import msgspec
 
+from auditcoder.domain.code import UnitKind
 from auditcoder.domain.contract import sig_match
 from auditcoder.domain.diagnosis import Level, Localised
 from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.graph import Node, TaskGraph, graph_faults
-from auditcoder.domain.ids import NodeId, allocated_under
+from auditcoder.domain.ids import ROOT, NodeId, allocated_under
 from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import Transaction, TransactionKind, rank
 from auditcoder.domain.targets import AtNode, AtProgram, Target
@@ -49,8 +50,8 @@ def _share(holds: Iterable[bool]) -> Ratio:
 def trace_coverage(trace: Trace, read: ReadBlob) -> Ratio:
     """DCTC: leaves with code, a contract, input sources and a verdict on that code, of all leaves.
 
-    Every verdict counts, also a failure or one that no longer stands: the metric measures whether
-    the record is complete, not whether the code is correct.
+    Every conclusive verdict of a check counts, also a failure or one that no longer stands: the
+    metric measures whether the record is complete, not whether the code is correct.
     """
     graph = trace.working.graph
     code = {node: owned.digest for node, owned in trace.working.code.items()}
@@ -87,11 +88,13 @@ def _covered(
         (w.evidence.subject.node, w.evidence.against)
         for w in evidence
         if isinstance(w.evidence.subject, AtNode)
+        and w.evidence.kind.judges
+        and w.evidence.verdict.conclusive
     }
     return _share(
         (leaf, code.get(leaf)) in judged
         and bool(read(code[leaf]).strip())
-        and _is_described(trace.nodes[leaf])
+        and (_is_described(trace.nodes[leaf]) or _has_definitions(trace, leaf))
         for leaf in leaves
     )
 
@@ -110,7 +113,8 @@ def graph_integrity(trace: Trace) -> bool:
 def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
     """CSCR: nodes whose code has the signature of their contract, of all implementing nodes.
 
-    These are the leaves and the inner nodes that own code, except for a root without a contract.
+    These are the leaves and the inner nodes that own code, except for a root without a contract
+    and leaves that own definitions.
     """
     graph, code = trace.working.graph, trace.working.code
     if graph is None:
@@ -120,16 +124,16 @@ def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
         and node.id in code
         and sig_match(node.contract, read(code[node.id].digest).decode())
         for node in _implementing(trace, graph)
-        if not _is_functionless_root(node, graph)
+        if not _is_functionless(trace, node)
     )
 
 
 def functionless_roots(trace: Trace) -> int:
-    """Return the number of nodes that CSCR excludes: 1 if the root has code and no contract."""
+    """Return the number of nodes with code that CSCR excludes, because they are no function."""
     graph = trace.working.graph
     if graph is None:
         return 0
-    return sum(_is_functionless_root(node, graph) for node in _implementing(trace, graph))
+    return sum(_is_functionless(trace, node) for node in _implementing(trace, graph))
 
 
 def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
@@ -138,8 +142,19 @@ def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
     return [n for n in graph.nodes if n.id in trace.working.code or n.id in leaves]
 
 
-def _is_functionless_root(node: Node, graph: TaskGraph) -> bool:
-    return node.id == graph.root and node.contract is None
+def _is_functionless(trace: Trace, node: Node) -> bool:
+    return node.contract is None and (node.id == ROOT or _has_definitions(trace, node.id))
+
+
+def _has_definitions(trace: Trace, node: NodeId) -> bool:
+    """Whether a node owns definitions and no function, so that no contract describes its code."""
+    code = trace.working.code.get(node)
+    described = trace.nodes[node].contract is not None
+    return (
+        not described
+        and code is not None
+        and all(unit.kind is not UnitKind.FUNCTION for unit in code.units)
+    )
 
 
 def frozen_intact(trace: Trace) -> Ratio:
@@ -175,7 +190,7 @@ def failed_at_first(trace: Trace) -> bool | None:
     decisive, verdicts = _first_checks(trace, until)
     if rank(verdicts, decisive).full:
         return False
-    failed = any(v is not Verdict.PASSED for c, v in verdicts.items() if c in decisive)
+    failed = any(v.failing for c, v in verdicts.items() if c in decisive)
     return True if failed or trace.diagnoses else None
 
 
@@ -269,7 +284,7 @@ class DiagnosisCost(Value):
     """Tokens and cost of these requests."""
 
 
-_DIAGNOSTIC_ROLES = frozenset({"second opinion", "verifier"})
+_DIAGNOSTIC_ROLES = frozenset({"second opinion", "informed second opinion", "verifier"})
 """The roles that are asked only to locate a fault."""
 
 

@@ -21,12 +21,13 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import Value
 from auditcoder.lifecycle.response_formats import JsonValue, ResponseFormat
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.prompts import answer_schema
 from auditcoder_bench.baselines.single_program import PROMPTS, SingleProgram
 
 _ROUNDS = 3
 """Maximum number of executor reports to the programmer."""
-_TEST_TOKENS = 700
+_TESTS = ReplySize(Purpose.CHECK, 700)
 
 
 class DesignedCase(Value):
@@ -75,7 +76,7 @@ def _design_cases(program: SingleProgram, form: Form) -> list[tuple[str, Example
         DesignedCases, answer_schema("test_designer", PROMPTS)
     )
     answer = program.ask(
-        "test_designer", shape, Phase.VERIFICATION, _TEST_TOKENS, cases=_CASE_FORMATS[type(form)]
+        "test_designer", shape, Phase.VERIFICATION, _TESTS, cases=_CASE_FORMATS[type(form)]
     )
     examples = (_example(form, case) for case in (answer.value.cases if answer else ()))
     return [

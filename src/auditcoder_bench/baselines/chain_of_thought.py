@@ -4,9 +4,10 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.response_formats import FreeText
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder_bench.baselines.single_program import SingleProgram
 
-_REASONING_TOKENS = 500
+_REASONING = ReplySize(Purpose.PLAN, 500)
 
 
 def cot(context: RunContext) -> tuple[RunOutcome, str]:
@@ -23,6 +24,6 @@ def cot_retry(context: RunContext) -> tuple[RunOutcome, str]:
 
 def _reasoned_program(context: RunContext, method: str) -> SingleProgram:
     program = SingleProgram(context, method)
-    answer = program.ask("reason", FreeText(), Phase.PLANNING, _REASONING_TOKENS)
+    answer = program.ask("reason", FreeText(), Phase.PLANNING, _REASONING)
     program.write("reasoned", thoughts=answer.value if answer else "nothing yet")
     return program

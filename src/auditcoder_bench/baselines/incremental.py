@@ -4,7 +4,7 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.response_formats import PythonBlock
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder_bench.baselines.single_program import MAX_TOKENS, SingleProgram, wanted_of
+from auditcoder_bench.baselines.single_program import PROGRAM, SingleProgram, wanted_of
 
 _STEPS = (
     "what comes in, and the data structures for it",
@@ -27,6 +27,6 @@ def framework(context: RunContext) -> tuple[RunOutcome, str]:
     """Ask for a skeleton, then for the complete program."""
     program = SingleProgram(context, "framework")
     wanted = wanted_of(context.task)
-    answer = program.ask("skeleton", PythonBlock(), Phase.PLANNING, MAX_TOKENS, wanted=wanted)
+    answer = program.ask("skeleton", PythonBlock(), Phase.PLANNING, PROGRAM, wanted=wanted)
     program.write("fill", skeleton=answer.value if answer else "# there is none")
     return program.finish()

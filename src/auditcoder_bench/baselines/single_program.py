@@ -11,7 +11,7 @@ from typing import assert_never
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import BriefCommitted, GraphCommitted, RunOutcome
-from auditcoder.domain.evidence import Evidence, Trust, Verdict
+from auditcoder.domain.evidence import Evidence, Trust
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtNode
@@ -24,7 +24,8 @@ from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.response_formats import PythonBlock, ResponseFormat, T
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.task_forms import root_of, shown_examples
+from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits, shown_tests
+from auditcoder.lifecycle.token_limits import Purpose, ReplySize
 from auditcoder.lifecycle.validation import validate_program
 from auditcoder.lifecycle.validation.check_recorder import record
 from auditcoder.lifecycle.validation.program_checks import check_for, run_example
@@ -33,7 +34,8 @@ from auditcoder.prompts import load
 PROMPTS = "auditcoder_bench.prompts"
 """The package that holds the prompts of the compared methods."""
 WHOLE = NodeId("S1")
-MAX_TOKENS = 1200
+PROGRAM = ReplySize(Purpose.CODE, 1200)
+"""The size of a reply with a whole program."""
 _PLACEHOLDER = "raise NotImplementedError('no usable answer came')\n"
 
 
@@ -75,7 +77,7 @@ class SingleProgram:
         prompt: str,
         shape: ResponseFormat[T],
         phase: Phase,
-        max_tokens: int,
+        size: ReplySize,
         **values: str,
     ) -> ModelAnswer[T] | None:
         """Send one of the method's prompts; return None if there is no usable reply."""
@@ -84,7 +86,7 @@ class SingleProgram:
                 load(f"methods/{prompt}", PROMPTS),
                 shape,
                 phase,
-                max_tokens,
+                size,
                 role=prompt,
                 node=WHOLE,
                 statement=statement(self._context.task),
@@ -96,9 +98,7 @@ class SingleProgram:
     def write(self, prompt: str, **values: str) -> None:
         """Ask for code and store it; the code stays as it is if there is no usable reply."""
         wanted = wanted_of(self._context.task)
-        answer = self.ask(
-            prompt, PythonBlock(), Phase.GENERATION, MAX_TOKENS, wanted=wanted, **values
-        )
+        answer = self.ask(prompt, PythonBlock(), Phase.GENERATION, PROGRAM, wanted=wanted, **values)
         if answer is not None:
             self._write_code(answer.value, prompt, answer.seq)
         elif WHOLE not in self._context.recorder.ledger.working.code:
@@ -130,7 +130,7 @@ class SingleProgram:
         for name, example, trust in cases:
             check = check_for(CheckId(name), AtNode(node=WHOLE), trust, example)
             evidence = record(context, check, partial(run_example, context, code, example))
-            if evidence.verdict is not Verdict.PASSED and failing is None:
+            if evidence.verdict.failing and failing is None:
                 failing = evidence
         return failing
 
@@ -155,9 +155,9 @@ class SingleProgram:
 
 
 def statement(task: Task) -> str:
-    """Return the task's statement, followed by the examples that it does not show itself."""
-    shown = shown_examples(task)
-    return f"{task.statement}\n\n{shown}" if shown else task.statement
+    """Return the task's statement, followed by examples, tests and limits that it lacks itself."""
+    parts = (task.statement, shown_examples(task), shown_tests(task), shown_limits(task))
+    return "\n\n".join(part for part in parts if part)
 
 
 def wanted_of(task: Task) -> str:

@@ -11,7 +11,7 @@ from auditcoder.domain.task import ClassForm
 from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.budget import BudgetLedger
 from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.options import Options, SecondOpinions
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.runs import RunResources, manifest_for
@@ -19,7 +19,7 @@ from auditcoder.lifecycle.validation import validate_program, validate_region
 from auditcoder.lifecycle.validation.contradicted_checks import drop_contradicted_clauses
 from auditcoder_bench.faultbench.injection_targets import SolvedProgram
 
-_OPTIONS = Options(review=False, second_opinions=False)
+_OPTIONS = Options(review=False, second_opinions=SecondOpinions.NONE)
 
 
 def prepare_validated_run(tools: RunResources, work: SolvedProgram) -> RunContext:

@@ -15,7 +15,7 @@ from auditcoder.domain.values import RunId
 from auditcoder.interfaces.factories import Say, open_sandbox
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.export_import import verified_trace
-from auditcoder.lifecycle.options import Build, Options, Planner
+from auditcoder.lifecycle.options import AutoSwitch, Build, Options, Planner
 from auditcoder.lifecycle.planning import sketch_planner
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.runs import AUDITCODER, RunResources, Solution, resume, start
@@ -35,7 +35,11 @@ from auditcoder_bench.models.seeded import SeededModel
 from auditcoder_bench.runner import require_same_settings
 
 SUITE = "faultbench"
-FIXED = {"planner": Planner.SKETCH, "build": Build.JOINT}
+FIXED = {
+    "planner": Planner.SKETCH,
+    "build": Build.JOINT,
+    "edge_cases": AutoSwitch.OFF,
+}
 """The options that the prepared first replies need: one sketch, and one reply with all code."""
 
 

@@ -1,7 +1,7 @@
 """The benchmark suites, by name."""
 
 from auditcoder.domain.errors import NotFound
-from auditcoder_bench.suites import aerocomm, apps, classeval, humaneval, qf, scicode
+from auditcoder_bench.suites import aerocomm, apps, classeval, humaneval, mbpp, qf, scicode
 from auditcoder_bench.suites.suite import Suite
 
 SUITES: dict[str, Suite] = {
@@ -11,6 +11,7 @@ SUITES: dict[str, Suite] = {
         classeval.SUITE,
         humaneval.HUMANEVAL,
         humaneval.HUMANEVAL_PLUS,
+        mbpp.MBPP_PLUS,
         aerocomm.SUITE,
         qf.SUITE,
         scicode.SUITE,

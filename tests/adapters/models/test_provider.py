@@ -308,7 +308,7 @@ def test_a_response_is_read_up_to_a_limit(
         packed = [packer.compress(b" " * (1 << 20)) for _ in range(256)]
         piece = b"".join([*packed, packer.flush()])
     else:
-        monkeypatch.setattr(provider, "_MOST_BYTES", 1 << 20)
+        monkeypatch.setattr(provider, "MAX_BYTES", 1 << 20)
         piece = b" " * (2 << 20)
     headers = GZIP if compressed else {}
     with serving(lambda h: h.say(piece, status, headers)) as server:

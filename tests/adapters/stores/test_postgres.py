@@ -13,15 +13,15 @@ from auditcoder.domain.errors import (
     StoreUnavailable,
 )
 from auditcoder.lifecycle.export_import import verify_run
-from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.ports import JudgedStore
 from auditcoder.lifecycle.recorder import Recorder
-from tests.conformance.trace_store import TraceStoreConformance
-from tests.support.record_builders import RUN, S2, code, failing, locate, started, ticking
+from tests.conformance.trace_store import ReplaysConformance, TraceStoreConformance
+from tests.support.record_builders import RUN, S2, code, failing, locate, replayed, started, ticking
 
 
-class TestPostgresStore(TraceStoreConformance):
+class TestPostgresStore(TraceStoreConformance, ReplaysConformance):
     @pytest.fixture
-    def open_store(self, postgres_url: str) -> Callable[[], TraceStore]:
+    def open_store(self, postgres_url: str) -> Callable[[], JudgedStore]:
         return lambda: PostgresStore(postgres_url)
 
 
@@ -93,6 +93,7 @@ ALTERATIONS = {
     "index added": "CREATE INDEX extra ON events (length(body))",
     "unlogged": "ALTER TABLE events SET UNLOGGED",
     "judgements as a view": "CREATE VIEW judgements AS SELECT 1",
+    "replays as a view": "CREATE VIEW replays AS SELECT 1",
 }
 
 
@@ -112,6 +113,21 @@ def test_a_store_may_have_judgements(postgres_store: PostgresStore, postgres_url
     assert postgres_store.judgements(RUN) == []
     again = PostgresStore(postgres_url)
     assert verify_run(again, RUN).holds
+    again.close()
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_store_may_have_replays(
+    postgres_store: PostgresStore, postgres_url: str, judged: bool
+) -> None:
+    failing(postgres_store)
+    if judged:
+        postgres_store.judgements(RUN)
+    assert postgres_store.replays(RUN) == []
+    assert not postgres_store.has_table("replays")
+    postgres_store.keep_replay(replayed(postgres_store))
+    again = PostgresStore(postgres_url)
+    assert again.replays(RUN) == [replayed(again)]
     again.close()
 
 

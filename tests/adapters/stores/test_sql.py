@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from auditcoder.adapters.stores.bundle import write_bundle
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import NotFound, StoreForeign
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.values import Digest, RunId, digest
-from tests.support.record_builders import RUN, failing
+from tests.support.record_builders import RUN, failing, replayed
 from tests.support.records import take
 
 
@@ -64,6 +65,30 @@ def test_an_invalid_value_means_a_damaged_store(
 def test_a_blob_with_an_invalid_digest_is_not_found(stored: SqliteStore) -> None:
     with pytest.raises(NotFound):
         stored.blob(Digest("no digest"))
+
+
+class TestReplays:
+    @pytest.mark.parametrize(
+        "change", ["at = 'x'", "head = 'x'", "body = 'x'", "body = '{}'", "run = 'x'"]
+    )
+    def test_a_replay_under_a_wrong_key_means_a_damaged_store(
+        self, stored: SqliteStore, change: str
+    ) -> None:
+        stored.keep_replay(replayed(stored))
+        stored._db.execute(f"UPDATE replays SET {change}")
+        with pytest.raises(StoreForeign) as damaged:
+            stored.replays(RUN if "run" not in change else RunId("x"))
+        assert damaged.value.code == "store.damaged"
+
+    def test_a_replay_is_not_part_of_the_record_or_its_bundle(
+        self, stored: SqliteStore, tmp_path: Path
+    ) -> None:
+        before = take(stored, RUN)
+        write_bundle(stored, RUN, tmp_path / "before.acb")
+        stored.keep_replay(replayed(stored))
+        assert take(stored, RUN) == before
+        write_bundle(stored, RUN, tmp_path / "after.acb")
+        assert (tmp_path / "after.acb").read_bytes() == (tmp_path / "before.acb").read_bytes()
 
 
 class TestJudgements:

@@ -22,9 +22,9 @@ from auditcoder.domain.errors import (
 from auditcoder.domain.events import GraphCommitted
 from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.export_import import verify_run
-from auditcoder.lifecycle.ports import TraceStore
+from auditcoder.lifecycle.ports import JudgedStore
 from auditcoder.lifecycle.recorder import Recorder
-from tests.conformance.trace_store import TraceStoreConformance
+from tests.conformance.trace_store import ReplaysConformance, TraceStoreConformance
 from tests.support.record_builders import (
     GRAPH,
     RUN,
@@ -33,14 +33,15 @@ from tests.support.record_builders import (
     code,
     failing,
     locate,
+    replayed,
     started,
     ticking,
 )
 
 
-class TestSqliteStore(TraceStoreConformance):
+class TestSqliteStore(TraceStoreConformance, ReplaysConformance):
     @pytest.fixture
-    def open_store(self, tmp_path: Path) -> Callable[[], TraceStore]:
+    def open_store(self, tmp_path: Path) -> Callable[[], JudgedStore]:
         return lambda: SqliteStore(tmp_path / "runs.db")
 
 
@@ -179,6 +180,8 @@ ALTERATIONS = {
     "table added": "CREATE TABLE extra (x)",
     "view added": "CREATE VIEW extra AS SELECT 1",
     "judgements as a view": "CREATE VIEW judgements AS SELECT 1",
+    "replays as a view": "CREATE VIEW replays AS SELECT 1",
+    "other replays": "CREATE TABLE replays (run, head, at, body)",
     "other judgements": "CREATE TABLE judgements (run, suite, head, body)",
     "not strict": "PRAGMA writable_schema = ON;"
     " UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '') WHERE name = 'runs'",
@@ -207,6 +210,28 @@ def test_a_store_may_have_judgements_and_statistics_of_its_indices(path: Path) -
     store = SqliteStore(path)
     assert verify_run(store, RUN).holds
     store.close()
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_store_may_have_replays(path: Path, judged: bool) -> None:
+    store = SqliteStore(path)
+    if judged:
+        store.judgements(RUN)
+    store.keep_replay(replayed(store))
+    store.close()
+    again = SqliteStore(path)
+    assert again.replays(RUN) == [replayed(again)]
+    again.close()
+
+
+def test_reading_the_replays_of_a_store_without_any_does_not_change_it(path: Path) -> None:
+    store = SqliteStore(path)
+    assert store.replays(RUN) == []
+    store.close()
+    db = sqlite3.connect(path)
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    db.close()
+    assert tables == {"runs", "events", "blobs"}
 
 
 def test_a_folder_is_not_accepted_as_a_store(tmp_path: Path) -> None:

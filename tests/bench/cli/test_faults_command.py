@@ -134,7 +134,7 @@ def test_repair_runs_start_with_a_fault_and_are_not_repeated(
     calls = len(server.asked)
     assert run(*repaired).json == result.json
     assert len(server.asked) == calls
-    for other in (("--locator", "paper-rules"), ("--no-second-opinions",)):
+    for other in (("--locator", "paper-rules"), ("--second-opinions", "none")):
         assert "bench.differs" in run(*repaired, *other).err
     faults.write_bytes(b"")
     assert "faults.none" in run(*repaired).err

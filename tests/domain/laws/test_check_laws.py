@@ -6,9 +6,13 @@ import pytest
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.events import (
+    Adjudicated,
     BriefCommitted,
     CheckDropped,
     CheckRan,
+    Opinion,
+    Ruling,
+    RunStarted,
 )
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
@@ -25,9 +29,10 @@ from auditcoder.domain.task import (
     example_check,
     example_content,
 )
+from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
-from tests.support.histories import assert_illegal, parsed_evidence, planning, ran
+from tests.support.histories import assert_illegal, parsed_evidence, planning, ran, reply
 from tests.support.record_builders import (
     GRAPH,
     RUN,
@@ -42,11 +47,13 @@ from tests.support.record_builders import (
     failing,
     locate,
     node,
+    observe_node,
     plan_check,
     repairing,
     started,
     ticking,
 )
+from tests.support.records import forge, take
 
 replace = msgspec.structs.replace
 
@@ -446,3 +453,85 @@ class TestOfNodes:
     def test_a_generated_check_compares_with_anything(self, store: SqliteStore) -> None:
         recorder = built(store)
         recorder.record(CheckRan(evidence=self.compared(recorder, "3", "6", Trust.GENERATED)))
+
+
+class TestRulings:
+    """A ruling is about a check that fails now, and that nobody gave with the task."""
+
+    def ruling(self, recorder: Recorder, check: str) -> Adjudicated:
+        standing = recorder.ledger.working.evidence[CheckId(check)]
+        return Adjudicated(
+            check=CheckId(check),
+            evidence=standing.seq,
+            ruling=Ruling.UNDECIDED,
+            reason="the statement does not say",
+        )
+
+    def test_a_failing_check_that_was_not_given_is_ruled_on(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        opinion = Opinion(source="statement", ruling=Ruling.UNDECIDED, reason="it is silent")
+        ruling = self.ruling(recorder, "S1_1.generated")
+        recorder.record(replace(ruling, opinions=(opinion,)))
+
+    @pytest.mark.parametrize("verdict", [v for v in Verdict if not v.failing])
+    def test_a_check_that_does_not_fail_is_not_ruled_on(
+        self, store: SqliteStore, verdict: Verdict
+    ) -> None:
+        recorder = failing(store)
+        check_node(recorder, S2, verdict)
+        newest = list(recorder.ledger.working.evidence)[-1]
+        assert_illegal(recorder, self.ruling(recorder, newest), Law.STALE_EVIDENCE)
+
+    def test_a_check_that_never_ran_is_not_ruled_on(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        ruling = replace(self.ruling(recorder, "S1_1.generated"), check=CheckId("S2.generated"))
+        assert_illegal(recorder, ruling, Law.STALE_EVIDENCE)
+
+    def test_a_ruling_names_the_newest_evidence(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        old = self.ruling(recorder, "S1_1.generated")
+        check_node(recorder, S1_1, Verdict.CRASH)
+        assert_illegal(recorder, old, Law.STALE_EVIDENCE)
+        recorder.record(self.ruling(recorder, "S1_1.generated"))
+
+    def test_a_given_check_is_not_ruled_on(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assert_illegal(recorder, self.ruling(recorder, "example-1"), Law.MISDECLARED)
+
+    def test_an_observation_is_not_ruled_on(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        observe_node(recorder, S2, Verdict.FAILED)
+        assert_illegal(recorder, self.ruling(recorder, "S2.watched"), Law.MISDECLARED)
+
+    @pytest.mark.parametrize("reason", ["", " \n"])
+    def test_a_ruling_has_a_reason(self, store: SqliteStore, reason: str) -> None:
+        recorder = failing(store)
+        ruling = replace(self.ruling(recorder, "S1_1.generated"), reason=reason)
+        assert_illegal(recorder, ruling, Law.MISDECLARED)
+
+    @pytest.mark.parametrize("reply", [-1, 0])
+    def test_an_opinion_comes_from_an_earlier_reply(self, store: SqliteStore, reply: int) -> None:
+        recorder = failing(store)
+        opinion = Opinion(source="model", ruling=Ruling.CHECK_WRONG, reason="r", reply=reply)
+        ruling = replace(self.ruling(recorder, "S1_1.generated"), opinions=(opinion,))
+        assert_illegal(recorder, ruling, Law.MISDECLARED)
+        late = replace(opinion, reply=recorder.ledger.seq)
+        assert_illegal(recorder, replace(ruling, opinions=(late,)), Law.MISDECLARED)
+
+    def test_an_opinion_names_a_reply(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        seq = recorder.record(reply(recorder, Phase.VERIFICATION))
+        opinion = Opinion(source="model", ruling=Ruling.CHECK_WRONG, reason="r", reply=seq)
+        ruling = replace(self.ruling(recorder, "S1_1.generated"), opinions=(opinion,))
+        other = replace(ruling, opinions=(replace(opinion, reply=seq - 1),))
+        assert_illegal(recorder, other, Law.MISDECLARED)
+        recorder.record(ruling)
+
+    def test_there_are_no_rulings_before_format_3(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        ruling = self.ruling(recorder, "S1_1.generated")
+        raw = take(store, RUN)
+        start, *events = raw.events()
+        assert isinstance(start, RunStarted)
+        older = forge(raw, [replace(start, format=2), *events, ruling])
+        assert [f.code for f in older.verify().findings] == ["law.out-of-place"]

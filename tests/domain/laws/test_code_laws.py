@@ -106,6 +106,27 @@ class TestIdsComeBeforeCode:
         recorder.record(GraphCommitted(graph=GRAPH))
         recorder.record(written(recorder, ROOT, code(ROOT), reply=sketch))
 
+    @pytest.mark.parametrize(
+        ("source", "phase", "law"),
+        [
+            ("LIMIT = 3\n", Phase.PLANNING, None),
+            ("class Item:\n    size = 3\n", Phase.PLANNING, None),
+            ("LIMIT = 3\ndef late(): ...\n", Phase.PLANNING, Law.CODE_BEFORE_ID),
+        ],
+    )
+    def test_a_plan_has_the_definitions_of_a_node_without_a_contract_and_no_function(
+        self, store: SqliteStore, source: str, phase: Phase, law: Law | None
+    ) -> None:
+        recorder = Recorder.start(store, RUN, TASK, lambda: started_at)
+        sketch = recorder.record(reply(recorder, phase, source))
+        bare = [replace(n, contract=None) if n.id == S2 else n for n in GRAPH.nodes]
+        recorder.record(GraphCommitted(graph=replace(GRAPH, nodes=tuple(bare))))
+        event = written(recorder, S2, source, reply=sketch)
+        if law is None:
+            recorder.record(event)
+        else:
+            assert_illegal(recorder, event, law)
+
     def test_code_that_is_not_in_the_reply_that_it_names_is_refused(
         self, store: SqliteStore
     ) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
-from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.common import (
     IllegalHistory,
@@ -12,6 +12,7 @@ from auditcoder.domain.laws.common import (
     covered,
     digest_in,
     listed,
+    open_doubts,
     open_transaction,
     present,
     refuse,
@@ -29,6 +30,7 @@ from tests.support.record_builders import (
     check_branch,
     check_node,
     failing,
+    observe_node,
     repairing,
 )
 
@@ -82,6 +84,19 @@ def test_evidence_about_doubtful_nodes_no_longer_stands(store: SqliteStore) -> N
     working = recorder.ledger.working
     assert still_standing(working) == working.evidence
     assert set(still_standing(working, frozenset({S1_1}))) == {CheckId("S2.generated")}
+
+
+def test_open_doubts_are_the_failing_checks_that_were_not_given(store: SqliteStore) -> None:
+    recorder = failing(store)
+    check_node(recorder, S2, Verdict.CRASH, Trust.DERIVED)
+    check_node(recorder, S2, Verdict.PASSED)
+    check_branch(recorder, S1, Verdict.TIMEOUT)
+    observe_node(recorder, S2, Verdict.FAILED)
+    for inconclusive in Verdict:
+        if not inconclusive.conclusive:
+            check_node(recorder, S1, inconclusive, Trust.GENERATED)
+    names = ("S1.branch", "S1_1.generated", "S2.derived")
+    assert open_doubts(recorder.ledger) == tuple(map(CheckId, names))
 
 
 def test_a_list_is_sorted() -> None:

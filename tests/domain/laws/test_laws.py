@@ -16,7 +16,7 @@ from auditcoder.domain.events import (
 )
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT
-from auditcoder.domain.laws import Law
+from auditcoder.domain.laws import Law, open_doubts
 from auditcoder.domain.repair import (
     Decision,
 )
@@ -36,6 +36,7 @@ from tests.support.record_builders import (
     S2,
     TASK,
     built,
+    check_node,
     check_program,
     code,
     failing,
@@ -44,6 +45,7 @@ from tests.support.record_builders import (
     started,
     ticking,
 )
+from tests.support.records import forge, take
 
 replace = msgspec.structs.replace
 
@@ -78,7 +80,46 @@ class TestBeginningAndEnd:
         assert recorder.ledger.working.assembly is not None
         event = RunFinished(outcome=outcome, program=recorder.ledger.working.assembly.program)
         assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
-        recorder.record(replace(event, outcome=RunOutcome.PASSED))
+        passed = replace(event, outcome=RunOutcome.PASSED)
+        assert_illegal(recorder, passed, Law.UNEARNED_OUTCOME)
+        recorder.record(replace(passed, doubts=(CheckId("S1_1.generated"),)))
+
+    @pytest.mark.parametrize("doubts", [(), ("S2.generated",), ("S1_1.generated", "S2.generated")])
+    def test_a_passed_run_names_exactly_its_open_doubts(
+        self, store: SqliteStore, doubts: tuple[str, ...]
+    ) -> None:
+        recorder = failing(store)
+        check_node(recorder, S2, Verdict.NOT_RUN)
+        check_program(recorder, "example-1", Verdict.PASSED)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        event = RunFinished(outcome=RunOutcome.PASSED, program=assembly.program)
+        forged = replace(event, doubts=tuple(map(CheckId, doubts)))
+        assert_illegal(recorder, forged, Law.UNEARNED_OUTCOME)
+        recorder.record(replace(event, doubts=open_doubts(recorder.ledger)))
+
+    def test_a_run_that_did_not_pass_names_no_doubts(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        doubts = open_doubts(recorder.ledger)
+        event = RunFinished(outcome=RunOutcome.FAILED, program=assembly.program, doubts=doubts)
+        assert_illegal(recorder, event, Law.UNEARNED_OUTCOME)
+
+    def test_no_run_named_its_doubts_before_format_3(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        check_program(recorder, "example-1", Verdict.PASSED)
+        assembly = recorder.ledger.working.assembly
+        assert assembly is not None
+        end = RunFinished(outcome=RunOutcome.PASSED, program=assembly.program)
+        raw = take(store, RUN)
+        start, *events = raw.events()
+        assert isinstance(start, RunStarted)
+        older = [replace(start, format=2), *events]
+        assert forge(raw, [*older, end]).verify().findings == ()
+        doubting = replace(end, doubts=open_doubts(recorder.ledger))
+        (found,) = forge(raw, [*older, doubting]).verify().findings
+        assert found.code == "law.unearned-outcome"
 
     def test_a_run_with_a_failed_check_can_end_as_failed(self, store: SqliteStore) -> None:
         recorder = failing(store)

@@ -8,6 +8,7 @@ from auditcoder.domain.brief import Brief, DataRange, Parsed
 from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
     BriefCommitted,
+    CheckRan,
     ExceptionRaised,
     GraphRevised,
     Located,
@@ -15,11 +16,12 @@ from auditcoder.domain.events import (
     RunFinished,
     RunOutcome,
     RunResumed,
+    RunStarted,
 )
-from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.laws import IllegalHistory, Law, advance, deciding, opening
+from auditcoder.domain.laws import IllegalHistory, Law, advance, deciding, open_doubts, opening
 from auditcoder.domain.ledger import rework
 from auditcoder.domain.repair import (
     Decision,
@@ -28,9 +30,11 @@ from auditcoder.domain.repair import (
 )
 from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
 from auditcoder.domain.task import Example
+from auditcoder.domain.trace import fold
 from auditcoder.domain.values import CheckId, digest
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
+    accept_repair,
     add_s1_2,
     assert_illegal,
     exception,
@@ -55,12 +59,14 @@ from tests.support.record_builders import (
     localised,
     locate,
     node,
+    observe_node,
     plan_check,
     repairing,
     standing_failures,
     started,
     ticking,
 )
+from tests.support.records import forge, take
 
 replace = msgspec.structs.replace
 
@@ -527,3 +533,87 @@ class TestRegressions:
         recorder = failing(store)
         passed = recorder.ledger.working.evidence[CheckId("example-2")].seq
         assert_illegal(recorder, located_at(recorder, S2, passed), Law.UNSUPPORTED_DIAGNOSIS)
+
+
+class TestObservations:
+    """An observation about a failing program says nothing about the one that replaces it."""
+
+    def observed(self, store: SqliteStore) -> Recorder:
+        """A failing run in which something was observed about S1_1 and S2."""
+        recorder = failing(store)
+        observe_node(recorder, S1_1, Verdict.FAILED)
+        observe_node(recorder, S2, Verdict.FAILED)
+        return recorder
+
+    def standing(self, recorder: Recorder) -> set[CheckId]:
+        return {c for c, s in recorder.ledger.working.evidence.items() if not s.kind.judges}
+
+    def test_no_diagnosis_rests_on_observations_alone(self, store: SqliteStore) -> None:
+        recorder = self.observed(store)
+        seen = recorder.ledger.working.evidence[CheckId("S2.watched")].seq
+        assert_illegal(recorder, located_at(recorder, S2, seen), Law.UNSUPPORTED_DIAGNOSIS)
+        recorder.record(located_at(recorder, S2, seen, *standing_failures(recorder)))
+
+    def test_no_diagnosis_rests_on_inconclusive_checks_alone(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        unknown = check_node(recorder, S2, Verdict.NOT_RUN)
+        assert_illegal(recorder, located_at(recorder, S2, unknown), Law.UNSUPPORTED_DIAGNOSIS)
+        recorder.record(located_at(recorder, S2, unknown, *standing_failures(recorder)))
+
+    def test_before_format_3_an_observation_was_a_failure(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        observed = observe_node(recorder, S2, Verdict.FAILED)
+        raw = take(store, RUN)
+        start, *events = raw.events()
+        assert isinstance(start, RunStarted)
+        diagnosis = located_at(recorder, S2, observed)
+        older = forge(raw, [replace(start, format=2), *events, diagnosis])
+        assert older.verify().findings == ()
+
+    def test_they_fall_when_a_repair_is_accepted(self, store: SqliteStore) -> None:
+        recorder = self.observed(store)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        kept = self.standing(recorder)
+        assert accept_repair(recorder) is Decision.ACCEPTED
+        assert kept == {"S1_1.watched", "S2.watched"}
+        assert self.standing(recorder) == set()
+        assert CheckId("example-1") in recorder.ledger.working.evidence
+
+    def test_so_does_an_opinion_about_the_failing_case(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        late = ran(S2, recorder.ledger.working.code[S2].digest).evidence
+        review = replace(
+            late,
+            check=CheckId("S2.review"),
+            kind=CheckKind.REVIEW,
+            verdict=Verdict.FAILED,
+            exit_code=None,
+        )
+        recorder.record(CheckRan(evidence=review))
+        assert CheckId("S2.review") in open_doubts(recorder.ledger)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        assert accept_repair(recorder) is Decision.ACCEPTED
+        assert open_doubts(recorder.ledger) == ()
+
+    def test_they_stand_again_when_a_repair_is_rolled_back(self, store: SqliteStore) -> None:
+        recorder = self.observed(store)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        recorder.write_code(S1_1, code("S1_1", "return 0"))
+        assert recorder.decide() is Decision.REJECTED
+        assert self.standing(recorder) == {"S1_1.watched", "S2.watched"}
+
+    def test_before_format_3_they_stood_on(self, store: SqliteStore) -> None:
+        recorder = self.observed(store)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        assert accept_repair(recorder) is Decision.ACCEPTED
+        raw = take(store, RUN)
+        start, *events = raw.events()
+        assert isinstance(start, RunStarted)
+        older = forge(raw, [replace(start, format=2), *events])
+        assert older.verify().findings == ()
+        working = fold(older.bodies, older.blob).working
+        assert CheckId("S2.watched") in working.evidence

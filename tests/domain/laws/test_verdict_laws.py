@@ -9,7 +9,7 @@ import pytest
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.errors import RecordRefused
-from auditcoder.domain.events import CheckRan, GraphRevised
+from auditcoder.domain.events import CheckRan, GraphRevised, RunStarted
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
 from auditcoder.domain.graph import GraphDelta
@@ -17,7 +17,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.laws.check_laws import LOADS, LOADS_CHECK, example_kind
 from auditcoder.domain.laws.common import present
-from auditcoder.domain.laws.verdict_laws import MAX_OUTPUT
+from auditcoder.domain.laws.verdict_laws import MAX_OUTPUT, OVER_INPUTS
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import (
@@ -33,10 +33,12 @@ from auditcoder.domain.task import (
     files_as_text,
 )
 from auditcoder.domain.values import CheckId, digest
+from auditcoder.domain.verification import VerifyFinding
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import assert_illegal, parsed_evidence
 from tests.support.record_builders import (
     GRAPH,
+    RUN,
     S1,
     S1_1,
     S2,
@@ -47,6 +49,7 @@ from tests.support.record_builders import (
     locate,
     started,
 )
+from tests.support.records import forge, take
 
 replace = msgspec.structs.replace
 
@@ -122,6 +125,8 @@ def answer_of(
         against=against,
         expected=recorder.put(expected),
         observed=recorder.put(observed),
+        exit_code=0,
+        judge="test",
     )
 
 
@@ -687,3 +692,214 @@ class TestFrames:
             event = CheckRan(evidence=replace(crashed, **forged))
             assert_illegal(recorder, event, Law.FALSE_VERDICT)
         recorder.record(CheckRan(evidence=replace(crashed, frames=(frame,), ran=())))
+
+
+def local(recorder: Recorder, kind: CheckKind, verdict: Verdict) -> Evidence:
+    """Evidence about S2 from a check of this kind that compares nothing."""
+    return Evidence(
+        check=CheckId(f"S2.{kind.value}"),
+        kind=kind,
+        subject=AtNode(node=S2),
+        trust=Trust.GENERATED,
+        verdict=verdict,
+        against=recorder.ledger.working.code[S2].digest,
+        judge="test",
+    )
+
+
+def refused_as(recorder: Recorder, evidence: Evidence, law: Law, message: str) -> None:
+    """Assert that evidence is refused, by verification too, and with this message."""
+    with pytest.raises(RecordRefused, match=message):
+        recorder.record(CheckRan(evidence=evidence))
+    assert_illegal(recorder, CheckRan(evidence=evidence), law)
+
+
+def as_format_2(store: SqliteStore, *evidence: Evidence) -> tuple[VerifyFinding, ...]:
+    """Return what verification finds if the same run with more evidence were in format 2."""
+    raw = take(store, RUN)
+    start, *events = raw.events()
+    assert isinstance(start, RunStarted)
+    more = (CheckRan(evidence=each) for each in evidence)
+    return forge(raw, [replace(start, format=2), *events, *more]).verify().findings
+
+
+class TestOfFoundedVerdicts:
+    """What passed or failed could have ended the other way."""
+
+    RUNNING = (CheckKind.BOUNDARY, CheckKind.EXAMPLE, CheckKind.TEST)
+    WITHOUT_RUN = (CheckKind.REVIEW, CheckKind.CLUE, CheckKind.SWAP, CheckKind.STATIC)
+
+    @pytest.mark.parametrize("verdict", [v for v in Verdict if v.conclusive])
+    @pytest.mark.parametrize("kind", [*RUNNING, *sorted(OVER_INPUTS, key=str)])
+    def test_the_ending_of_a_run_of_a_node_is_recorded(
+        self, store: SqliteStore, kind: CheckKind, verdict: Verdict
+    ) -> None:
+        recorder = built(store)
+        evidence = local(recorder, kind, verdict)
+        if kind in OVER_INPUTS:
+            evidence = replace(evidence, tried=1)
+        refused_as(recorder, evidence, Law.FALSE_VERDICT, "how the run of .* ended is not recorded")
+        assert as_format_2(store, replace(evidence, tried=None)) == ()
+        ending: dict[str, int] = (
+            {"signal": SIGKILL} if verdict is Verdict.CRASH else {"exit_code": 0}
+        )
+        recorder.record(CheckRan(evidence=replace(evidence, **ending)))
+
+    @pytest.mark.parametrize("kind", WITHOUT_RUN)
+    def test_an_opinion_or_observation_has_no_single_run(
+        self, store: SqliteStore, kind: CheckKind
+    ) -> None:
+        recorder = built(store)
+        for verdict in (Verdict.PASSED, Verdict.FAILED):
+            recorder.record(CheckRan(evidence=local(recorder, kind, verdict)))
+
+    @pytest.mark.parametrize("verdict", [Verdict.FAILED, Verdict.NOT_RUN])
+    def test_it_is_recorded_who_decided_a_check_of_a_node(
+        self, store: SqliteStore, verdict: Verdict
+    ) -> None:
+        recorder = built(store)
+        named = replace(local(recorder, CheckKind.TEST, verdict), exit_code=0)
+        anonymous = replace(named, judge="")
+        refused_as(recorder, anonymous, Law.FALSE_VERDICT, "nobody is named who decided S2.test")
+        recorder.record(CheckRan(evidence=named))
+
+    @pytest.mark.parametrize("kind", sorted(OVER_INPUTS, key=str))
+    @pytest.mark.parametrize("verdict", [Verdict.PASSED, Verdict.FAILED])
+    @pytest.mark.parametrize("tried", [None, 0])
+    def test_a_verdict_over_inputs_needs_one_that_decides(
+        self, store: SqliteStore, kind: CheckKind, verdict: Verdict, tried: int | None
+    ) -> None:
+        recorder = built(store)
+        decided = replace(local(recorder, kind, verdict), exit_code=0, tried=1)
+        undecided = replace(decided, tried=tried)
+        refused_as(recorder, undecided, Law.FALSE_VERDICT, "no input decided")
+        recorder.record(CheckRan(evidence=decided))
+
+    def test_a_crash_over_inputs_needs_none(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        crash = replace(local(recorder, CheckKind.CONTRACT, Verdict.CRASH), exit_code=1)
+        recorder.record(CheckRan(evidence=crash))
+
+    def test_only_checks_over_inputs_count_them(self, store: SqliteStore) -> None:
+        recorder = built_with(store, STDIO)
+        program = replace(evidence_of(recorder, STDIO, Verdict.PASSED, "2"), tried=1)
+        boundary = replace(
+            local(recorder, CheckKind.BOUNDARY, Verdict.PASSED), exit_code=0, tried=1
+        )
+        contract = replace(
+            local(recorder, CheckKind.CONTRACT, Verdict.CRASH), exit_code=1, tried=-1
+        )
+        for forged in (program, boundary, contract):
+            refused_as(recorder, forged, Law.MISDECLARED, "cannot have tried")
+        counted = replace(contract, tried=1)
+        assert [f.code for f in as_format_2(store, counted)] == ["law.misdeclared"]
+        recorder.record(CheckRan(evidence=counted))
+
+
+INCONCLUSIVE = {
+    Verdict.NOT_RUN: CheckKind.TEST,
+    Verdict.VACUOUS: CheckKind.CONTRACT,
+    Verdict.UNTRIED: CheckKind.SWAP,
+    Verdict.UNMEASURABLE: CheckKind.PROBE,
+}
+"""Each inconclusive verdict and a kind of check that can have it."""
+
+
+class TestOfInconclusiveVerdicts:
+    """They are no evidence for anybody, so they come with no result."""
+
+    @pytest.mark.parametrize("verdict", INCONCLUSIVE)
+    def test_they_exist_since_format_3(self, store: SqliteStore, verdict: Verdict) -> None:
+        recorder = built(store)
+        evidence = local(recorder, INCONCLUSIVE[verdict], verdict)
+        assert [f.code for f in as_format_2(store, evidence)] == ["law.false-verdict"]
+        recorder.record(CheckRan(evidence=evidence))
+
+    @pytest.mark.parametrize(
+        ("verdict", "kind"),
+        [
+            (Verdict.UNTRIED, CheckKind.CLUE),
+            (Verdict.UNMEASURABLE, CheckKind.CONTRACT),
+            (Verdict.VACUOUS, CheckKind.EXAMPLE),
+            (Verdict.VACUOUS, CheckKind.SWAP),
+        ],
+    )
+    def test_some_belong_to_kinds_of_checks(
+        self, store: SqliteStore, verdict: Verdict, kind: CheckKind
+    ) -> None:
+        recorder = built(store)
+        evidence = local(recorder, kind, verdict)
+        refused_as(recorder, evidence, Law.FALSE_VERDICT, f"no {kind.value} check is")
+
+    @pytest.mark.parametrize("verdict", INCONCLUSIVE)
+    @pytest.mark.parametrize(
+        "forged",
+        [
+            {"exit_code": 1},
+            {"signal": SIGKILL},
+            {"frames": (Frame(function="f_S2", line=2, file=PROGRAM_FILE),)},
+        ],
+    )
+    def test_a_crash_is_a_result(
+        self, store: SqliteStore, verdict: Verdict, forged: dict[str, object]
+    ) -> None:
+        recorder = built(store)
+        evidence = replace(local(recorder, INCONCLUSIVE[verdict], verdict), **forged)
+        refused_as(recorder, evidence, Law.FALSE_VERDICT, "ended abnormally")
+        honest = replace(evidence, exit_code=0, signal=None, frames=())
+        recorder.record(CheckRan(evidence=honest))
+
+    def test_an_input_that_decides_is_a_result(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        vacuous = local(recorder, CheckKind.CONTRACT, Verdict.VACUOUS)
+        refused_as(recorder, replace(vacuous, tried=1), Law.FALSE_VERDICT, "decided by an input")
+        recorder.record(CheckRan(evidence=replace(vacuous, tried=0)))
+
+    def test_what_was_observed_is_a_result_of_a_check_that_judges(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        seen = recorder.put("2")
+        judged = replace(local(recorder, CheckKind.EXAMPLE, Verdict.NOT_RUN), observed=seen)
+        refused_as(recorder, judged, Law.FALSE_VERDICT, "S2.example has a result")
+        clue = replace(local(recorder, CheckKind.CLUE, Verdict.NOT_RUN), observed=seen)
+        recorder.record(CheckRan(evidence=clue))
+
+    @pytest.mark.parametrize("kind", [CheckKind.COMPILE, CheckKind.SIGNATURE])
+    def test_what_is_parsed_always_has_a_result(self, store: SqliteStore, kind: CheckKind) -> None:
+        recorder = built(store)
+        evidence = replace(parsed_evidence(recorder, S2, kind), verdict=Verdict.NOT_RUN)
+        refused_as(recorder, evidence, Law.FALSE_VERDICT, "always has a result")
+
+    @pytest.mark.parametrize("verdict", INCONCLUSIVE)
+    @pytest.mark.parametrize(
+        ("example", "allowed"),
+        [
+            (STDIO, None),
+            (CALL, None),
+            (FILES, None),
+            (CallExample(arguments="2", result="nonsense(3)"), Verdict.NOT_RUN),
+            (CodeExample(code="import unittest\n"), Verdict.VACUOUS),
+        ],
+    )
+    def test_a_check_of_the_program_has_a_result_unless_its_example_has_none(
+        self, store: SqliteStore, example: Example, allowed: Verdict | None, verdict: Verdict
+    ) -> None:
+        recorder = built_with(store, example)
+        evidence = replace(evidence_of(recorder, example, verdict, ""), observed=None)
+        if verdict is allowed:
+            recorder.record(CheckRan(evidence=evidence))
+        else:
+            refused_as(recorder, evidence, Law.FALSE_VERDICT, "always has a result")
+
+    def test_whether_a_program_loads_always_has_a_result(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        evidence = Evidence(
+            check=LOADS,
+            kind=LOADS_CHECK.kind,
+            subject=AtProgram(),
+            trust=LOADS_CHECK.trust,
+            verdict=Verdict.NOT_RUN,
+            against=recorder.assemble(),
+            requirement=LOADS_CHECK.requirement,
+            exit_code=0,
+        )
+        refused_as(recorder, evidence, Law.FALSE_VERDICT, "loads always has a result")

@@ -10,6 +10,8 @@ from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.chain import EMPTY
 from auditcoder.domain.events import RunStarted
+from auditcoder.domain.replay_result import ReplayResult
+from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
 from tests.support.commands import RunCommand
 from tests.support.fault_server import FaultServer, Handler, completion, serving
@@ -112,3 +114,70 @@ def test_unreadable_settings_of_a_record_are_refused(
         assert "[record.not-solved]" in result.err
     with closing(SqliteStore(tmp_path / "runs.db")) as store:
         assert store.head(forged.run) == forged.head
+
+
+def _replays(path: Path, name: str) -> list[ReplayResult]:
+    with closing(SqliteStore(path)) as store:
+        return store.replays(RunId(name))
+
+
+def test_the_result_of_a_replay_is_kept_beside_the_record(
+    run: RunCommand, server: FaultServer, tmp_path: Path
+) -> None:
+    run("solve", TASK, "--run-id", "sum")
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        before = take(store, RunId("sum"))
+    assert run("replay", "sum", "--json").json["kept"] is True
+    run("replay", "sum", "--trust-evidence")
+    first, second = _replays(tmp_path / "runs.db", "sum")
+    assert (first.same, first.repeated, second.repeated) == (True, True, False)
+    assert first.head == before.head.digest
+    assert first.events == before.head.entries
+    assert set(first.versions) == {"auditcoder", "python"}
+    assert first.sandbox
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        assert take(store, RunId("sum")) == before
+    run("export", "sum", "--out", "sum.acb")
+    assert run("replay", "sum.acb", "--json").json["kept"] is False
+    assert len(_replays(tmp_path / "runs.db", "sum")) == 2
+
+
+def test_audit_reports_which_runs_were_replayed(
+    run: RunCommand, server: FaultServer, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        run("solve", TASK, "--run-id", name)
+    assert "not replayed                       2" in run("audit").out
+    run("replay", "one")
+    (replayed,) = _replays(tmp_path / "runs.db", "one")
+    day = f"{replayed.at:%Y-%m-%d}"
+    tables = {table["name"]: table for table in run("audit", "--json").json["tables"]}
+    rows = {row["cells"][0]: row for row in tables["replays"]["rows"]}
+    assert rows["same, checks repeated"]["runs"] == ["one"]
+    assert rows["same, checks repeated"]["cells"][3].startswith(day)
+    assert rows["not replayed"]["runs"] == ["two"]
+    fidelity = [
+        r["cells"][1] for r in tables["audit"]["rows"] if r["cells"][0] == "replay fidelity"
+    ]
+    assert fidelity == ["1/1"]
+
+
+def test_a_replay_that_differs_or_diverges_is_kept_as_different(
+    run: RunCommand, tmp_path: Path
+) -> None:
+    with closing(BundleFile(Path(__file__).parents[2] / "data" / "runs" / "repair.acb")) as bundle:
+        record = take(bundle, bundle.manifest.run)
+    begun, *others = record.events()
+    assert isinstance(begun, RunStarted)
+    settings = begun.manifest.settings | {"planner": "staged"}
+    manifest = msgspec.structs.replace(begun.manifest, settings=settings, prompts={})
+    forged = forge(record, [msgspec.structs.replace(begun, manifest=manifest), *others])
+    with closing(SqliteStore(tmp_path / "runs.db")) as store:
+        store.append(forged.run, EMPTY, forged.bodies, forged.head, forged.blobs)
+    result = run("replay", "--trust-evidence", forged.run)
+    assert result.code == Exit.DOES_NOT_HOLD
+    assert "[replay." in result.err
+    (kept,) = _replays(tmp_path / "runs.db", forged.run)
+    assert not kept.same
+    assert kept.differences[0].startswith("replay.")
+    assert f"{forged.run} differed on {kept.at:%Y-%m-%d}" in run("audit").out

@@ -1,12 +1,26 @@
 """The output of a run: its progress, its events and its program."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.addition_runs import ADD, ADDS, READ, READS
+from tests.support.addition_runs import TASK as ADDITION
 from tests.support.commands import RunCommand
 from tests.support.fault_server import FaultServer
 from tests.support.modest_model import TASK
+from tests.support.record_builders import RUN
+from tests.support.scripted_runs import copied_to, python, sandboxed, stub
+from tests.support.scripted_runs import run as scripted_run
+
+
+@pytest.fixture(scope="module", name="sandbox")
+def _sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
 
 
 def test_progress_is_printed_as_lines_without_a_terminal(
@@ -41,3 +55,36 @@ def test_the_printed_head_is_the_one_to_verify_with(run: RunCommand, server: Fau
     head = printed.partition("head sha256 ")[2].split()[0]
     verified = run("verify", "sum", "--head", head)
     assert (verified.code, "against itself only" in verified.out) == (Exit.OK, False)
+
+
+class TestOpenDoubts:
+    @pytest.fixture
+    def store(self, sandbox: Sandbox, tmp_path: Path) -> Path:
+        """A store with a run that passed, although a generated check fails."""
+        solve = stub("solve(data: str) -> str", "Solve.", "example: solve('4') == '5'")
+        body = solve.replace("...", "return str(add_up(read_numbers(data)))")
+        said = {"sketch": python(READ + ADD + body), "joint": python(READS + ADDS)}
+        finished = scripted_run(sandbox, ADDITION, said)
+        path = tmp_path / "doubts.db"
+        copied_to(path, finished).close()
+        return path
+
+    def test_the_result_names_each_open_doubt(self, run: RunCommand, store: Path) -> None:
+        result = run("resume", RUN, "--store", store)
+        assert result.code == Exit.OK
+        assert "passed, 1 open doubt" in result.out
+        assert "doubt: generated-2 expects '5' for '4', got '4'" in result.out
+
+    def test_show_names_each_open_doubt(self, run: RunCommand, store: Path) -> None:
+        result = run("show", RUN, "--store", store)
+        assert "doubt: generated-2 expects '5' for '4', got '4'" in result.out
+
+    def test_the_json_result_has_the_open_doubts(self, run: RunCommand, store: Path) -> None:
+        result = run("resume", RUN, "--store", store, "--json")
+        (doubt,) = json.loads(result.out.splitlines()[-1])["result"]["doubts"]
+        assert (doubt["check"], doubt["expected"], doubt["got"]) == ("generated-2", "5", "4\n")
+
+    def test_doubts_can_be_an_error(self, run: RunCommand, store: Path) -> None:
+        result = run("resume", RUN, "--store", store, "--fail-on-doubts")
+        assert result.code == Exit.UNSOLVED
+        assert "passed, 1 open doubt" in result.out

@@ -6,10 +6,24 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.evidence import Verdict
 from auditcoder.exports.responsibility_record import FIELDS
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.show_command import show_node, show_run
 from tests.support.commands import RunCommand
-from tests.support.record_builders import RUN, TASK, ticking
+from tests.support.histories import accept_repair, traced
+from tests.support.record_builders import (
+    RUN,
+    S1,
+    S1_1,
+    S2,
+    TASK,
+    check_node,
+    failing,
+    observe_node,
+    repairing,
+    ticking,
+)
 
 
 def test_a_run_is_shown_as_a_tree(run: RunCommand, example: Path) -> None:
@@ -80,3 +94,47 @@ def test_control_characters_of_a_record_do_not_reach_the_terminal(
     for command in (["runs"], ["show", RUN], ["verify", RUN]):
         out = run(*command, "--store", tmp_path / "s.db").out
         assert not set(out) & set("\x1b\x07\u202e\u200b")
+
+
+def test_checks_that_decided_nothing_are_counted_apart(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = failing(store)
+    for verdict in (Verdict.PASSED, Verdict.UNMEASURABLE):
+        check_node(recorder, S2, verdict)
+    check_node(recorder, S1_1, Verdict.VACUOUS)
+    check_node(recorder, S1, Verdict.NOT_RUN)
+    observe_node(recorder, S2, Verdict.FAILED)
+    show_run(traced(store), store.blob)
+    shown = capsys.readouterr().out
+    statuses = [line.strip(" │") for line in shown.splitlines() if " code from event " in line]
+    assert [status.partition(", ")[2] for status in statuses] == [
+        "no evidence of its own",
+        "1 check inconclusive",
+        "1 of 1 check fail, 1 check inconclusive",
+        "1 check passed, 1 check inconclusive",
+    ]
+
+
+def test_an_inconclusive_check_is_shown_in_words(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = failing(store)
+    for verdict in (Verdict.VACUOUS, Verdict.UNMEASURABLE):
+        check_node(recorder, S2, verdict)
+    show_node(traced(store), S2, store.blob)
+    shown = capsys.readouterr().out
+    assert "  vacuous  S2.contract  (contract, derived, " in shown
+    assert "  not measured  S2.probe  (probe, derived, " in shown
+
+
+def test_a_failure_that_no_longer_stands_is_not_red(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    recorder = repairing(store)
+    show_node(traced(store), S1_1, store.blob)
+    assert "\033[31mfailed\033[0m  S1_1.generated" in capsys.readouterr().out
+    accept_repair(recorder)
+    show_node(traced(store), S1_1, store.blob)
+    assert "\033[2mfailed\033[0m  S1_1.generated" in capsys.readouterr().out

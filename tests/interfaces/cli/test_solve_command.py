@@ -49,6 +49,62 @@ def test_solve_reads_standard_input(
     assert "def double" in run("solve", "-", "--out", "-").out
 
 
+SUITE = """\
+import unittest
+
+
+class Doubling(unittest.TestCase):
+    secret = "known to the tests alone"
+
+    def setUp(self):
+        self.numbers = [1, 2, 3]
+
+    def test_small(self):
+        '''Small numbers are doubled.'''
+        for number in self.numbers:
+            with self.subTest(number):
+                self.assertEqual(double(number), 2 * number)
+
+    def test_negative(self):
+        self.assertEqual(double(-2), -4)
+
+    def test_wrong(self):
+        self.assertEqual(double(5), 11)
+"""
+
+
+def test_each_test_of_a_file_is_a_check_of_its_own(
+    run: RunCommand, server: FaultServer, tmp_path: Path
+) -> None:
+    (tmp_path / "test_double.py").write_text(SUITE)
+    text = "Write double(x: int) -> int: twice the number."
+    options = ("--max-repairs", "0", "--run-id", "d")
+    assert run("solve", text, "--tests", "test_double.py", *options).code == Exit.UNSOLVED
+    shown = run("show", "d").out
+    small = "example-1 Doubling.test_small: Small numbers are doubled."
+    assert f"passed  {small}  (test, given, " in shown
+    assert "passed  example-2 Doubling.test_negative  (test, given, " in shown
+    assert "failed  example-3 Doubling.test_wrong  (test, given, " in shown
+    assert "known to the tests alone" not in str(server.asked)
+    assert run("verify", "d").code == Exit.OK
+
+
+def test_visible_tests_reach_the_model_and_are_recorded(
+    run: RunCommand, server: FaultServer, tmp_path: Path
+) -> None:
+    (tmp_path / "test_double.py").write_text(SUITE + ("# " + "x" * 70 + "\n") * 1_000)
+    text = "Write double(x: int) -> int: twice the number."
+    tests = ("--tests", "test_double.py", "--show-tests")
+    result = run("solve", text, *tests, "--max-repairs", "0", "--run-id", "d")
+    assert "prompts show the first 20,000 characters of the tests" in result.err
+    for asked in server.asked:
+        prompt = asked["messages"][-1]["content"]
+        assert f"The program must pass these tests:\n```\n{SUITE}" in prompt
+        assert "more characters of the tests are not shown)\n```" in prompt
+    fields = run("show", "d", "--event", "0", "--json").json["fields"]
+    assert fields["task"]["visible_tests"].startswith(SUITE)
+
+
 def test_additional_tests_decide_the_outcome(
     run: RunCommand, server: FaultServer, tmp_path: Path
 ) -> None:

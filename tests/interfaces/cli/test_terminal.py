@@ -149,3 +149,26 @@ def test_json_output_cannot_act_on_a_terminal(capsys: pytest.CaptureFixture[str]
     written = capsys.readouterr().out
     assert all(line.isprintable() for line in written.splitlines())
     assert json.loads(written) == value
+
+
+@pytest.mark.parametrize(
+    ("verdict", "painted"),
+    [
+        (Verdict.PASSED, "\033[32mpassed\033[0m"),
+        (Verdict.FAILED, "\033[31mfailed\033[0m"),
+        (Verdict.CRASH, "\033[31mcrash\033[0m"),
+        (Verdict.NOT_RUN, "\033[2mnot run\033[0m"),
+        (Verdict.VACUOUS, "\033[2mvacuous\033[0m"),
+        (Verdict.UNTRIED, "\033[2mnot tried\033[0m"),
+        (Verdict.UNMEASURABLE, "\033[2mnot measured\033[0m"),
+    ],
+)
+def test_an_inconclusive_verdict_is_neither_green_nor_red(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verdict: Verdict,
+    painted: str,
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    terminal.say(terminal.verdict(verdict))
+    assert capsys.readouterr().out == f"{painted}\n"

@@ -72,23 +72,6 @@ def test_options_of_the_user_overrule_the_front_matter() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("statement", "title"),
-    [
-        ("# The sum #\n\nAdd.", "The sum"),
-        ("Add them. Print it.\n### Input\nTwo.\n### Sample Output 1:\n3", "Add them."),
-        ("Add them up! Then stop.", "Add them up!"),
-        ("```\n# no heading\n```\nAdd\nthem.\n\nThen stop.", "Add them."),
-        ("words " * 40, "words " * 12 + "words…"),
-        ("w" * 100, "w" * 78 + "…"),
-        ("def f(x):\n    '''Add.'''", "f"),
-        ("***", "***"),
-    ],
-)
-def test_a_title_is_found(statement: str, title: str) -> None:
-    assert make_task(statement).title == title
-
-
 def test_a_files_task_has_names_and_texts() -> None:
     task = make_task(
         "+++\nartefacts = ['b.txt']\n[[examples]]\ninputs = {'a.txt' = '1'}\n"

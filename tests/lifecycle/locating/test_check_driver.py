@@ -135,3 +135,25 @@ class TestTracePlans:
 
     def test_without_examples_there_is_no_trace_plan(self) -> None:
         assert trace_plan_of(task(), (), GRAPH) is None
+
+
+def test_helpers_that_several_examples_repeat_are_defined_once_in_the_driver() -> None:
+    helper = "def helper():\n    return 1\n"
+    other = "def helper():\n    return 2\n"
+    codes = [
+        f"import unittest\n{text}class T{n}(unittest.TestCase):\n    def test(self): pass\n"
+        for n, text in enumerate((helper, helper, other, helper))
+    ]
+    plan = trace_plan_of(task(), [CodeExample(code=code) for code in codes], GRAPH)
+    assert plan is not None
+    assert plan.driver.count("return 1") == 2, "again after another helper of the same name"
+    assert plan.driver.count("return 2") == 1
+    assert plan.tests == ("T0.test", "T1.test", "T2.test", "T3.test")
+
+
+def test_inherited_tests_are_traced() -> None:
+    code = (
+        "import unittest\nclass Mixin:\n    def test_a(self):\n        pass\n"
+        "class T(Mixin, unittest.TestCase):\n    pass\n"
+    )
+    assert suite_of(code) == ExtractedTests(code, ("T.test_a",))

@@ -52,6 +52,7 @@ def record_clue(
                 verdict=verdict,
                 against=recorder.ledger.working.code[node].digest,
                 observed=recorder.put(msgspec.json.encode(clue)),
+                judge="test",
             )
         )
     )
@@ -86,7 +87,7 @@ class TestInput:
         assert {node: found for node, (_, found) in case.traced.items()} == {S2: clue}
         assert {node: found for node, (_, found) in case.swapped.items()} == {S1_1: clue}
 
-    @pytest.mark.parametrize("verdict", [v for v in Verdict if not v.conclusive])
+    @pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.UNTRIED])
     def test_an_inconclusive_clue_is_evidence_for_nobody(
         self, context: RunContext, verdict: Verdict
     ) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from auditcoder.domain.brief import DataRange
-from auditcoder.domain.contract import Clause, CostBudget
+from auditcoder.domain.contract import CostBudget
 from auditcoder.domain.request import FinishReason, Reply
 from auditcoder.domain.task import (
     CallExample,
@@ -127,7 +127,7 @@ class TestEnoughCases:
 
 class TestParsedProblem:
     def test_the_task_overrules_the_parser(self) -> None:
-        parsing = Parsing(title="Other", time_limit_seconds=9, sample_cases=cases(("1", "2")))
+        parsing = Parsing(time_limit_seconds=9, sample_cases=cases(("1", "2")))
         parsed = parsed_of(TASK, parsing)
         assert (parsed.title, parsed.limits.seconds) == (TASK.title, 20.0)
         assert parsed.samples == TASK.examples
@@ -136,13 +136,12 @@ class TestParsedProblem:
         task = Task(title="", statement="S", form=ProgramForm())
         ranges = (DataRange(variable="n", minimum=1, maximum=2), DataRange(variable=" "))
         parsing = Parsing(
-            title="Found",
             memory_limit_mb=64.5,
             data_ranges=ranges,
             sample_cases=cases(("1", "2"), ("3", "")),
         )
         parsed = parsed_of(task, parsing)
-        assert (parsed.title, parsed.limits) == ("Found", Limits(memory_mb=64))
+        assert (parsed.title, parsed.limits) == ("", Limits(memory_mb=64))
         assert parsed.ranges == ranges[:1]
         assert parsed.samples == (StdioExample(input="1\n", output="2\n"),)
 
@@ -153,19 +152,13 @@ class TestParsedProblem:
 
 
 class TestBrief:
-    def test_samples_of_the_analyzer_are_checks_only_where_the_task_has_none(self) -> None:
-        tests = PlannedCases(samples=cases(("5", "6")), edge_cases=cases(("7", "8")))
-        notes = PlanningNotes(test_case_analyzer=tests)
+    def test_samples_of_the_parser_are_checks_only_where_the_task_has_none(self) -> None:
+        tests = PlannedCases(edge_cases=cases(("7", "8")))
+        parsing = Parsing(sample_cases=cases(("5", "6")))
+        notes = PlanningNotes(parser=parsing, test_case_analyzer=tests)
         bare = Task(title="T", statement="S", form=ProgramForm())
         assert [c.description for c in staged_brief(bare, notes).requirements.checks] == ["5", "7"]
         assert [c.description for c in staged_brief(TASK, notes).requirements.checks][1:] == ["7"]
-
-    def test_an_invariant_is_executable_for_a_function_only(self) -> None:
-        notes = PlanningNotes(test_case_analyzer=PlannedCases(invariants=("result >= 0", " ")))
-        assert staged_brief(FUNCTION, notes).requirements.invariants == (
-            Clause(expression="result >= 0"),
-        )
-        assert staged_brief(TASK, notes).requirements.invariants == (Clause(text="result >= 0"),)
 
     def test_the_strategy_is_the_summary_where_there_are_no_parts(self) -> None:
         notes = PlanningNotes(

@@ -21,7 +21,10 @@ class TestRefusedSketch:
             ("def solve(:", "is not Python"),
             ("def other(): ...", "no root function solve"),
             (READ * 2 + SOLVE, "names read_numbers twice"),
-            ("class A: ...\n" + SOLVE, "no classes"),
+            (
+                "class A:\n    def f(self): ...\n" + SOLVE,
+                "the class A has methods without a body: f",
+            ),
             (stub("print(x: int) -> int", "P.") + SOLVE, "Python's own name"),
             ("def solve(data):\n    return f(data)\n" + READ, "calls f, which has no stub"),
             (

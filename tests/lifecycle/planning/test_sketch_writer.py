@@ -46,11 +46,12 @@ def test_a_docstring_lists_the_contract() -> None:
     assert docstring(planned(SKETCH).graph.by_id[NodeId("S2")]).split("\n") == [
         "Add them up.",
         "",
+        "cost: O(n log n) at most",
+        "",
         "kind: two_pointer",
         "requires: len(numbers) > 0",
         "requires: they are finite",
         "ensures: result >= min(numbers)",
-        "cost: O(n log n)",
         "example: add_up([1, 2]) == 3",
     ]
 

@@ -166,3 +166,11 @@ def test_names_around_the_root_are_those_of_the_given_code_and_the_main_block() 
     task = Task(title="T", statement=statement, form=form)
     assert names_around(root_of(task)) >= {"math", "helper"}
     assert "sys" in names_around(root_of(TASK))
+
+
+def test_an_output_that_is_listed_twice_is_kept_once() -> None:
+    outputs = [{"name": "out", "type": "int"}, {"name": "out", "type": "str"}]
+    parts = [part("a", outputs=outputs), part("b")]
+    designed = [interface("a", "f", "x"), interface("b", "g", "x")]
+    result = planned(task_decomposer={"parts": parts}, interface_designer={"interfaces": designed})
+    assert [slot.name for slot in result.graph.nodes[1].outputs] == ["out"]

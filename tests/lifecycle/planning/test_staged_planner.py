@@ -100,7 +100,7 @@ class TestPassingPlan:
         assert approach.strategy == PARTS["strategy"]
         assert approach.reasoning == ("n is small", "a mean", "a set")
         assert (approach.cost.time, approach.cost.space) == ("O(n log n)", "O(n)")
-        assert approach.nature
+        assert approach.assumptions == ("empty counts as 0",)
         assert approach.traps
         assert approach.choices
 
@@ -109,7 +109,6 @@ class TestPassingPlan:
         generated = [c for c in requirements.checks if c.trust is Trust.GENERATED]
         assert [c.description for c in generated] == ["one", "equal", "sign"]
         assert generated[0].example == StdioExample(input="1\n", output="0\n")
-        assert requirements.invariants == (Clause(text="result >= 0"),)
 
     def test_each_role_sees_the_earlier_answers_as_a_common_prefix(self) -> None:
         session = PlanningSession()
@@ -124,7 +123,7 @@ class TestPassingPlan:
         session = PlanningSession()
         session.plan()
         assert "# The parts" not in session.last_request(Role.TEST_CASE_ANALYZER)
-        assert "# The problem in short" in session.last_request(Role.TEST_CASE_ANALYZER)
+        assert "# Limits and ranges" in session.last_request(Role.TEST_CASE_ANALYZER)
 
     def test_a_part_may_have_the_name_of_the_root_as_its_label(self) -> None:
         parts = [part("solve"), part("count", "solve"), part("mean", "solve")]
@@ -150,7 +149,7 @@ class TestOnePart:
         assert node.contract.header() == "solve(data: str) -> str"
         assert (node.kind, node.hints) == (NodeKind.DP, ("think",))
         assert result.granularity == "one node: one idea decides"
-        assert result.brief.approach.category == "math"
+        assert result.brief.approach.choices[0].agent == "agent_math"
         assert ROOT in result.given
 
     def test_one_part_keeps_the_promises_of_its_interface(self) -> None:
@@ -218,6 +217,25 @@ def test_a_task_about_files_is_planned_without_generated_checks() -> None:
     assert size(result) == 3
 
 
+OTHER: dict[str, dict[str, Any]] = {
+    "constraint_analyzer": {**GOOD[Role.CONSTRAINT_ANALYZER], "features": ["large"]},
+    "algorithm_selector": {**GOOD[Role.ALGORITHM_SELECTOR], "observations": ["a list"]},
+    "task_decomposer": {**PARTS, "strategy": "Sort first."},
+    "interface_designer": {
+        "interfaces": [interface("read", returns_description="all"), *INTERFACES["interfaces"]]
+    },
+}
+"""Other answers of the roles to which a plan can be sent back."""
+
+
+def again(target: str) -> list[str]:
+    """Return the roles that are asked after a plan was sent back and the target changed it.
+
+    The test-case analyzer does not see the plan: its request would be the same.
+    """
+    return [role for role in ALL[ALL.index(target) :] if role != "test_case_analyzer"]
+
+
 class TestFailedReview:
     @pytest.mark.parametrize(
         "target",
@@ -225,9 +243,14 @@ class TestFailedReview:
     )
     def test_planning_returns_to_the_role_that_the_reviewer_names(self, target: str) -> None:
         fail = {"status": "fail", "issues": ["it is wrong"], "retry_target": target}
-        session = PlanningSession(answers={Role.PLAN_REVIEWER: once({"status": "pass"}, fail)})
+        session = PlanningSession(
+            answers={
+                Role.PLAN_REVIEWER: once({"status": "pass"}, fail),
+                Role(target): once(GOOD[Role(target)], OTHER[target]),
+            }
+        )
         result = session.plan()
-        assert session.asked == ALL + ALL[ALL.index(target) :]
+        assert session.asked == ALL + again(target)
         assert "- it is wrong" in session.last_request(Role(target))
         assert "Your last answer was" in session.last_request(Role(target))
         assert "objected" not in result.granularity
@@ -239,13 +262,13 @@ class TestFailedReview:
                 Role.ALGORITHM_SELECTOR,
                 {**GOOD[Role.ALGORITHM_SELECTOR], "reasoning": []},
                 "algorithm_selector",
-                "reasoning chain",
+                "`reasoning` is empty",
             ),
             (
                 Role.TASK_DECOMPOSER,
                 {"parts": [part("read", cost="O(n^2)"), part("count"), part("mean", "count")]},
                 "algorithm_selector",
-                "read may cost O(n^2)",
+                "`cost` of read is O(n^2)",
             ),
             (
                 Role.TASK_DECOMPOSER,
@@ -284,7 +307,7 @@ class TestFailedReview:
     ) -> None:
         session = PlanningSession(answers={role: once(GOOD[role], bad)})
         result = session.plan()
-        assert session.asked == ALL + ALL[ALL.index(target) :]
+        assert session.asked == ALL + again(target)
         assert issue in session.last_request(Role(target))
         assert result.granularity == "3 nodes: each can be tested alone"
 
@@ -299,24 +322,41 @@ class TestFailedReview:
             }
         )
         session.plan()
-        assert session.asked == ALL + ALL[4:]
+        assert session.asked == ALL + again("task_decomposer")
         assert "- no" in session.last_request(Role.TASK_DECOMPOSER)
 
     def test_a_plan_is_sent_back_at_most_twice_and_then_keeps_the_objection(self) -> None:
         fail = {"status": "fail", "reason": "bad taste", "retry_target": "interface_designer"}
-        session = PlanningSession(answers={Role.PLAN_REVIEWER: fail})
+        others = [
+            {
+                "interfaces": [
+                    interface("read", returns_description=str(n)),
+                    *INTERFACES["interfaces"],
+                ]
+            }
+            for n in range(5)
+        ]
+        session = PlanningSession(
+            answers={Role.PLAN_REVIEWER: fail, Role.INTERFACE_DESIGNER: list(others)}
+        )
         result = session.plan()
-        assert session.asked == ALL + 2 * ALL[5:]
+        assert session.asked == ALL + 2 * again("interface_designer")
         assert size(result) == 3
         assert result.granularity.endswith("; the reviewer still objected: bad taste")
+
+    def test_a_plan_that_no_role_changes_is_not_reviewed_again(self) -> None:
+        fail = {"status": "fail", "reason": "bad taste", "retry_target": "interface_designer"}
+        session = PlanningSession(answers={Role.PLAN_REVIEWER: fail})
+        assert session.plan().granularity.endswith("; the reviewer still objected: bad taste")
+        assert session.asked == [*ALL, "interface_designer"]
 
     def test_planning_ends_with_one_node_if_there_is_never_a_graph(self) -> None:
         session = PlanningSession(answers={Role.TASK_DECOMPOSER: {"parts": [part("a"), part("a")]}})
         result = session.plan()
-        assert session.asked == ALL + 2 * ALL[4:]
+        assert session.asked == [*ALL, "task_decomposer"]
         assert size(result) == 1
         assert "two parts have the label a" in result.granularity
-        assert result.brief.approach.category == "math"
+        assert result.brief.approach.choices[0].agent == "agent_math"
 
     def test_a_usable_plan_is_not_replaced_by_a_later_unusable_one(self) -> None:
         fail = {"status": "fail", "issues": ["no"], "retry_target": "task_decomposer"}
@@ -337,7 +377,7 @@ class TestFailedReview:
         )
         result = session.plan()
         assert session.asked == ALL
-        assert "unknown of the problem: description" in result.granularity
+        assert "unknown of the problem: limits and data ranges" in result.granularity
 
 
 class TestEdgeCases:
@@ -358,7 +398,7 @@ class TestEdgeCases:
             "an edge",
         ]
         assert size(result) == 3
-        assert "1 usable edge cases" in result.granularity
+        assert "has 1 usable cases" in result.granularity
 
 
 class TestUnusableAnswers:
@@ -413,6 +453,30 @@ RANDOM_INTERFACES = st.lists(
     ),
     max_size=7,
 )
+
+
+ANSWERS: dict[Role, list[Answer]] = {
+    role: [GOOD[role], OTHER.get(role.value, {}), {}, "no json"] for role in Role
+}
+ANSWERS[Role.PLAN_REVIEWER] = [
+    {"status": "pass"},
+    *({"status": "fail", "issues": ["no"], "retry_target": target} for target in OTHER),
+    {"status": "fail", "issues": ["other"], "retry_target": "task_decomposer"},
+]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {r: st.lists(st.sampled_from(known), min_size=1) for r, known in ANSWERS.items()}
+    ),
+    st.sampled_from([TASK, FUNCTION]),
+)
+def test_no_request_is_ever_repeated(answers: dict[Role, list[Answer]], task: Task) -> None:
+    session = PlanningSession(task, {**answers})
+    session.plan()
+    requests = [request.digest for request in session.model.asked]
+    assert len(set(requests)) == len(requests)
 
 
 @settings(max_examples=60, deadline=None)

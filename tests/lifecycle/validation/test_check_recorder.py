@@ -89,7 +89,8 @@ class TestRecord:
         assert context.recorder.history.evidence(standing.seq) == evidence
 
     def test_messages_and_outputs_are_bounded(self, context: RunContext) -> None:
-        seen = CheckObservation(Verdict.FAILED, "m" * 5000, "o" * 200_000, judge="me")
+        ended = ExecutionOutcome(ending=Ending.OK, sandbox="box", exit_code=0)
+        seen = CheckObservation(Verdict.FAILED, "m" * 5000, "o" * 200_000, ended, judge="me")
         evidence = record(context, CHECK, lambda: seen)
         assert len(evidence.message) == 2000
         assert evidence.observed is not None

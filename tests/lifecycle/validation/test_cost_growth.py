@@ -33,8 +33,10 @@ class TestGrowth:
         times = [0.005 * 2 ** (power * i) for i in range(7)]
         assert grown(times, allowed, self.OK).verdict is verdict
 
-    def test_growth_of_very_short_times_is_not_rejected(self) -> None:
-        assert grown([1e-6 * 8**i for i in range(4)], 0.0, self.OK).verdict is Verdict.PASSED
+    def test_growth_of_very_short_times_is_not_measured(self) -> None:
+        seen = grown([1e-6 * 8**i for i in range(4)], 0.0, self.OK)
+        assert (seen.verdict, seen.tried) == (Verdict.UNMEASURABLE, 0)
+        assert seen.message.startswith("too few times of at least 1 ms (64: 0.0 ms, ")
 
     def test_an_unfinished_measurement_is_a_timeout_that_names_the_size(self) -> None:
         seen = grown([0.1, 0.9], 1.0, self.SLOW)
@@ -45,7 +47,10 @@ class TestGrowth:
         assert grown([0.01] * 7, 1.0, self.SLOW).verdict is Verdict.TIMEOUT
 
     def test_a_measured_time_of_zero_is_accepted(self) -> None:
-        assert grown([0.01, 0.0], 1.0, self.OK).verdict is Verdict.PASSED
+        assert grown([0.01, 0.0], 1.0, self.OK).verdict is Verdict.UNMEASURABLE
+
+    def test_no_time_at_all_says_why(self) -> None:
+        assert grown([], 1.0, self.OK).message == "no call was timed"
 
 
 class TestMeasurement:
@@ -67,6 +72,12 @@ class TestMeasurement:
         assert seen.check.startswith("S1.growth-")
         assert seen.requirement == f"its cost grows no faster than {cost}"
         assert (seen.kind, seen.trust) == (CheckKind.PROBE, Trust.GENERATED)
+
+    def test_code_that_rejects_the_generated_inputs_is_not_measured(self, sandbox: Sandbox) -> None:
+        self.SOURCE = "def f(xs):\n    raise ValueError('odd')\n"
+        (seen,) = self.measured(sandbox, "O(n)", "list[int]")
+        assert seen.verdict is Verdict.UNMEASURABLE
+        assert seen.message == "the generated input raises ValueError: odd"
 
     @pytest.mark.parametrize(
         ("cost", "kind"), [("", "list[int]"), ("O(n*m)", "list[int]"), ("O(n)", "int")]

@@ -64,6 +64,11 @@ def test_a_rejection_is_a_failed_check_of_the_node(word: str) -> None:
     }
 
 
+@pytest.mark.parametrize("word", ["unsure", "", "accept or reject"])
+def test_a_verdict_for_neither_side_is_no_opinion(word: str) -> None:
+    assert [e.check for e in reviewed(opinions(f=word, g="accept"))] == ["S2.review"]
+
+
 def test_functions_without_an_opinion_have_no_check() -> None:
     assert [e.check for e in reviewed(opinions(g="reject", h="reject"))] == ["S2.review"]
 

@@ -172,7 +172,8 @@ class TestExamples:
             ("2**10", "'2**10'", Verdict.FAILED),
             ("{*()}", "set()", Verdict.PASSED),
             ("float('inf')", "float('inf')", Verdict.PASSED),
-            ("f(3)", "'f(3)'", Verdict.FAILED),
+            ("f(3)", "'f(3)'", Verdict.NOT_RUN),
+            ("f(3)", "1 / 0", Verdict.NOT_RUN),
         ],
     )
     def test_an_expected_expression_is_evaluated_without_the_program(
@@ -204,21 +205,47 @@ class TestPromises:
         assert held[0] is Verdict.PASSED
         assert broken[0] is Verdict.FAILED
         assert broken[1].startswith("it does not hold for (")
+        assert untold[0] is Verdict.VACUOUS
         assert untold[1].startswith("held for 0 of")
+        assert untold[1].endswith("give it no value")
 
     def test_an_input_that_is_not_required_is_not_tried(self, sandbox: Sandbox) -> None:
         promised = contract("int", requires="x > 0", ensures=("result > 0",))
-        ((verdict, _),) = promises(sandbox, promised, "def f(x):\n    return x\n")
-        assert verdict is Verdict.PASSED
+        (seen,) = checks(sandbox, promised, "def f(x):\n    return x\n")[2:]
+        assert seen.verdict is Verdict.PASSED
+        assert seen.tried is not None
+        held, _, others = seen.message.partition("; ")
+        assert held.startswith(f"held for {seen.tried} of ")
+        assert others.endswith(" do not meet its preconditions")
+
+    @pytest.mark.parametrize("requires", ["x > 1000", "x.missing > 0", "x > 0, 'positive'"])
+    def test_a_promise_that_no_input_was_required_for_is_vacuous(
+        self, sandbox: Sandbox, requires: str
+    ) -> None:
+        promised = contract("int", requires=requires, ensures=("result > x",))
+        (seen,) = checks(sandbox, promised, "def f(x):\n    return x\n")[2:]
+        assert (seen.verdict, seen.tried) == (Verdict.VACUOUS, 0)
+        assert seen.message.startswith("held for 0 of ")
+        assert seen.message.endswith(" do not meet its preconditions")
 
     def test_an_exception_counts_only_where_inputs_are_required(self, sandbox: Sandbox) -> None:
         source = "def f(x):\n    raise StopIteration('no')\n"
         free = contract("int", ensures=("result > 0",))
-        assert promises(sandbox, free, source)[0][0] is Verdict.PASSED
+        ((verdict, message),) = promises(sandbox, free, source)
+        assert verdict is Verdict.VACUOUS
+        assert message.endswith(" raise an exception")
         bound = contract("int", requires="x == x", ensures=("result > 0",))
         ((verdict, message),) = promises(sandbox, bound, source)
         assert verdict is Verdict.CRASH
         assert message.endswith("raises StopIteration: no")
+
+    def test_a_promise_about_unknown_types_is_not_run(self, sandbox: Sandbox) -> None:
+        promised = contract("Callable", ensures=("result == x", "result is x"))
+        seen = checks(sandbox, promised, "def f(x):\n    return x\n")[2:]
+        assert [(e.kind, e.verdict, e.exit_code) for e in seen] == [
+            (CheckKind.CONTRACT, Verdict.NOT_RUN, None)
+        ] * 2
+        assert {e.message for e in seen} == {"no inputs can be generated for its parameters"}
 
     def test_a_parameter_named_result_leaves_promises_untested(self, sandbox: Sandbox) -> None:
         promised = Contract(
@@ -226,7 +253,9 @@ class TestPromises:
             params=(Param(name="result", type="int"),),
             ensures=(Clause(expression="result > 0"),),
         )
-        assert promises(sandbox, promised, "def f(result):\n    return result\n") == []
+        ((verdict, message),) = promises(sandbox, promised, "def f(result):\n    return result\n")
+        assert verdict is Verdict.NOT_RUN
+        assert message.startswith("a parameter has the name `result`")
 
     @pytest.mark.parametrize("requires", ["", "x == x"])
     def test_a_function_with_a_parameter_named_self_cannot_be_called(
@@ -239,26 +268,48 @@ class TestPromises:
             ensures=(Clause(expression="result > 0"),),
         )
         seen = promises(sandbox, promised, "def f(self, x):\n    return 1\n")
-        assert seen == [(Verdict.PASSED, "held for 0 of 12 inputs")]
+        assert [verdict for verdict, _ in seen] == [Verdict.VACUOUS]
+        assert seen[0][1].startswith("held for 0 of 12 inputs; 12 ")
 
     def test_a_requirement_that_needs_the_result_admits_no_input(self, sandbox: Sandbox) -> None:
         promised = contract("int", requires="result > 0", ensures=("result == x",))
         source = "result = 1\n\n\ndef f(x):\n    return x\n"
         ((verdict, message),) = promises(sandbox, promised, source)
-        assert verdict is Verdict.PASSED
+        assert verdict is Verdict.VACUOUS
         assert message.startswith("held for 0 of")
 
     @pytest.mark.parametrize("requires", ["", "x == x"])
     def test_a_bare_tuple_is_not_a_promise(self, sandbox: Sandbox, requires: str) -> None:
         promised = contract("int", requires=requires, ensures=("result == x, 'equal'",))
         ((verdict, message),) = promises(sandbox, promised, "def f(x):\n    return x\n")
-        assert verdict is Verdict.PASSED
+        assert verdict is Verdict.VACUOUS
         assert message.startswith("held for 0 of")
 
     def test_code_that_cannot_be_loaded_is_a_crash(self, sandbox: Sandbox) -> None:
         promised = contract("int", ensures=("result == x",))
         seen = promises(sandbox, promised, "def f(x):\n    return x\n\n\n1 / 0\n")
         assert seen == [(Verdict.CRASH, "it cannot be loaded")]
+
+
+def test_checks_of_code_that_cannot_be_assembled_are_not_run(sandbox: Sandbox) -> None:
+    promised = Contract(
+        name="f",
+        params=(Param(name="x", type="list[int]"),),
+        ensures=(Clause(expression="result == x"),),
+        examples=(CallExample(arguments="[]", result="[]"),),
+        cost=CostBudget(time="O(1)"),
+    )
+    f = WrittenFunction(promised, "import json as j\n\n\ndef f(x):\n    return g() and x\n")
+    g = OTHER._replace(source="import math as j\n\n\ndef g():\n    return 1\n")
+    with written_program(sandbox, [f, g], ROOT_CODE, assembled=False) as context:
+        seen = validate_node(context, NODE)
+    assert [(e.check.partition("-")[0], e.verdict) for e in seen[2:]] == [
+        ("S1.example", Verdict.NOT_RUN),
+        ("S1.ensures", Verdict.NOT_RUN),
+        ("S1.growth", Verdict.NOT_RUN),
+    ]
+    why = "its code cannot be assembled with the code that it relies on"
+    assert {(e.message, e.exit_code) for e in seen[2:]} == {(why, None)}
 
 
 def test_a_dropped_check_of_a_node_does_not_run_again(sandbox: Sandbox) -> None:

@@ -196,14 +196,30 @@ class TestExampleRuns:
             assert seen.observed == observed
 
     @pytest.mark.parametrize(
-        "result", ["object()", "1 / 0", "nonsense", "(", "1 << 5_000_000", "[0] * 5_000_000"]
+        "result", ["1 / 0", "nonsense", "(", "1 << 5_000_000", "[0] * 5_000_000"]
     )
-    def test_an_example_without_a_literal_result_always_fails(
+    def test_an_example_whose_result_has_no_value_decides_nothing(
         self, sandbox: Sandbox, result: str
     ) -> None:
         example = CallExample(arguments="2", result=result)
         seen = observe_example(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
-        assert seen.verdict is Verdict.FAILED
+        assert (seen.verdict, seen.observed) == (Verdict.NOT_RUN, None)
+        assert seen.message == "the expected result cannot be evaluated without the program"
+        crash = observe_example(
+            sandbox, FORMS["function"][0], example, "def f(x):\n    return 1 / 0\n"
+        )
+        assert crash.verdict is Verdict.CRASH
+
+    @pytest.mark.parametrize(
+        "tests", ["", "import unittest\n", "def helper():\n    assert False\n"]
+    )
+    def test_test_code_without_tests_decides_nothing(self, sandbox: Sandbox, tests: str) -> None:
+        form, _, source = FORMS["class"]
+        example = CodeExample(code=tests)
+        seen = observe_example(sandbox, form, example, source.format("pass", 2))
+        assert (seen.verdict, seen.message) == (Verdict.VACUOUS, "the test code has no test")
+        crash = observe_example(sandbox, form, example, "1 / 0\n")
+        assert crash.verdict is Verdict.CRASH
 
     def test_an_expected_expression_is_evaluated_before_the_comparison(
         self, sandbox: Sandbox
@@ -240,7 +256,7 @@ class TestExampleRuns:
         leaves = "__import__('atexit').register(__import__('os')._exit, 3) and 2"
         example = CallExample(arguments="2", result=leaves)
         seen = observe_example(sandbox, FORMS["function"][0], example, "def f(x):\n    return x\n")
-        assert seen.verdict is Verdict.FAILED
+        assert seen.verdict is Verdict.NOT_RUN
 
 
 class SentText:
@@ -355,6 +371,22 @@ class TestProgramChecks:
         with written_program(sandbox, [self.OTHER], root, self.TASK) as context:
             loads = validate_program(context)[0]
         assert loads.verdict is Verdict.CRASH
+
+    @pytest.mark.parametrize(
+        ("source", "verdict"),
+        [
+            ("def f(x):\n    return x\n", Verdict.PASSED),
+            ("f = 3\n", Verdict.FAILED),
+            ("pass\n", Verdict.FAILED),
+        ],
+    )
+    def test_a_function_that_is_asked_for_can_be_called(
+        self, sandbox: Sandbox, source: str, verdict: Verdict
+    ) -> None:
+        task = Task(title="T", statement="S", form=FunctionForm(entry="f"))
+        with written_program(sandbox, [self.OTHER], source, task, root_contract=None) as context:
+            (loads,) = validate_program(context)
+        assert loads.verdict is verdict
 
     @pytest.mark.parametrize(
         ("limits", "bound"),

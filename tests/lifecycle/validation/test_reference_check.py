@@ -51,7 +51,7 @@ def compared(
 @pytest.mark.parametrize(
     ("body", "verdict", "message"),
     [
-        ("return 2 * x", Verdict.PASSED, "they agree on 20 inputs"),
+        ("return 2 * x", Verdict.PASSED, "they agree on 20 of 20 inputs"),
         ("return 3 * x", Verdict.FAILED, ", the reference "),
         ("raise ValueError('no')", Verdict.CRASH, "raises ValueError: no"),
     ],
@@ -80,7 +80,32 @@ def test_a_dropped_comparison_does_not_run_again(sandbox: Sandbox) -> None:
 def test_a_reference_that_makes_no_input_decides_nothing(sandbox: Sandbox) -> None:
     failing = REFERENCE.replace("return (rng", "return 1 / 0, (rng")
     (seen,) = compared(sandbox, "return 0", python(failing))
-    assert (seen.verdict, seen.message) == (Verdict.PASSED, "the reference made no usable case")
+    assert (seen.verdict, seen.exit_code) == (Verdict.NOT_RUN, None)
+    why = "the reference made no usable case: it raises ZeroDivisionError: division by zero"
+    assert seen.message == why
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("return x + x", "return 1 << 5_000_000", "it ended with output limit"),
+        ("def double", "import os\n\nos._exit(3)\n\n\ndef double", "it ended with wrong exit"),
+    ],
+)
+def test_it_is_said_why_a_reference_makes_no_case(
+    sandbox: Sandbox, old: str, new: str, why: str
+) -> None:
+    (seen,) = compared(sandbox, "return 0", python(REFERENCE.replace(old, new)))
+    assert (seen.verdict, seen.message.partition(": ")[2]) == (Verdict.NOT_RUN, why)
+
+
+def test_a_comparison_says_on_how_many_inputs_it_was_made(sandbox: Sandbox) -> None:
+    some = REFERENCE.replace("return (rng.randint(1, 9),)", "return (1 // rng.choice([0, 1]),)")
+    (seen,) = compared(sandbox, "return 2 * x", python(some))
+    assert seen.verdict is Verdict.PASSED
+    assert seen.tried is not None
+    assert 0 < seen.tried < 20
+    assert seen.message == f"they agree on {seen.tried} of 20 inputs"
 
 
 def test_an_unusable_reply_leaves_the_node_without_the_check(sandbox: Sandbox) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from auditcoder.adapters.atomic_files import atomic_file
 from auditcoder.domain.errors import ModelMisconfigured, ModelUnavailable, StoreError
-from auditcoder.domain.request import FinishReason, Reply, Request, Traits
+from auditcoder.domain.request import GENEROUS, FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Digest, encode
 
@@ -35,7 +35,7 @@ class ManualModel:
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.name = f"manual:{folder}"
-        self.traits = Traits(parallel=8)
+        self.traits = Traits(parallel=8, limits=GENEROUS)
         self._folder = folder
         self._timeout = timeout
         self._say = say

@@ -15,10 +15,31 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError
 from typing import Any
 
+from msgspec.structs import replace
+
 from auditcoder.adapters.addresses import secrets_in
+from auditcoder.adapters.models.provider_errors import (
+    MALFORMED,
+    MAX_BYTES,
+    REPLY_LIMIT,
+    Meaning,
+    ResponseTooLarge,
+    errors_by_kind,
+    meaning_of,
+)
 from auditcoder.adapters.models.secret import Secret
 from auditcoder.domain.errors import ModelError, ModelMisconfigured, ModelUnavailable
-from auditcoder.domain.request import FinishReason, Message, Price, Reply, Request, Speaker, Traits
+from auditcoder.domain.request import (
+    GENEROUS,
+    Attempt,
+    FinishReason,
+    Message,
+    Price,
+    Reply,
+    Request,
+    Speaker,
+    Traits,
+)
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import Value
 
@@ -27,9 +48,9 @@ _SCRUBBED_LENGTH = 20_000
 """Characters of an error message that are searched for keys before it is shortened."""
 _MOST_CHARACTERS = 64
 """Characters per allowed token from which a reply counts as malformed."""
-_MOST_BYTES = 16 << 20
-"""Maximum size of a response after it is decompressed."""
 _MOST_TOKENS = 1 << 40
+_SHORTEST = 256
+"""Tokens below which no shorter reply is requested."""
 _KEY_NAME = re.compile(r"[A-Z][A-Z0-9_]*_API_KEY")
 
 
@@ -48,6 +69,8 @@ class Endpoint(Value):
     price: Price | None = None
     constrains: bool = True
     """Whether the server can constrain replies to a JSON Schema."""
+    max_tokens: int | None = None
+    """The longest reply that the model allows, reasoning included; None if it is unknown."""
 
 
 class ProviderModel:
@@ -81,8 +104,11 @@ class ProviderModel:
             lambda: self._library.open(endpoint, self._key, self._client)
         )
         self.traits = Traits(
-            parallel=endpoint.parallel, price=endpoint.price or self._library.price(endpoint)
+            parallel=endpoint.parallel,
+            price=endpoint.price or self._library.price(endpoint),
+            limits=replace(GENEROUS, most=endpoint.max_tokens or GENEROUS.most),
         )
+        self._longest = endpoint.max_tokens
         # One event loop for all callers: connections belong to the loop that opened them.
         self._loop = asyncio.new_event_loop()
         self._closing = threading.Lock()
@@ -94,7 +120,25 @@ class ProviderModel:
         self._run(self._model.__aenter__())
 
     def complete(self, request: Request) -> Reply:
-        """Send the request once and return the reply."""
+        """Send the request and return the reply.
+
+        If the server rejects the length of the reply, half of it is requested, and no more later.
+        The rejections are attempts of the reply.
+        """
+        rejections: list[Attempt] = []
+        while True:
+            allowed = min(request.max_tokens, self._longest or request.max_tokens)
+            try:
+                reply = self._complete(replace(request, max_tokens=allowed))
+            except ModelMisconfigured as error:
+                if error.code != REPLY_LIMIT.code or allowed < 2 * _SHORTEST:
+                    raise
+                rejections.append(Attempt(problem=error.code, message=str(error)))
+                self._longest = allowed // 2
+            else:
+                return replace(reply, attempts=tuple(rejections))
+
+    def _complete(self, request: Request) -> Reply:
         started = time.monotonic()
         pending = self._library.request(self._model, request, self._endpoint)
 
@@ -187,7 +231,7 @@ class ProviderModel:
             .strip()
             .replace("\n", " ")[:_MESSAGE_LENGTH]
         )
-        if meaning is _MALFORMED:
+        if meaning is MALFORMED:
             message = f"malformed response: {message}"
         text = f"{self.name}: {message or type(error).__name__}"
         if not meaning.retryable:
@@ -227,42 +271,6 @@ class ProviderModel:
             await self._client.aclose()
 
 
-class _Meaning(Value):
-    """What an exception of the library means for the caller."""
-
-    code: str
-    advice: str
-    retryable: bool = False
-    billed: bool = False
-
-
-_LATER = "try again later; the run can be resumed"
-_MALFORMED = _Meaning(
-    code="model.malformed",
-    advice="check that the base URL is that of a server with the expected API",
-    retryable=True,
-    billed=True,
-)
-_TOO_LARGE = _Meaning(
-    code="model.too-large",
-    advice=f"it has more than {_MOST_BYTES >> 20} MB after decompression; check the base URL",
-    retryable=True,
-    billed=True,
-)
-_TOO_LONG = _Meaning(
-    code="model.too-long",
-    advice="the request does not fit the model; use one with a longer context",
-)
-_MOVED = _Meaning(
-    code="model.rejected", advice="the server redirects to another address; correct the base URL"
-)
-_OVERFLOW = re.compile("exceed_context_size|context_length_exceeded|maximum context length")
-
-
-class _ResponseTooLarge(Exception):
-    """A response exceeds the limit of its size."""
-
-
 async def _bound(response: Any) -> None:
     """Make a response stop at a limit of its decompressed size, when it is read."""
     if "," in response.headers.get("content-encoding", ""):
@@ -284,8 +292,8 @@ def _bounded_stream(compressed: Any) -> Any:
             size = 0
             async for piece in compressed.aiter_bytes():
                 size += len(piece)
-                if size > _MOST_BYTES:
-                    raise _ResponseTooLarge
+                if size > MAX_BYTES:
+                    raise ResponseTooLarge
                 yield piece
 
         async def aclose(self) -> None:
@@ -305,7 +313,7 @@ class _Library:
         self._models = models
         self._output = output
         self._providers = providers
-        self._meanings = _meanings(exceptions)
+        self._meanings = errors_by_kind(exceptions)
 
     def client(self, endpoint: Endpoint) -> Any:
         """Return an HTTP client that reads responses up to a limit."""
@@ -414,68 +422,9 @@ class _Library:
             case _:
                 return text, FinishReason.STOP
 
-    def meaning(self, error: Exception) -> _Meaning:
-        """Return what an exception means; an unknown one means a malformed reply."""
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, _ResponseTooLarge):
-                return _TOO_LARGE
-            cause = cause.__cause__
-        if _OVERFLOW.search(str(getattr(error, "body", ""))):
-            return _TOO_LONG
-        status = getattr(error.__cause__, "status_code", None)
-        if isinstance(status, int) and 300 <= status < 400:
-            return _MOVED
-        for kind, meaning in self._meanings:
-            if isinstance(error, kind):
-                return meaning
-        return _MALFORMED
-
-
-def _meanings(known: Any) -> list[tuple[type[Exception], _Meaning]]:
-    """Return what each exception means, subclasses before their base classes."""
-
-    def permanent(
-        kind: type[Exception], code: str, advice: str
-    ) -> tuple[type[Exception], _Meaning]:
-        return kind, _Meaning(code=code, advice=advice)
-
-    def temporary(
-        kind: type[Exception], code: str, advice: str = _LATER, *, billed: bool = False
-    ) -> tuple[type[Exception], _Meaning]:
-        return kind, _Meaning(code=code, advice=advice, retryable=True, billed=billed)
-
-    slow = "the server is slow or silent; allow more seconds in the configuration, or use another"
-    return [
-        temporary(known.ModelRateLimitError, "model.rate-limited"),
-        permanent(
-            known.ModelQuotaExceededError,
-            "model.quota",
-            "add credit to the account, or use another",
-        ),
-        temporary(known.ModelUnavailableError, "model.overloaded"),
-        temporary(known.ModelServerError, "model.server"),
-        temporary(known.ModelRequestTimeout, "model.timeout", slow, billed=True),
-        temporary(known.ModelTimeoutError, "model.timeout", slow, billed=True),
-        temporary(
-            known.ModelConnectionError,
-            "model.connection",
-            "check the base URL and that the server runs",
-            billed=True,
-        ),
-        permanent(
-            known.ModelAuthenticationError,
-            "model.key",
-            "set the provider's key in the environment or the configuration",
-        ),
-        permanent(known.ModelNotFoundError, "model.unknown", "check the model's name"),
-        (known.ModelContextWindowExceededError, _TOO_LONG),
-        permanent(
-            known.ModelRequestRejectedError, "model.rejected", "the server rejected the request"
-        ),
-        permanent(known.UserError, "model.unknown", "name it as `--model provider:name`"),
-        permanent(known.ModelHTTPError, "model.rejected", "the server rejected the request"),
-    ]
+    def meaning(self, error: Exception) -> Meaning:
+        """Return what an exception means for the caller."""
+        return meaning_of(error, self._meanings)
 
 
 def _load_library() -> _Library:

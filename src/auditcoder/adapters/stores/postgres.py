@@ -144,6 +144,17 @@ column judgements.head text t f
 column judgements.body text t f
 constraint judgements.judgements_pkey PRIMARY KEY (run, suite, head)
 """)
+_REPLAYED = _lines("""
+relation replays r p f
+relation replays_pkey i p f
+column replays.run text t f
+column replays.head text t f
+column replays.at text t f
+column replays.body text t f
+constraint replays.replays_pkey PRIMARY KEY (run, head, at)
+""")
+_CONTENTS = (_OWN, _OWN | _JUDGED, _OWN | _REPLAYED, _OWN | _JUDGED | _REPLAYED)
+"""The content of a store with and without each table that is created at first use."""
 
 _SCHEMA_LOCK = 0x41434452
 """Key of the advisory lock that is held while the schema is created."""
@@ -199,7 +210,7 @@ class PostgresStore(SqlStore):
                 f" {SCHEMA_VERSION}",
                 "use the version of auditcoder that wrote it, or export its runs from there",
             )
-        if version is None or content not in (_OWN, _OWN | _JUDGED):
+        if version is None or content not in _CONTENTS:
             raise altered(self._where)
 
     def sql(self, statement: str) -> str:
@@ -211,6 +222,10 @@ class PostgresStore(SqlStore):
         with self._lock, self._translated():
             cursor = self._connection().cursor(binary=True)
             return cursor.execute(self.sql(query).encode(), parameters).fetchall()
+
+    def has_table(self, name: str) -> bool:
+        """Whether the schema has a table."""
+        return self.fetch("SELECT to_regclass(?)", (f"{SCHEMA}.{name}",)) != [(None,)]
 
     def write(self, statements: Iterable[Statement]) -> bool:
         """Execute statements as one durable transaction."""

@@ -4,13 +4,14 @@ runs    one row per run: its number of entries and the digest of the last
 events  the entries, byte for byte, numbered within their run
 blobs   content by digest, shared between runs
 
-A further table, created at first use, holds judgements: the results of hidden tests. They are not
-part of any record.
+Two further tables, each created at first use, hold judgements, the results of hidden tests, and the
+results of replays. They are not part of any record.
 """
 
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -18,6 +19,7 @@ import msgspec
 from auditcoder.domain.chain import EMPTY, Head
 from auditcoder.domain.errors import NotFound, StoreConflict, StoreForeign
 from auditcoder.domain.judgement import Judgement
+from auditcoder.domain.replay_result import ReplayResult
 from auditcoder.domain.values import Digest, RunId
 from auditcoder.domain.verification import checked_blob
 
@@ -32,6 +34,16 @@ CREATE TABLE IF NOT EXISTS judgements (
     head TEXT NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (run, suite, head)
+)
+"""
+
+REPLAYS = """
+CREATE TABLE IF NOT EXISTS replays (
+    run  TEXT NOT NULL,
+    head TEXT NOT NULL,
+    at   TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (run, head, at)
 )
 """
 
@@ -74,6 +86,10 @@ class SqlStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the connection to the database."""
+
+    @abstractmethod
+    def has_table(self, name: str) -> bool:
+        """Whether the store has a table that is created at first use."""
 
     def sql(self, statement: str) -> str:
         """Return a statement with the driver's own parameter placeholders."""
@@ -182,6 +198,24 @@ class SqlStore(ABC):
         )
         return [_judgement(run, *row) for row in rows]
 
+    def keep_replay(self, replay: ReplayResult) -> None:
+        """Store the result of a replay."""
+        at = replay.at.astimezone(UTC).isoformat()
+        insert = self.sql(
+            "INSERT INTO replays (run, head, at, body) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (run, head, at) DO NOTHING"
+        )
+        body = msgspec.json.encode(replay).decode()
+        with self._lock:
+            self.write(((REPLAYS, (), False), (insert, (replay.run, replay.head, at, body), False)))
+
+    def replays(self, run: RunId) -> list[ReplayResult]:
+        """Return the results of a run's replays, oldest first; a store without any is unchanged."""
+        if not self.has_table("replays"):
+            return []
+        rows = self.fetch("SELECT head, at, body FROM replays WHERE run = ? ORDER BY at", (run,))
+        return [_replay(run, *row) for row in rows]
+
     def _number_of(self, run: RunId) -> int | None:
         """Return the primary key of a run, which never changes; None for an unknown run."""
         if run not in self._numbers:
@@ -211,6 +245,17 @@ def _judgement(run: RunId, suite: object, head: object, body: object) -> Judgeme
     if (judgement.run, judgement.suite, judgement.head) != (run, suite, head):
         raise _damaged()
     return judgement
+
+
+def _replay(run: RunId, head: object, at: object, body: object) -> ReplayResult:
+    """Decode the result of a replay, which must be about what it is stored under."""
+    try:
+        replay = msgspec.json.decode(_is(str, body), type=ReplayResult)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise _damaged() from error
+    if (replay.run, replay.head, replay.at.isoformat()) != (run, head, at):
+        raise _damaged()
+    return replay
 
 
 def _damaged() -> StoreForeign:

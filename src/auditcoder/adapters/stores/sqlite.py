@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from auditcoder.adapters.stores.sql import JUDGEMENTS, SqlStore, Statement, altered
+from auditcoder.adapters.stores.sql import JUDGEMENTS, REPLAYS, SqlStore, Statement, altered
 from auditcoder.domain.errors import (
     StoreConflict,
     StoreError,
@@ -155,6 +155,11 @@ class SqliteStore(SqlStore):
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise _store_error(error, self._path) from error
 
+    def has_table(self, name: str) -> bool:
+        """Whether the file has a table."""
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        return bool(self.fetch(query, (name,)))
+
     def write(self, statements: Iterable[Statement]) -> bool:
         """Execute statements as one durable transaction."""
         db = self._db
@@ -218,12 +223,15 @@ def _schema(db: sqlite3.Connection) -> tuple[tuple[str | None, ...], ...]:
 
 @cache
 def _schemas() -> frozenset[tuple[tuple[str | None, ...], ...]]:
-    """Return the schema of a store without and with the table of judgements."""
-    with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(_SCHEMA)
-        without = _schema(db)
-        db.execute(JUDGEMENTS)
-        return frozenset((without, _schema(db)))
+    """Return the schemas of a store with and without each table that is created at first use."""
+    found = set()
+    for added in ((), (JUDGEMENTS,), (REPLAYS,), (JUDGEMENTS, REPLAYS)):
+        with closing(sqlite3.connect(":memory:")) as db:
+            db.executescript(_SCHEMA)
+            for table in added:
+                db.execute(table)
+            found.add(_schema(db))
+    return frozenset(found)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -157,15 +157,13 @@ def adjudicated(ledger: Ledger, event: Adjudicated) -> Ledger:
         refuse(Law.OUT_OF_PLACE, ledger, "rulings exist since format 3")
     if standing is None or standing.seq != event.evidence or not standing.verdict.failing:
         refuse(Law.STALE_EVIDENCE, ledger, f"check {event.check} does not fail in this event")
-    if standing.against != present(ledger.working, standing.subject):
-        refuse(Law.STALE_EVIDENCE, ledger, f"check {event.check} is not about the current code")
     if standing.trust is Trust.GIVEN or not standing.kind.judges:
         refuse(Law.MISDECLARED, ledger, f"nobody rules on {event.check}")
     if not event.reason.strip():
         refuse(Law.MISDECLARED, ledger, "a ruling needs a reason")
-    replies = [o.reply for o in event.opinions if o.reply is not None]
-    if any(not 0 < reply < ledger.seq for reply in replies):
-        refuse(Law.MISDECLARED, ledger, "an opinion names no earlier reply")
+    for opinion in event.opinions:
+        if opinion.reply is not None and opinion.reply not in ledger.answers:
+            refuse(Law.MISDECLARED, ledger, "an opinion names no usable reply")
     return ledger
 
 

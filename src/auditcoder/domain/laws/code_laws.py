@@ -6,6 +6,7 @@ from auditcoder.domain.assembly import Assembly, assembly_faults, build_order, i
 from auditcoder.domain.code import (
     CodeBundle,
     NodeCode,
+    UnitKind,
     all_definitions,
     definitions,
     foreign_target,
@@ -53,11 +54,13 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
         refuse(Law.CODE_BEFORE_ID, ledger, "code was requested before any id was committed")
     if event.rejected:
         return ledger
-    reply = UsableReply(seq=ledger.seq, text=event.reply, node=event.node)
+    plans = event.phase is Phase.PLANNING
+    reply = UsableReply(seq=ledger.seq, text=event.reply, node=event.node, plans=plans)
+    after = change(ledger, answers=ledger.answers | {ledger.seq})
     if event.phase is Phase.VERIFICATION:
         opinions = {n: reply for n in (event.node, *event.nodes) if n is not None}
-        return change(ledger, opinions=ledger.opinions | opinions)
-    return change(ledger, replies=ledger.replies | {ledger.seq: reply})
+        return change(after, opinions=ledger.opinions | opinions)
+    return change(after, replies=ledger.replies | {ledger.seq: reply})
 
 
 def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
@@ -81,6 +84,9 @@ def code_written(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> Ledger:
         refuse(Law.MISDECLARED, ledger, f"the code of {node} cannot move to another class")
     if reply is not None:
         _refuse_other_origin(ledger, event, bundle, read(reply.text))
+        planned = reply.seq <= ledger.allocated[node]
+        if planned and any(p.kind is UnitKind.FUNCTION for p in bundle.parts):
+            refuse(Law.CODE_BEFORE_ID, ledger, f"a plan has a function of {node}")
     _refuse_wrong_units(ledger, event, bundle)
     if before is not None and (before.digest, before.units) == (event.code, event.units):
         return ledger
@@ -117,7 +123,9 @@ def _usable_reply(ledger: Ledger, event: CodeWritten, seq: int) -> UsableReply:
     reply = next(iter(opinion_on.values()), None) or ledger.replies.get(seq)
     if reply is None:
         refuse(Law.MISDECLARED, ledger, f"event {seq} is not a reply that code may come from")
-    if seq <= ledger.allocated[event.node]:
+    # Definitions are part of the plan, like the ids; functions are written for an existing id.
+    defines = ledger.graph.by_id[event.node].contract is None
+    if seq <= ledger.allocated[event.node] and not (defines and reply.plans):
         refuse(Law.CODE_BEFORE_ID, ledger, f"the reply is older than the id of {event.node}")
     asked_for = set(opinion_on) or {reply.node} - {None}
     if asked_for and asked_for.isdisjoint({event.node, event.cause}):

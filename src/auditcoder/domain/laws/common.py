@@ -116,11 +116,10 @@ def still_standing(
 
 def open_doubts(ledger: Ledger) -> tuple[CheckId, ...]:
     """Return the failing checks of the present code that were not given with the task."""
-    standing = still_standing(ledger.working)
     return tuple(
         sorted(
             check
-            for check, s in standing.items()
+            for check, s in ledger.working.evidence.items()
             if s.verdict.failing and s.kind.judges and s.trust is not Trust.GIVEN
         )
     )

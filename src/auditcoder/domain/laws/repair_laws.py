@@ -19,7 +19,7 @@ from auditcoder.domain.laws.common import (
     open_transaction,
     refuse,
 )
-from auditcoder.domain.ledger import Ledger, OpenTransaction, WorkingState, change
+from auditcoder.domain.ledger import Ledger, OpenTransaction, WorkingState, change, rework
 from auditcoder.domain.repair import CodeDelta, Decision, TransactionKind, decide
 from auditcoder.domain.values import CheckId, Digest
 
@@ -28,7 +28,7 @@ def located(ledger: Ledger, event: Located) -> Ledger:
     """Register a diagnosis: it cites standing evidence and, with a target, a failed check."""
     if ledger.transaction is not None:
         refuse(Law.OUT_OF_PLACE, ledger, "a transaction is already open")
-    failing = _failures(ledger.working)
+    failing = _failures(ledger)
     if not failing:
         refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "there is no standing evidence of a failure")
     _refuse_fallen_evidence(ledger, event.diagnosis)
@@ -46,9 +46,13 @@ def located(ledger: Ledger, event: Located) -> Ledger:
     return change(ledger, diagnosis=(ledger.seq, event.diagnosis))
 
 
-def _failures(working: WorkingState) -> set[int]:
-    """Return the events whose evidence stands and did not pass."""
-    return {s.seq for s in working.evidence.values() if s.verdict.failing}
+def _failures(ledger: Ledger) -> set[int]:
+    """Return the events whose evidence stands and is a failure; observations are none."""
+    return {
+        s.seq
+        for s in ledger.working.evidence.values()
+        if s.verdict.failing and (s.kind.judges or ledger.format < 3)
+    }
 
 
 def _refuse_fallen_evidence(ledger: Ledger, diagnosis: Diagnosis) -> None:
@@ -66,7 +70,7 @@ def opening(ledger: Ledger, kind: TransactionKind) -> TransactionOpened:
     seq, diagnosis = ledger.diagnosis
     _refuse_fallen_evidence(ledger, diagnosis)
     graph, working = committed_graph(ledger), ledger.working
-    if not _failures(working):
+    if not _failures(ledger):
         refuse(Law.UNSUPPORTED_DIAGNOSIS, ledger, "no failed check stands any more")
     match diagnosis, kind:
         case Localised(target=target), TransactionKind.BOUNDED:
@@ -183,7 +187,16 @@ def transaction_decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
         refuse(Law.MISDECLARED, ledger, "the deltas do not match the changes")
     if event.decision is Decision.REJECTED:
         return change(ledger, transaction=replace(transaction, rejected=True))
-    return change(ledger, transaction=None, replies={})
+    return change(_without_explanations(ledger), transaction=None, replies={})
+
+
+def _without_explanations(ledger: Ledger) -> Ledger:
+    """Return the ledger without evidence about the failure of the program that is replaced."""
+    if ledger.format < 3:
+        return ledger
+    standing = ledger.working.evidence.items()
+    evidence = {check: s for check, s in standing if not s.kind.explains_failure}
+    return rework(ledger, evidence=evidence)
 
 
 def _refuse_changed_complement(ledger: Ledger, transaction: OpenTransaction) -> None:

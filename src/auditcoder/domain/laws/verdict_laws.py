@@ -16,7 +16,14 @@ from auditcoder.domain.laws.common import Law, ReadBlob, refuse, task_of
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.python_names import LITERAL_ERRORS, compile_fault, literal_value
 from auditcoder.domain.targets import AtNode, AtProgram
-from auditcoder.domain.task import CallExample, Example, FilesExample, FilesForm, StdioExample
+from auditcoder.domain.task import (
+    CallExample,
+    CodeExample,
+    Example,
+    FilesExample,
+    FilesForm,
+    StdioExample,
+)
 from auditcoder.domain.values import Digest, whole
 from auditcoder.sandboxed.result_comparison import same_output, same_value
 
@@ -30,6 +37,23 @@ DATA_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 """Kinds of checks that compare a result with an expected one."""
 
 
+OVER_INPUTS = frozenset(
+    {CheckKind.CONTRACT, CheckKind.INVARIANT, CheckKind.DIFFERENTIAL, CheckKind.PROBE}
+)
+"""Kinds of checks of a node over several inputs; one without any that decides is inconclusive."""
+
+_WITHOUT_RUN = frozenset(
+    {CheckKind.REVIEW, CheckKind.CLUE, CheckKind.SWAP, CheckKind.STATIC, CheckKind.PROOF}
+)
+"""Kinds of checks of a node for which nothing runs, or more than one run gives the verdict."""
+
+_ONLY_KINDS = {
+    Verdict.UNTRIED: frozenset({CheckKind.SWAP}),
+    Verdict.VACUOUS: OVER_INPUTS | {CheckKind.TEST},
+    Verdict.UNMEASURABLE: frozenset({CheckKind.PROBE}),
+}
+"""The kinds of checks that alone can have a verdict."""
+
 PARSED_KINDS = frozenset({CheckKind.COMPILE, CheckKind.SIGNATURE})
 """Kinds of checks of a node that nothing has to run for."""
 
@@ -39,6 +63,7 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
     verdict = evidence.verdict
     abnormal = evidence.signal is not None or evidence.exit_code not in {None, 0}
     _refuse_impossible_ending(ledger, evidence)
+    _refuse_impossible_count(ledger, evidence)
     if not verdict.conclusive:
         _refuse_unfounded_inconclusive(ledger, evidence)
     if verdict is Verdict.PASSED and abnormal:
@@ -49,6 +74,8 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
         refuse(Law.FALSE_VERDICT, ledger, "the program has code that cannot be read")
     if isinstance(evidence.subject, AtNode) and evidence.kind in PARSED_KINDS:
         _refuse_false_parse(ledger, evidence, evidence.subject.node)
+    elif not isinstance(evidence.subject, AtProgram) and ledger.format >= 3:
+        _refuse_unfounded_result(ledger, evidence)
     if evidence.expected is None or not verdict.clean:
         return
     if abnormal:
@@ -62,14 +89,57 @@ def refuse_false_verdict(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> 
         )
 
 
+def _refuse_impossible_count(ledger: Ledger, evidence: Evidence) -> None:
+    """Refuse a number of inputs that is negative, or of a check that has one input."""
+    if evidence.tried is None:
+        return
+    if ledger.format < 3 or evidence.kind not in OVER_INPUTS or evidence.tried < 0:
+        refuse(
+            Law.MISDECLARED, ledger, f"{evidence.check} cannot have tried {evidence.tried} inputs"
+        )
+
+
 def _refuse_unfounded_inconclusive(ledger: Ledger, evidence: Evidence) -> None:
     """Refuse an inconclusive verdict where something always runs, or where a result is known."""
     if ledger.format < 3:
         refuse(Law.FALSE_VERDICT, ledger, f"{evidence.verdict.value} exists since format 3")
-    if isinstance(evidence.subject, AtProgram) or evidence.kind in PARSED_KINDS:
+    if evidence.kind in PARSED_KINDS or (
+        isinstance(evidence.subject, AtProgram) and not _may_decide_nothing(ledger, evidence)
+    ):
         refuse(Law.FALSE_VERDICT, ledger, f"{evidence.check} always has a result")
-    if evidence.expected is not None and evidence.observed is not None:
-        refuse(Law.FALSE_VERDICT, ledger, f"{evidence.check} has a result to compare")
+    if evidence.kind.judges and evidence.observed is not None:
+        refuse(Law.FALSE_VERDICT, ledger, f"{evidence.check} has a result")
+    if evidence.frames or evidence.signal is not None or evidence.exit_code not in {None, 0}:
+        refuse(Law.FALSE_VERDICT, ledger, f"the run of {evidence.check} ended abnormally")
+    if evidence.tried:
+        refuse(Law.FALSE_VERDICT, ledger, f"{evidence.check} was decided by an input")
+    if evidence.kind not in _ONLY_KINDS.get(evidence.verdict, {evidence.kind}):
+        name = evidence.kind.value
+        refuse(Law.FALSE_VERDICT, ledger, f"no {name} check is {evidence.verdict.value}")
+
+
+def _may_decide_nothing(ledger: Ledger, evidence: Evidence) -> bool:
+    """Whether a check of the program has no test, or expects what cannot be evaluated."""
+    match ledger.examples.get(evidence.check), evidence.verdict:
+        case CodeExample(), Verdict.VACUOUS:
+            return True
+        case CallExample(result=expected), Verdict.NOT_RUN:
+            return _value_answers(expected, "0") == _UNKNOWN
+        case _:
+            return False
+
+
+def _refuse_unfounded_result(ledger: Ledger, evidence: Evidence) -> None:
+    """Refuse a verdict on a node or branch if nothing ran that could have ended the other way."""
+    if not evidence.judge:
+        refuse(Law.FALSE_VERDICT, ledger, f"nobody is named who decided {evidence.check}")
+    if not evidence.verdict.conclusive:
+        return
+    no_ending = evidence.exit_code is None and evidence.signal is None
+    if no_ending and evidence.kind not in _WITHOUT_RUN:
+        refuse(Law.FALSE_VERDICT, ledger, f"how the run of {evidence.check} ended is not recorded")
+    if evidence.kind in OVER_INPUTS and evidence.verdict.clean and not evidence.tried:
+        refuse(Law.FALSE_VERDICT, ledger, f"no input decided {evidence.check}")
 
 
 def _refuse_impossible_ending(ledger: Ledger, evidence: Evidence) -> None:

@@ -82,6 +82,15 @@ def add_program_out(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_fail_on_doubts(parser: argparse.ArgumentParser) -> None:
+    """Add `--fail-on-doubts`, for continuous integration."""
+    parser.add_argument(
+        "--fail-on-doubts",
+        action="store_true",
+        help="exit with 11 if the run passed, but a check that was not given still fails",
+    )
+
+
 def add_form(parser: argparse.ArgumentParser, *, html: bool = True) -> None:
     """Add `--as` and `--out`: the format of tables, and where to write them."""
     forms = ["text", "markdown", "csv", "json", *(["html"] if html else [])]

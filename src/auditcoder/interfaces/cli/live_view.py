@@ -41,6 +41,7 @@ from auditcoder.interfaces.cli.terminal import (
     paint,
     place,
     rich_text,
+    verdict_words,
 )
 
 if TYPE_CHECKING:
@@ -154,15 +155,16 @@ class RunState:
     def _checked(self, event: CheckRan, check: str, verdict: Verdict) -> str:
         match event.evidence.subject:
             case AtNode(node=node):
-                passed = verdict is Verdict.PASSED
-                if not passed:
+                if not event.evidence.kind.judges:
+                    return f"{check} points to {node}" if verdict.failing else ""
+                if verdict.failing:
                     self.state[node] = "rejected"
-                elif self.state.get(node) == "built":
+                elif verdict.conclusive and self.state.get(node) == "built":
                     self.state[node] = "verified"
-                return "" if passed else f"{check}: {verdict.value}"
+                return f"{check}: {verdict_words(verdict)}" if verdict is not Verdict.PASSED else ""
             case AtProgram():
                 self.checks[check] = verdict
-                return f"{check}: {verdict.value}"
+                return f"{check}: {verdict_words(verdict)}"
             case _:
                 return ""
 

@@ -5,7 +5,13 @@ from contextlib import closing
 
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import open_resources
-from auditcoder.interfaces.cli.command import Command, add_program_out, add_run, add_store
+from auditcoder.interfaces.cli.command import (
+    Command,
+    add_fail_on_doubts,
+    add_program_out,
+    add_run,
+    add_store,
+)
 from auditcoder.interfaces.cli.run_output import execute_and_show
 from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.installed_methods import methods_for
@@ -21,6 +27,7 @@ class ResumeArguments(Value):
     model: str | None = None
     out: str | None = None
     store: str | None = None
+    fail_on_doubts: bool = False
     json: bool = False
 
 
@@ -33,6 +40,7 @@ def declare(parser: ArgumentParser) -> None:
         help="use this model instead of the one that the run started with",
     )
     add_program_out(parser)
+    add_fail_on_doubts(parser)
     add_store(parser)
 
 
@@ -44,7 +52,12 @@ def run(options: ResumeArguments) -> int:
         if finished(store, name):
             notice(f"run {name} has already ended; this is its result")
             return execute_and_show(
-                options.json, options.out, name, lambda _: solution(store, name), quiet=True
+                options.json,
+                options.out,
+                name,
+                lambda _: solution(store, name),
+                quiet=True,
+                fail_on_doubts=options.fail_on_doubts,
             )
         manifest = started(store, name).manifest
         model = options.model or manifest.model
@@ -52,7 +65,11 @@ def run(options: ResumeArguments) -> int:
         other = options_of(manifest).second_opinions_by
     with open_resources(model, options.store, notice, other) as opened:
         return execute_and_show(
-            options.json, options.out, name, lambda watch: resume(opened, name, watch, methods)
+            options.json,
+            options.out,
+            name,
+            lambda watch: resume(opened, name, watch, methods),
+            fail_on_doubts=options.fail_on_doubts,
         )
 
 

@@ -1,18 +1,19 @@
 """Shows a run while it is in progress, and its result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
 from auditcoder.adapters.atomic_files import atomic_file
+from auditcoder.domain.doubts import OpenDoubt
 from auditcoder.domain.errors import AuditCoderError, RecordRefused
 from auditcoder.domain.events import Event, RunOutcome
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import RunId, encode, printable_json
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.live_view import LiveView
-from auditcoder.interfaces.cli.terminal import count, emit, notice, paint, say
+from auditcoder.interfaces.cli.terminal import count, emit, notice, one_line, paint, say
 from auditcoder.lifecycle.recorder import Watch
 from auditcoder.lifecycle.runs import Solution
 
@@ -27,6 +28,7 @@ def execute_and_show(
     solve: Callable[[Watch], Solution],
     *,
     quiet: bool = False,
+    fail_on_doubts: bool = False,
 ) -> int:
     """Execute a run, show it, and write its program; return the exit code."""
     if as_json:
@@ -38,6 +40,8 @@ def execute_and_show(
         if out != STDOUT:
             _say_result(solution)
     _write_program(solution, out, as_json=as_json)
+    if fail_on_doubts and solution.doubts:
+        return Exit.UNSOLVED
     return _exit(solution.outcome)
 
 
@@ -60,6 +64,7 @@ def _emit_result(solution: Solution) -> None:
     result = {
         "run": solution.run,
         "outcome": solution.outcome.value,
+        "doubts": solution.doubts,
         "program": solution.program,
         "usage": used,
         "head": solution.trace.head.digest,
@@ -74,7 +79,9 @@ def _say_result(solution: Solution) -> None:
     reason = trace.finish.reason if trace.finish else ""
     style = _STYLES.get(solution.outcome, "yellow")
     why = f": {reason}" if reason else ""
-    say(f"{paint(solution.outcome.value, style)}{why}")
+    doubts = f", {count(len(solution.doubts), 'open doubt')}" if solution.doubts else ""
+    say(f"{paint(solution.outcome.value, style)}{paint(doubts, 'yellow')}{why}")
+    say_doubts(solution.doubts)
     at_least = "at least " if used.unmeasured else ""
     say(
         f"{count(used.calls, 'call')}, {at_least}{used.tokens} tokens,"
@@ -82,6 +89,14 @@ def _say_result(solution: Solution) -> None:
         f" {count(len(trace.history), 'repair')} ({accepted} accepted)"
     )
     say(f"record: `auditcoder show {solution.run}`, head sha256 {trace.head.digest}")
+
+
+def say_doubts(doubts: Iterable[OpenDoubt]) -> None:
+    """Print each open doubt, and why it is open."""
+    for doubt in doubts:
+        say(f"  doubt: {one_line(doubt.line)}")
+        if doubt.reason:
+            say(f"    {one_line(doubt.reason)}")
 
 
 def _write_program(solution: Solution, out: str | None, *, as_json: bool) -> None:

@@ -1,11 +1,14 @@
-"""`show`: print a run as a tree of responsibilities, or one responsibility in full."""
+"""`show`: print a run as a tree of responsibilities, one responsibility in full, or one event."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
+from itertools import islice
+from typing import Any
 
 from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.doubts import open_doubts
 from auditcoder.domain.errors import NotFound
-from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
@@ -14,9 +17,17 @@ from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.trace import RecordedEvidence, Trace
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import Value
+from auditcoder.exports.code_history import code_history
+from auditcoder.exports.event_content import event_content
+from auditcoder.exports.repair_report import repair_report, repair_reports
 from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.interfaces.cli.history_view import show_history
+from auditcoder.interfaces.cli.observation_view import show_observations
+from auditcoder.interfaces.cli.repair_view import show_repair
+from auditcoder.interfaces.cli.run_output import say_doubts
 from auditcoder.interfaces.cli.terminal import (
     clock,
     count,
@@ -28,10 +39,14 @@ from auditcoder.interfaces.cli.terminal import (
     rank,
     say,
     verdict,
+    verdict_words,
 )
 from auditcoder.interfaces.record_sources import opened_run
-from auditcoder.lifecycle.export_import import verified_trace
+from auditcoder.lifecycle.export_import import verified_head, verified_trace
+from auditcoder.lifecycle.intake.title import cut_title
 from auditcoder.metrics.trace_metrics import DiagnosisCost, diagnosis_cost
+
+_LONGEST_NUMBER = 18
 
 
 class ShowArguments(Value):
@@ -39,6 +54,8 @@ class ShowArguments(Value):
 
     run: str
     node: str | None = None
+    event: int | None = None
+    history: bool = False
     store: str | None = None
     json: bool = False
 
@@ -46,47 +63,96 @@ class ShowArguments(Value):
 def declare(parser: ArgumentParser) -> None:
     """Add the arguments of `show` to its parser."""
     add_run(parser)
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
         "node",
         metavar="NODE",
         nargs="?",
         help="a responsibility, such as S1_2 (default: the whole run)",
     )
+    what.add_argument(
+        "--event",
+        metavar="N",
+        type=event_number,
+        help="one event whole: its prompt, reply, code, input and output",
+    )
+    parser.add_argument(
+        "--history",
+        action="store_true",
+        help="all versions of the code: when, why and by whom each was written, with differences",
+    )
     add_store(parser)
 
 
+def event_number(text: str) -> int:
+    """Parse the number of an event."""
+    if not text.isdecimal() or len(text) > _LONGEST_NUMBER:
+        raise ArgumentTypeError("must be the number of an event: 0, 1, 2, …")
+    return int(text)
+
+
 def run(options: ShowArguments) -> int:
-    """Show a run or a node."""
+    """Show a run, a node or an event."""
     with opened_run(options.run, options.store) as (source, name):
-        trace = verified_trace(source, name)
-        if options.node is None:
-            if options.json:
-                emit_json(responsibility_records(trace, source.blob))
-            else:
-                show_run(trace, source.blob)
+        if options.event is not None:
+            head = verified_head(source, name)
+            entries = islice(source.read(name), head.entries)
+            event = event_content(name, entries, options.event, source.blob)
+            emit_json(event) if options.json else show_event(event)
             return Exit.OK
-        node = NodeId(options.node)
-        if node not in trace.nodes:
-            raise NotFound(
-                "node.unknown",
-                f"run {name} has no responsibility {node}",
-                f"it has {', '.join(trace.nodes) or 'none yet'}",
-            )
-        if options.json:
-            emit_json(responsibility_record(trace, node, source.blob))
+        trace = verified_trace(source, name)
+        node = None if options.node is None else _known_node(trace, options.node)
+        if options.history:
+            _history(trace, node, source.blob, as_json=options.json)
+        elif options.json:
+            emit_json(_records(trace, node, source.blob))
+        elif node is None:
+            show_run(trace, source.blob)
         else:
             show_node(trace, node, source.blob)
     return Exit.OK
 
 
+def _known_node(trace: Trace, name: str) -> NodeId:
+    node = NodeId(name)
+    if node not in trace.nodes:
+        raise NotFound(
+            "node.unknown",
+            f"run {trace.run} has no responsibility {node}",
+            f"it has {', '.join(trace.nodes) or 'none yet'}",
+        )
+    return node
+
+
+def _records(trace: Trace, node: NodeId | None, read: ReadBlob) -> dict[str, Any]:
+    """Return the content of `show` as plain data."""
+    if node is not None:
+        return responsibility_record(trace, node, read)
+    return responsibility_records(trace, read) | {"repairs": repair_reports(trace, read)}
+
+
+def _history(trace: Trace, node: NodeId | None, read: ReadBlob, *, as_json: bool) -> None:
+    """Show all versions of one node's code, or of every node's."""
+    nodes = [node] if node is not None else list(dict.fromkeys(v.node for v in trace.versions))
+    histories = {each: code_history(trace, each, read) for each in nodes}
+    if as_json:
+        emit_json({"run": trace.run, "history": histories})
+        return
+    for number, each in enumerate(nodes):
+        if number:
+            say()
+        show_history(trace.nodes[each].goal, each, histories[each])
+
+
 def show_run(trace: Trace, read: ReadBlob) -> None:
     """Print the tree, the program's checks and the history."""
     ended = trace.finish.outcome.value if trace.finish else "open"
-    task = trace.task.title or one_line(trace.task.statement)[:60]
-    say(f"{paint(trace.run, 'bold')}  {one_line(task)}")
+    task = cut_title(one_line(trace.task.title or trace.task.statement))
+    say(f"{paint(trace.run, 'bold')}  {task}")
     say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
     if trace.finish and trace.finish.reason:
         say(f"  {one_line(trace.finish.reason)}")
+    say_doubts(open_doubts(trace, read))
     if trace.granularity:
         planner = f" by {trace.planner}" if trace.planner else ""
         say(f"planned{planner}: {one_line(trace.granularity)}")
@@ -99,9 +165,12 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     for retired in sorted(trace.retired):
         say(f"{retired}  retired at event {trace.retired[retired].seq}")
     _program_checks(trace)
+    _rulings(trace)
     for transaction in trace.history:
         say()
-        _transaction(transaction)
+        _transaction_heading(transaction)
+        show_repair(trace.run, repair_report(trace, transaction, read))
+        _transaction_details(transaction)
     for answer in trace.diagnoses:
         if answer.transaction is None and not isinstance(answer.diagnosis, Localised):
             say()
@@ -153,13 +222,17 @@ def _status(trace: Trace, node: NodeId) -> str:
     code = trace.working.code.get(node)
     parts = [f"code from event {code.written}" if code else "no code"]
     standing = [w for w in trace.evidence_of(node) if trace.judges(w)]
-    failing = sum(w.evidence.verdict is not Verdict.PASSED for w in standing)
+    failing = sum(w.evidence.verdict.failing for w in standing)
+    inconclusive = sum(not w.evidence.verdict.conclusive for w in standing)
+    conclusive = len(standing) - inconclusive
     if not standing:
         parts.append("no evidence of its own")
     elif failing:
-        parts.append(paint(f"{failing} of {count(len(standing), 'check')} fail", "red"))
-    else:
-        parts.append(paint(f"{count(len(standing), 'check')} passed", "green"))
+        parts.append(paint(f"{failing} of {count(conclusive, 'check')} fail", "red"))
+    elif conclusive:
+        parts.append(paint(f"{count(conclusive, 'check')} passed", "green"))
+    if inconclusive:
+        parts.append(paint(f"{count(inconclusive, 'check')} inconclusive", "dim"))
     parts.extend(
         f"repair {t.number} {t.decision.value if t.decision else 'open'}"
         for t in trace.history_of(node)
@@ -178,20 +251,38 @@ def _program_checks(trace: Trace) -> None:
             _show_check(trace, recorded)
 
 
+def _rulings(trace: Trace) -> None:
+    for recorded in trace.rulings:
+        ruling = recorded.ruling
+        said = ruling.ruling.value.replace("_", " ")
+        say()
+        say(f"Ruling at event {recorded.when.seq} on {ruling.check}: {said}")
+        for opinion in ruling.opinions:
+            said = opinion.ruling.value.replace("_", " ")
+            reply = f" (event {opinion.reply})" if opinion.reply is not None else ""
+            say(f"  {opinion.source}{reply}: {said}: {one_line(opinion.reason)}")
+
+
 def _show_check(trace: Trace, recorded: RecordedEvidence) -> None:
     evidence = recorded.evidence
     notes = [evidence.kind.value, evidence.trust.value, f"event {recorded.when.seq}"]
     if recorded.transaction is not None:
         notes.append(f"repair {recorded.transaction}")
+    shown = verdict(evidence.verdict)
     if not trace.stands(recorded):
         notes.append("no longer stands")
+        shown = paint(verdict_words(evidence.verdict), "dim")
     message = f"  {one_line(evidence.message)}" if evidence.message else ""
-    say(f"  {verdict(evidence.verdict)}  {evidence.check}  ({', '.join(notes)}){message}")
+    test = f" {one_line(evidence.requirement)}" if evidence.kind is CheckKind.TEST else ""
+    say(f"  {shown}  {evidence.check}{test}  ({', '.join(notes)}){message}")
 
 
-def _transaction(t: Transaction) -> None:
+def _transaction_heading(t: Transaction) -> None:
     decision = t.decision.value if t.decision else "open"
     say(f"{paint(f'Repair {t.number}', 'bold')}  {t.kind.value}, {decision}")
+
+
+def _transaction_details(t: Transaction) -> None:
     match t.diagnosis:
         case Localised() as diagnosis:
             chance = diagnosis.probability
@@ -248,16 +339,18 @@ def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
         within = f" in repair {version.transaction}" if version.transaction else ""
         say(f"  event {version.when.seq}  code {version.code[:12]} written{by}{within}")
     for transaction in trace.history_of(node_id):
-        _transaction(transaction)
+        _transaction_heading(transaction)
+        _transaction_details(transaction)
 
 
 def show_evidence(trace: Trace, node_id: NodeId) -> None:
-    """Print the evidence about a responsibility."""
-    evidence = trace.evidence_of(node_id)
-    for recorded in evidence:
+    """Print the checks of a responsibility, and what was observed when the program failed."""
+    checks = trace.checks_of(node_id)
+    for recorded in checks:
         _show_check(trace, recorded)
-    if not evidence:
+    if not checks:
         say("  none of its own")
+    show_observations(trace, node_id)
 
 
 def _contract(trace: Trace, node_id: NodeId) -> None:

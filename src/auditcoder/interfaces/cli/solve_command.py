@@ -8,6 +8,7 @@ from auditcoder.domain.values import Value
 from auditcoder.interfaces.api import open_resources, run_id
 from auditcoder.interfaces.cli.command import (
     Command,
+    add_fail_on_doubts,
     add_model,
     add_options,
     add_program_out,
@@ -18,6 +19,7 @@ from auditcoder.interfaces.cli.terminal import notice
 from auditcoder.interfaces.settings import configured_options, read_settings
 from auditcoder.interfaces.task_sources import read_task_source
 from auditcoder.lifecycle.intake import NO_TASK_OPTIONS, TaskOptions
+from auditcoder.lifecycle.intake.visible_tests import MOST_CHARACTERS, is_cut
 from auditcoder.lifecycle.runs import start
 
 
@@ -33,6 +35,7 @@ class SolveArguments(Value):
     run_id: str | None = None
     out: str | None = None
     store: str | None = None
+    fail_on_doubts: bool = False
     json: bool = False
 
 
@@ -55,6 +58,7 @@ def declare(parser: ArgumentParser) -> None:
     add_options(how)
     how.add_argument("--run-id", metavar="ID", help="the run's id (default: made from the title)")
     add_program_out(parser)
+    add_fail_on_doubts(parser)
     add_store(parser)
 
 
@@ -62,6 +66,10 @@ def run(arguments: SolveArguments) -> int:
     """Solve a task."""
     tests = Path(arguments.tests) if arguments.tests else None
     task = read_task_source(arguments.task, arguments.about, tests)
+    if is_cut(task.visible_tests):
+        notice(
+            f"prompts show the first {MOST_CHARACTERS:,} characters of the tests; all of them count"
+        )
     options = configured_options(arguments.given, read_settings())
     name = run_id(arguments.run_id, task)
     with open_resources(
@@ -72,6 +80,7 @@ def run(arguments: SolveArguments) -> int:
             arguments.out,
             name,
             lambda watch: start(opened, task, options, name, watch),
+            fail_on_doubts=arguments.fail_on_doubts,
         )
 
 

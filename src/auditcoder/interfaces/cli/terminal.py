@@ -192,8 +192,21 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def verdict(value: Verdict) -> str:
-    """Format a verdict in its colour."""
-    return paint(value.value, "green" if value is Verdict.PASSED else "red")
+    """Format a verdict in its colour; an inconclusive one has none."""
+    style = "green" if value is Verdict.PASSED else "red" if value.failing else "dim"
+    return paint(verdict_words(value), style)
+
+
+def verdict_words(value: Verdict) -> str:
+    """Return a verdict in words."""
+    return _INCONCLUSIVE.get(value, value.value)
+
+
+_INCONCLUSIVE = {
+    Verdict.NOT_RUN: "not run",
+    Verdict.UNTRIED: "not tried",
+    Verdict.UNMEASURABLE: "not measured",
+}
 
 
 def place(where: AtNode | AtNodes | AtBranch | AtInterface | AtProgram) -> str:

@@ -1,6 +1,5 @@
 """Makes a task from a user's text: its form, title, limits and public examples."""
 
-import re
 from collections.abc import Mapping
 from keyword import iskeyword
 
@@ -22,7 +21,6 @@ from auditcoder.lifecycle.intake.code_headers import (
     find_function,
     find_open,
     header,
-    open_code,
 )
 from auditcoder.lifecycle.intake.example_checks import examples_of, fitting, found_in, merged
 from auditcoder.lifecycle.intake.front_matter import (
@@ -33,16 +31,11 @@ from auditcoder.lifecycle.intake.front_matter import (
     is_file_name,
     split_front_matter,
 )
-from auditcoder.lifecycle.intake.statement_examples import names_a_part, split_fences
+from auditcoder.lifecycle.intake.title import title_of
 
 __all__ = ["FORMS", "NO_TASK_OPTIONS", "TaskOptions", "make_task"]
 
 FORMS = ("program", "function", "class", "files")
-
-_MAX_TITLE = 80
-_HEADING = re.compile(r"^#{1,6}[ \t]+(\S[^\n]*)$", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n[ \t]*\n")
-
 
 NO_TASK_OPTIONS = TaskOptions()
 
@@ -64,7 +57,7 @@ def make_task(
         given += (FilesExample(inputs=dict(inputs), artefacts={}),)
     form = _with_names(form, given)
     return Task(
-        title=_title(options.title or matter.title or "", statement, form),
+        title=title_of(options.title or matter.title or "", statement, form),
         statement=statement,
         form=form,
         examples=merged(given, found_in(statement, form)),
@@ -84,22 +77,6 @@ def _limits(options: TaskOptions, matter: FrontMatter) -> Limits:
             "give seconds above 0 and up to 86400, and memory_mb from 1 to 1048576, or neither",
         )
     return Limits(seconds=seconds, memory_mb=memory)
-
-
-def _title(given: str, statement: str, form: Form) -> str:
-    """Return the given title, else the first heading, else the first sentence."""
-    title = " ".join(given.split())
-    if not title and (code := open_code(statement)):
-        title = form.entry if isinstance(form, FunctionForm) else code.name
-    if not title:
-        prose = split_fences(statement)[0]
-        headings = (h[1] for h in _HEADING.finditer(prose) if not names_a_part(h[1]))
-        title = next(headings, "") or _SENTENCE_END.split(prose.strip(), maxsplit=1)[0]
-        title = " ".join(title.split()).strip("#*_= ") or " ".join(statement.split())
-    if len(title) <= _MAX_TITLE:
-        return title
-    cut = title[: _MAX_TITLE - 1]
-    return f"{cut[: cut.rfind(' ', _MAX_TITLE // 2)].rstrip()}…"
 
 
 def _form(

@@ -34,6 +34,10 @@ class TaskOptions(Value):
         tuple[str, ...],
         Option("a file that the program must write; may be repeated", "NAME", singular="artefact"),
     ] = ()
+    show_tests: Annotated[
+        bool | None,
+        Option("show the tests of --tests to the model that writes the program (default: false)"),
+    ] = None
 
 
 class FrontMatter(TaskOptions):

@@ -10,11 +10,11 @@ from copy import deepcopy
 from functools import cache
 from itertools import count
 from pathlib import PurePosixPath
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from auditcoder.domain.contract import Contract
 from auditcoder.domain.graph import TaskGraph
-from auditcoder.domain.python_names import parsed
+from auditcoder.domain.python_names import Function, bound_by, parsed
 from auditcoder.domain.task import (
     CallExample,
     ClassForm,
@@ -28,6 +28,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, TracePlan
 from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.suite_discovery import DiscoveredTests, discover
 from auditcoder.lifecycle.validation.program_checks import bounds
 from auditcoder.sandboxed import result_comparison
 
@@ -49,8 +50,9 @@ def trace_plan_of(
     tests: dict[str, bool] = {}
     grouped: dict[str, bool] = {}
     taken = {_GROUP}
+    defined: dict[str, str] = {}
     for index, example in enumerate(examples):
-        suite = suite_of(example.code, taken) if isinstance(example, CodeExample) else None
+        suite = suite_of(example.code, taken, defined) if isinstance(example, CodeExample) else None
         if suite:
             groups.append(suite.code)
             tests |= dict.fromkeys(suite.tests, index in passed)
@@ -213,51 +215,53 @@ class ExtractedTests(NamedTuple):
     """Names of the form `Class.method`."""
 
 
-def suite_of(code: str, taken: Collection[str] = ()) -> ExtractedTests | None:
+def suite_of(
+    code: str, taken: Collection[str] = (), defined: dict[str, str] | None = None
+) -> ExtractedTests | None:
     """Return the tests of a piece of code, as the judge would discover them; None if it has none.
 
     Test functions become methods of a new class, and a class whose name is `taken` is renamed,
-    because all tests of a driver share one module.
+    because all tests of a driver share one module. Helpers that `defined` holds are left out.
     """
     tree = parsed(code)
     if tree is None:
         return None
-    groups = [part for part in tree.body if isinstance(part, ast.ClassDef) and _holds_tests(part)]
-    functions = [part for part in tree.body if _is_test(part) and not _has_required_parameter(part)]
-    renamed = {g.name: _free_name(g.name, taken) for g in groups if g.name in taken}
+    suite = discover(tree)
+    dropped = defined is not None and _drop_repeated(tree, suite, defined)
+    names = {group.name for group in suite.classes}
+    renamed = {name: _free_name(name, taken) for name in names if name in taken}
     if renamed:
         tree = _Renaming(renamed).visit(tree)
-    if functions:
-        used = {*taken, *(group.name for group in groups)}
-        groups.append(_as_methods(functions, _free_name(_FUNCTIONS, used)))
-        tree.body += [_statement("import unittest"), groups[-1]]
-    tests = [
-        f"{group.name}.{part.name}"
-        for group in groups
-        for part in group.body
-        if isinstance(part, ast.FunctionDef) and part.name.startswith("test")
-    ]
-    changed = renamed or functions
+    tests = [f"{renamed.get(g.name, g.name)}.{test}" for g in suite.classes for test in g.tests]
+    if suite.functions:
+        group = _as_methods(suite.functions, _free_name(_FUNCTIONS, {*taken, *names}))
+        tree.body += [_statement("import unittest"), group]
+        tests += [f"{group.name}.{function.name}" for function in suite.functions]
+    changed = renamed or suite.functions or dropped
     text = ast.unparse(ast.fix_missing_locations(tree)) if changed else code
     return ExtractedTests(text, tuple(tests)) if tests else None
 
 
-def _holds_tests(group: ast.ClassDef) -> bool:
-    """Whether a class holds tests: it has a base class, or its name starts with `Test`."""
-    return bool(group.bases) or group.name.startswith("Test")
+def _drop_repeated(tree: ast.Module, suite: DiscoveredTests, defined: dict[str, str]) -> bool:
+    """Drop helpers that the driver has already, and return whether there were any.
 
-
-def _is_test(part: ast.stmt) -> TypeGuard[ast.FunctionDef]:
-    if not isinstance(part, ast.FunctionDef):
-        return False
-    return part.name.startswith("test") and not part.decorator_list
-
-
-def _has_required_parameter(function: ast.FunctionDef) -> bool:
-    """Whether a function has a required parameter, such as a fixture."""
-    args = function.args
-    first = len(args.posonlyargs) + len(args.args) > len(args.defaults)
-    return first or any(default is None for default in args.kw_defaults)
+    `defined` holds the last definition of each name.
+    """
+    tests = {group.statement for group in suite.classes}
+    kept = []
+    for part in tree.body:
+        if isinstance(part, Function | ast.ClassDef) and part not in tests:
+            text = ast.dump(part)
+            if defined.get(part.name) == text:
+                continue
+            defined[part.name] = text
+        else:
+            for name in bound_by([part]):
+                defined.pop(name, None)
+        kept.append(part)
+    dropped = len(kept) < len(tree.body)
+    tree.body = kept
+    return dropped
 
 
 def _as_methods(functions: Iterable[ast.FunctionDef], name: str) -> ast.ClassDef:

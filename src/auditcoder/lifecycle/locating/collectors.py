@@ -45,10 +45,12 @@ from auditcoder.lifecycle.locating.substitution import (
 )
 from auditcoder.lifecycle.locating.trace_analysis import TraceEvidence, collect_evidence
 from auditcoder.lifecycle.locating.trace_run import FailingRun
-from auditcoder.lifecycle.model_client import SECOND_OPINION
+from auditcoder.lifecycle.options import SecondOpinions
 from auditcoder.lifecycle.planning.plan import GIVEN_BY
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.second_opinions import opinion_request
+from auditcoder.lifecycle.token_limits import code_size
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation, CheckSpec, record
 from auditcoder.lifecycle.validation.program_checks import checks, run_example
 
@@ -155,7 +157,11 @@ def substitute_second_opinion(
         (n, c) for n, c in contracts.items() if n != ROOT and (n, c) not in state.opinions
     ]
     wanted = open_nodes[:MAX_SECOND_OPINIONS]
-    if not context.options.second_opinions or not wanted or failing_program_of(context) is None:
+    if (
+        context.options.second_opinions is SecondOpinions.NONE
+        or not wanted
+        or failing_program_of(context) is None
+    ):
         return state
     replies = _request_opinions(context, [node for node, _ in wanted])
     opinions: dict[Implemented, SecondOpinion] = {
@@ -165,23 +171,21 @@ def substitute_second_opinion(
 
 
 def _request_opinions(context: RunContext, nodes: list[NodeId]) -> dict[NodeId, SecondOpinion]:
-    """Request new implementations of nodes without showing the current ones.
+    """Request new implementations of nodes.
 
     Nodes without a usable implementation in the reply are missing from the result.
     """
-    of_class = isinstance(context.task.form, ClassForm)
-    wanted = code_builder.contracts(context.recorder.ledger.graph, nodes).values()
+    role, prompt, values = opinion_request(context, nodes)
     try:
         answer = context.ask(
-            "second_opinion_methods" if of_class else "second_opinion",
+            prompt,
             code_builder.draft_shape(context, nodes, strict=False),
             Phase.VERIFICATION,
-            code_builder.max_tokens_for(nodes),
-            role=SECOND_OPINION,
+            code_size(nodes),
+            role=role,
             node=tuple(nodes),
             statement=context.statement,
-            functions=", ".join(f"`{contract.header()}`" for contract in wanted),
-            **code_builder.surrounding_code(context, nodes),
+            **values,
         )
     except ReplyUnusable:
         return {}  # both unusable replies are recorded

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from auditcoder.domain.diagnosis import Abstained, Diagnosis, Level
 from auditcoder.domain.evidence import CheckKind, Verdict
-from auditcoder.domain.graph import region_of
+from auditcoder.domain.graph import named_in, region_of
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.domain.values import Digest, digest
@@ -88,6 +88,8 @@ class EvidenceLocator:
             return Abstained(reason=FLAKY, evidence=seqs, flaky=True)
         if case.graph.sole is not None:
             return _diagnose_sole(case, case.graph.sole, seqs)
+        if _crashed_in_definitions(case):
+            return PaperRules().locate(case)
         if _unobserved(case):
             return _by_rules(case)
         scores = self._scores(case)
@@ -96,6 +98,8 @@ class EvidenceLocator:
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
         """Return all nodes before the trace, then the plausible ones, the most likely first."""
+        if _crashed_in_definitions(case):
+            return ()
         if not case.traced:
             return case.graph.order
         if case.graph.sole is not None or case.flaky or _unobserved(case):
@@ -117,6 +121,17 @@ class EvidenceLocator:
     def _weights(self, case: DiagnosisInput) -> FittedWeights:
         has_root = case.graph.by_id[case.graph.root].contract is not None
         return self._known.of(rooted=has_root)
+
+
+def _crashed_in_definitions(case: DiagnosisInput) -> bool:
+    """Whether a failing check crashed in code of a node that owns definitions.
+
+    Such a node has no function that could be traced, so there are no features of it.
+    """
+    failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+    frames = [f for s in failing[:1] for f in s.evidence.frames if f.node in case.graph.ids]
+    inner = frames[-1].node if frames else None
+    return inner in case.graph.defining and not any(inner in named_in(t) for t in case.tried)
 
 
 def _unobserved(case: DiagnosisInput) -> bool:

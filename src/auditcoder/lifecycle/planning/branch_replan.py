@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import msgspec
 
 from auditcoder.domain.graph import GraphDelta, Node, Region, TaskGraph, apply
-from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.ledger import Ledger
 from auditcoder.lifecycle.planning.plan import PlanRefused, checked, ordered
+from auditcoder.lifecycle.planning.sketch_definitions import definitions_node
 from auditcoder.lifecycle.planning.sketch_parser import Sketch, nodes_of, reached, read_sketch
 from auditcoder.lifecycle.response_formats import ParsedPython
 
@@ -38,7 +39,10 @@ def graft(
     assert anchor.contract is not None
     sketch = read_sketch(text, anchor.contract.name, owned - {anchor.contract.name})
     kept = reached(sketch)
-    sketch = sketch._replace(stubs={n: s for n, s in sketch.stubs.items() if n in kept})
+    lost = tuple(f"the function {n}, which nothing calls" for n in sketch.stubs if n not in kept)
+    sketch = sketch._replace(
+        stubs={n: s for n, s in sketch.stubs.items() if n in kept}, losses=(*sketch.losses, *lost)
+    )
     if [p.name for p in sketch.root.contract.params] != [p.name for p in anchor.contract.params]:
         raise PlanRefused(f"the root function must stay {anchor.contract.header()}")
     below = graph.subtree(top) - {top}
@@ -61,7 +65,14 @@ def _delta(
     surviving: dict[str, Node],
     allocated: Iterable[NodeId],
 ) -> GraphDelta:
-    nodes, directly = nodes_of(sketch, anchor.id, allocated)
+    taken, source = set(allocated), sketch.definitions.source
+    defining = child_of(anchor.id, taken) if source and sketch.stubs else None
+    shared = (definitions_node(defining, anchor.id),) if defining else ()
+    nodes, directly = nodes_of(sketch, anchor.id, {*taken, *(n.id for n in shared)}, defining)
+    nodes = (*shared, *nodes)
+    if source and not defining:
+        context = f"{anchor.context}\ndefinitions:\n{source.rstrip()}".strip()
+        anchor = msgspec.structs.replace(anchor, context=context)
     by_name = {n.contract.name: n for n in nodes if n.contract}
     # A node keeps its id only under the same parent, because an id contains the parent's.
     same = {
@@ -80,11 +91,12 @@ def _delta(
             sorted(
                 {d for d in anchor.dependencies if d not in below}
                 | {same.get(by_name[n].id, by_name[n].id) for n in directly}
+                | {n.id for n in shared}
             )
         ),
     )
     revised = [n for n in moved if n.id in graph.by_id and graph.by_id[n.id] != n]
-    if top != anchor:
+    if top != graph.by_id[anchor.id]:
         revised.insert(0, top)
     delta = GraphDelta(
         added=tuple(n for n in moved if n.id not in graph.by_id),

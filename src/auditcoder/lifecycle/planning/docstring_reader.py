@@ -12,12 +12,28 @@ from typing import NamedTuple
 from auditcoder.domain.python_names import PARSE_ERRORS, Function, expression
 from auditcoder.domain.values import whole
 
-_LABELS = "kind|requires|ensures|cost|examples?|uses|invariants?|returns|assumes|note|trap|units?"
+_LABELS = (
+    "kind|requires|ensures|cost|examples?|uses|invariants?|returns|assum(?:es|ptions?)|notes?|traps?"
+    "|units?|limits?|strategy|parts?"
+)
 _FACT = re.compile(rf"^\s*(?:[-*]\s+)?({_LABELS}|param(?:eter)?\s+\w+)\s*:\s*(.*)$", re.IGNORECASE)
 _LITERAL = re.compile(r"([A-Za-z]*)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
 _EXPRESSIONS = frozenset({"requires", "ensures", "example"})
 _MAX_CONTINUED = 20
 """Maximum number of lines of one expression."""
+_SINGULAR = {
+    "assumption": "assumes",
+    "assumptions": "assumes",
+    "examples": "example",
+    "invariants": "invariant",
+    "limit": "limits",
+    "notes": "note",
+    "part": "parts",
+    "traps": "trap",
+    "unit": "units",
+}
+_PROMPT = ">>>"
+"""Starts the call of a doctest."""
 
 
 class StubDocstring(NamedTuple):
@@ -35,38 +51,61 @@ class StubDocstring(NamedTuple):
         return self.facts.get(label, [])
 
 
-def read_docstring(function: Function, source: str) -> StubDocstring:
-    """Read the docstring of a function in a module's `source`; empty if it has none."""
-    lines = _lines(function, source)
+def read_docstring(documented: Function | ast.Module, source: str) -> StubDocstring:
+    """Read the docstring of a module or of a function in it; empty if it has none."""
+    lines = _lines(documented, source)
     facts: dict[str, list[str]] = {}
     prose: list[str] = []
     at = 0
     while at < len(lines):
         match = _FACT.match(lines[at])
+        if lines[at].lstrip().startswith(_PROMPT):
+            text, at = _doctest(lines, at)
+            facts.setdefault("example", []).append(text)
+            continue
         if match is None:
-            if ">>>" not in lines[at]:
-                prose.append(_plain(lines[at]))
+            prose.append(_plain(lines[at]))
             at += 1
             continue
         label = re.sub(r"\s+", " ", match[1].lower()).replace("parameter ", "param ")
         label = label if label.startswith("param ") else _singular(label)
         text, at = _fact(label, match[2], lines, at + 1)
-        facts.setdefault(label, []).append(text)
+        if text.strip():  # else it is only a heading
+            facts.setdefault(label, []).append(text.strip())
     paragraphs = [" ".join(p.split()) for p in "\n".join(prose).strip().split("\n\n")]
     goal, *further = [p for p in paragraphs if p] or [""]
     return StubDocstring(goal, "\n".join(further), facts)
 
 
+def _doctest(lines: list[str], at: int) -> tuple[str, int]:
+    """Return a doctest as `call == value`, and the number of the next line."""
+    call = lines[at].lstrip().removeprefix(_PROMPT).strip()
+    at += 1
+    while at < len(lines) and lines[at].lstrip().startswith("..."):
+        call += "\n" + lines[at].lstrip().removeprefix("...").removeprefix(" ")
+        at += 1
+    shown = []
+    while at < len(lines) and lines[at].strip() and not _begins_anew(lines[at]):
+        shown.append(lines[at].strip())
+        at += 1
+    return (f"{_plain(call)} == {_plain(' '.join(shown))}" if shown else _plain(call)), at
+
+
+def _begins_anew(line: str) -> bool:
+    return line.lstrip().startswith(_PROMPT) or _FACT.match(line) is not None
+
+
 def _singular(label: str) -> str:
-    return {"examples": "example", "invariants": "invariant", "unit": "units"}.get(label, label)
+    return _SINGULAR.get(label, label)
 
 
-def _lines(function: Function, source: str) -> list[str]:
+def _lines(documented: Function | ast.Module, source: str) -> list[str]:
     """Return the lines of the docstring, as they are written."""
-    evaluated = ast.get_docstring(function)
-    first = function.body[0]
-    if evaluated is None or not isinstance(first, ast.Expr):
+    evaluated = ast.get_docstring(documented)
+    if evaluated is None:
         return []
+    first = documented.body[0]
+    assert isinstance(first, ast.Expr)
     written = _LITERAL.fullmatch(ast.get_source_segment(source, first.value) or "")
     if written is None:  # it is joined from several literals
         return whole(evaluated).split("\n")
@@ -78,7 +117,7 @@ def _lines(function: Function, source: str) -> list[str]:
 def _fact(label: str, text: str, lines: list[str], at: int) -> tuple[str, int]:
     """Return the text of a fact and the number of the next line.
 
-    An expression that is not complete goes on in the lines below.
+    An expression that is not complete goes on in the lines below, other text in indented ones.
     """
     if label in _EXPRESSIONS:
         candidate = text
@@ -89,6 +128,12 @@ def _fact(label: str, text: str, lines: list[str], at: int) -> tuple[str, int]:
             if end >= len(lines) or not lines[end].strip() or _FACT.match(lines[end]):
                 break
             candidate += f"\n{lines[end]}"
+        return _plain(text), at
+    while at < len(lines) and lines[at][:1].isspace() and lines[at].strip():
+        if _begins_anew(lines[at]):
+            break
+        text += f" {lines[at].strip()}"
+        at += 1
     return _plain(text), at
 
 

@@ -19,7 +19,7 @@ from auditcoder.domain.graph import (
     order_faults,
 )
 from auditcoder.domain.ids import ROOT, NodeId, child_of
-from auditcoder.domain.task import Example, Task, derived_examples
+from auditcoder.domain.task import CodeExample, Example, Task, derived_examples
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.response_formats import FormatMismatch
 from auditcoder.lifecycle.task_forms import RootFunction
@@ -55,6 +55,8 @@ class Plan(NamedTuple):
     granularity: str
     """The reason for the number of nodes."""
     given: dict[NodeId, GivenCode]
+    losses: tuple[str, ...] = ()
+    """What the planner's reply says and nothing here holds, one sentence for each."""
 
 
 class PlanRefused(FormatMismatch):
@@ -98,14 +100,19 @@ def brief_for(
 
 
 def _without_explanations(examples: tuple[Example, ...]) -> list[Example]:
-    return [msgspec.structs.replace(e, explanation="") for e in examples]
+    public = (
+        msgspec.structs.replace(e, private=False) if isinstance(e, CodeExample) else e
+        for e in examples
+    )
+    return [msgspec.structs.replace(e, explanation="") for e in public]
 
 
-def root_node(contract: Contract, dependencies: tuple[NodeId, ...]) -> Node:
+def root_node(contract: Contract, dependencies: tuple[NodeId, ...], context: str = "") -> Node:
     """Return the root of a plan with several nodes; its inputs come from the task."""
     return Node(
         id=ROOT,
         goal=_ROOT_GOAL,
+        context=context,
         kind=NodeKind.ORCHESTRATION,
         dependencies=dependencies,
         inputs=_from_task(contract),
@@ -126,6 +133,7 @@ def single(
     contract: Contract | None = None,
     allocated: Iterable[NodeId] = (ROOT,),
     goal: str = "",
+    context: str = "",
 ) -> Plan:
     """Return a plan with one node that does everything, under a root that only starts it."""
     promised = contract or root.contract
@@ -133,6 +141,7 @@ def single(
     node = Node(
         id=only,
         goal=goal or task.title or "Do what the task asks",
+        context=context,
         kind=NodeKind.GENERAL,
         parent=ROOT,
         inputs=_from_task(promised),

@@ -40,6 +40,10 @@ CORRECTED_BY: dict[ReviewCheck, Role | None] = {
 }
 
 
+ALSO_TOLD: Mapping[ReviewCheck, Role] = {ReviewCheck.COST: Role.TASK_DECOMPOSER}
+"""A later role that is told of a finding, too: it states the costs of the parts."""
+
+
 class ReviewFinding(NamedTuple):
     """A check that failed, why, and the role that could correct it."""
 
@@ -68,7 +72,9 @@ def objection(findings: Iterable[ReviewFinding], opinion: PlanOpinion) -> Object
     by_role: dict[Role, tuple[str, ...]] = {}
     for failed in findings:
         if failed.role is not None:
-            by_role[failed.role] = (*by_role.get(failed.role, ()), failed.text)
+            for role in (failed.role, ALSO_TOLD.get(failed.check, failed.role)):
+                told = by_role.get(role, ())
+                by_role[role] = told if failed.text in told else (*told, failed.text)
     issues = _reviewer_issues(opinion)
     target = next((role for role in Role if role in by_role), None)
     if target is None and issues and opinion.retry_target:
@@ -89,9 +95,6 @@ def problem_findings(parsed: Parsed) -> list[ReviewFinding]:
     """Return a finding if information about the problem is missing."""
     facts = {
         "title": parsed.title.strip(),
-        "description": parsed.description.strip(),
-        "input format": parsed.input_format.strip(),
-        "output format": parsed.output_format.strip(),
         "limits and data ranges": parsed.ranges or parsed.limits.seconds or parsed.limits.memory_mb,
         "samples": parsed.samples,
     }
@@ -105,7 +108,10 @@ def cost_findings(overall: CostBudget, leaves: Mapping[str, CostBudget]) -> list
     """Return a finding for each leaf whose cost exceeds the whole; skip unknown costs."""
     most = _growth_rank(overall.time)
     return [
-        finding(ReviewCheck.COST, f"{name} may cost {cost.time}, but all of it only {overall.time}")
+        finding(
+            ReviewCheck.COST,
+            f"`cost` of {name} is {cost.time}; expected at most {overall.time}, that of the whole",
+        )
         for name, cost in leaves.items()
         if most is not None and (_growth_rank(cost.time) or 0) > most
     ]
@@ -129,7 +135,11 @@ def coverage_findings(samples: int, edges: int) -> list[ReviewFinding]:
         findings.append(ReviewFinding(ReviewCheck.TESTS, "there is no sample to test with", None))
     if edges < 2:
         findings.append(
-            finding(ReviewCheck.TESTS, f"there are {edges} usable edge cases; give at least 3")
+            finding(
+                ReviewCheck.TESTS,
+                f"`edge_cases` has {edges} usable cases; expected at least 3, each with an input"
+                " and an expected output",
+            )
         )
     return findings
 
@@ -139,5 +149,8 @@ def reasoning_findings(chain: Iterable[str]) -> list[ReviewFinding]:
     if any(step.strip() for step in chain):
         return []
     return [
-        finding(ReviewCheck.REASONING, "the reasoning chain from observations to choice is empty")
+        finding(
+            ReviewCheck.REASONING,
+            "`reasoning` is empty; expected the steps from the observations to the choice",
+        )
     ]

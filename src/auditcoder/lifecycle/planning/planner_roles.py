@@ -18,7 +18,7 @@ from auditcoder.domain.brief import (
     Parsed,
     Trap,
 )
-from auditcoder.domain.contract import RESULT, Clause, CostBudget, Param
+from auditcoder.domain.contract import CostBudget, Param
 from auditcoder.domain.python_names import LITERAL_ERRORS, expression
 from auditcoder.domain.request import Reply
 from auditcoder.domain.task import (
@@ -32,7 +32,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.domain.values import Value
-from auditcoder.lifecycle.planning.contract_parser import read_clause, read_cost
+from auditcoder.lifecycle.planning.contract_parser import read_cost, read_kind
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.response_formats import FormatMismatch, JsonValue
 from auditcoder.prompts import answer_schema
@@ -75,12 +75,8 @@ class PlannedCase(RoleReply):
 
 
 class Parsing(RoleReply):
-    """The problem as stated; None for limits that the statement does not give."""
+    """The limits and samples as stated; None for limits that the statement does not give."""
 
-    title: str = ""
-    description: str = ""
-    input_format: str = ""
-    output_format: str = ""
     time_limit_seconds: float | None = None
     memory_limit_mb: float | None = None
     data_ranges: tuple[DataRange, ...] = ()
@@ -90,11 +86,11 @@ class Parsing(RoleReply):
 class Thinking(RoleReply):
     """The thinker's analysis of the problem, before algorithms are selected."""
 
-    nature: str = ""
     traps: tuple[Trap, ...] = ()
     insights: tuple[str, ...] = ()
     considered: tuple[AlgorithmCandidate, ...] = ()
-    questions: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    """What the statement leaves open, and how it is settled."""
     summary: str = ""
 
 
@@ -107,12 +103,19 @@ class Constraints(RoleReply):
     reasoning: str = ""
 
 
+class ChosenAlgorithm(RoleReply):
+    """One selected algorithm and its subtask."""
+
+    algorithm: str
+    subtask: str = ""
+    reason: str = ""
+
+
 class Selection(RoleReply):
     """The selected algorithms and the reasoning for them."""
 
-    category: str = ""
     observations: tuple[str, ...] = ()
-    choices: tuple[AlgorithmChoice, ...] = ()
+    choices: tuple[ChosenAlgorithm, ...] = ()
     reasoning: tuple[str, ...] = ()
 
 
@@ -121,7 +124,6 @@ class PartInput(RoleReply):
 
     name: str
     type: str = ""
-    description: str = ""
     source: str | None = None
 
 
@@ -130,7 +132,6 @@ class Output(RoleReply):
 
     name: str
     type: str = ""
-    description: str = ""
 
 
 class PlannedPart(RoleReply):
@@ -176,11 +177,9 @@ class Interfaces(RoleReply):
 
 
 class PlannedCases(RoleReply):
-    """Test cases and invariants of the whole program."""
+    """Test cases of the whole program."""
 
-    samples: tuple[PlannedCase, ...] = ()
     edge_cases: tuple[PlannedCase, ...] = ()
-    invariants: tuple[str, ...] = ()
 
 
 class PlanOpinion(RoleReply):
@@ -295,17 +294,10 @@ def _has_ellipsis(tree: ast.AST) -> bool:
 
 def staged_brief(task: Task, notes: PlanningNotes) -> Brief:
     """Return the brief from the answers of the roles; facts of the task take precedence."""
-    tests = notes.test_case_analyzer
-    samples = () if task.examples else tests.samples
-    brief = brief_for(task, _approach(notes), examples_of(task.form, samples + tests.edge_cases))
-    return msgspec.structs.replace(
-        brief,
-        parsed=parsed_of(task, notes.parser),
-        requirements=msgspec.structs.replace(
-            brief.requirements,
-            invariants=tuple(_invariant(task.form, t) for t in tests.invariants if t.strip()),
-        ),
-    )
+    cases = notes.test_case_analyzer.edge_cases
+    samples = () if task.examples else notes.parser.sample_cases
+    brief = brief_for(task, _approach(notes), examples_of(task.form, samples + cases))
+    return msgspec.structs.replace(brief, parsed=parsed_of(task, notes.parser))
 
 
 def parsed_of(task: Task, parsing: Parsing) -> Parsed:
@@ -314,10 +306,7 @@ def parsed_of(task: Task, parsing: Parsing) -> Parsed:
     seconds = _plausible(parsing.time_limit_seconds, _MAX_SECONDS)
     given = task.limits
     return Parsed(
-        title=task.title or parsing.title,
-        description=parsing.description,
-        input_format=parsing.input_format,
-        output_format=parsing.output_format,
+        title=task.title,
         limits=Limits(
             seconds=seconds if given.seconds is None else given.seconds,
             memory_mb=(int(megabytes) if megabytes else None)
@@ -338,23 +327,22 @@ def _approach(notes: PlanningNotes) -> Approach:
     thinking, limits, chosen = notes.thinker, notes.constraint_analyzer, notes.algorithm_selector
     parts = notes.task_decomposer
     return Approach(
-        category=chosen.category,
-        nature=thinking.nature,
         observations=chosen.observations,
         insights=thinking.insights,
         traps=thinking.traps,
         considered=thinking.considered,
-        questions=thinking.questions,
         strategy=(parts.strategy if parts else "") or thinking.summary,
-        choices=chosen.choices,
+        choices=tuple(
+            AlgorithmChoice(
+                algorithm=choice.algorithm,
+                agent=f"agent_{read_kind((choice.algorithm,)).value}",
+                subtask=choice.subtask,
+                reason=choice.reason,
+            )
+            for choice in chosen.choices
+        ),
         reasoning=tuple(t for t in (limits.reasoning, *chosen.reasoning) if t.strip()),
+        assumptions=thinking.assumptions,
         features=limits.features,
         cost=notes.cost,
-    )
-
-
-def _invariant(form: Form, text: str) -> Clause:
-    """Parse an invariant; it is executable only for a function, since programs print text."""
-    return (
-        read_clause(text, {RESULT}) if isinstance(form, FunctionForm) else Clause(text=text.strip())
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from auditcoder.domain.code import read_bundle
 from auditcoder.domain.contract import RESULT, Clause, Contract, Param
 from auditcoder.domain.graph import FromLocal, FromNode, FromTask, Node, NodeKind, Slot, Source
 from auditcoder.domain.ids import ROOT, NodeId, child_of
@@ -20,7 +21,7 @@ from auditcoder.domain.python_names import (
     parse,
 )
 from auditcoder.domain.task import CallExample
-from auditcoder.domain.values import whole
+from auditcoder.lifecycle.module_statements import source_of
 from auditcoder.lifecycle.planning.contract_parser import (
     call_example,
     read_clause,
@@ -30,9 +31,8 @@ from auditcoder.lifecycle.planning.contract_parser import (
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
+from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
 from auditcoder.lifecycle.task_forms import contract_of, is_stub
-
-_PARTS = re.compile(r"^\s*parts?\s*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 
 
 class Stub(NamedTuple):
@@ -45,10 +45,17 @@ class Stub(NamedTuple):
     kind: NodeKind
     uses: frozenset[str]
     """Other functions of the sketch that its body calls or its docstring names."""
+    words: frozenset[str]
+    """All words of its text, to see which definitions it names."""
+    written: str
+    """Its code, if the sketch has it in full; else empty."""
 
 
 class Sketch(NamedTuple):
     """A parsed sketch."""
+
+    docstring: StubDocstring
+    """The docstring of the module: strategy, and facts about the whole task."""
 
     strategy: str
     parts: str
@@ -59,6 +66,9 @@ class Sketch(NamedTuple):
     imports: str
     flow: dict[str, dict[str, Source | str]]
     """For each stub that the root calls: the source of each argument. A text names a stub."""
+    definitions: SharedDefinitions
+    losses: tuple[str, ...]
+    """What the sketch says and nothing here holds, one sentence for each."""
 
 
 def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sketch:
@@ -72,6 +82,8 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
         raise PlanRefused(f"the sketch is not Python: {error}") from error
     functions: dict[str, Function] = {}
     imports = []
+    others: list[ast.stmt] = []
+    losses = []
     for statement in module.body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -80,32 +92,38 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
                 if statement.name not in given:
                     functions[statement.name] = statement
             case ast.Import() | ast.ImportFrom():
-                if not any(alias.name == "*" for alias in statement.names):
+                if any(alias.name == "*" for alias in statement.names):
+                    losses.append(f"`{ast.unparse(statement)}`, whose names are unknown")
+                else:
                     imports.append(ast.unparse(statement))
-            case ast.ClassDef():
-                raise PlanRefused("a sketch has functions only, no classes")
             case _:
-                pass  # docstrings, constants and a main block are ignored
+                others.append(statement)
     if not functions:
         functions[root] = _empty_function(root)  # a strategy without functions
     if root not in functions:
         raise PlanRefused(f"there is no root function {root} in the sketch")
     stubs = {name: _stub(f, functions, text) for name, f in functions.items() if name != root}
-    _refuse_builtin_names(stubs)
+    definitions = read_definitions(text, others, imports, functions, given)
+    _refuse_builtin_names({*stubs, *definitions.names})
+    if twice := definitions.names & set(functions):
+        raise PlanRefused(f"the sketch names {', '.join(sorted(twice))} twice")
     top = functions[root]
     usable = stubs and not is_stub(top)
     if usable:
-        _refuse_unknown_calls(top, {*functions, *given}, module)
-    docstring = whole(ast.get_docstring(module) or "")
-    parts = _PARTS.search(docstring)
+        _refuse_unknown_calls(top, {*functions, *given, *definitions.names}, module)
+    docstring = read_docstring(module, text)
+    parts = docstring.of("parts")
     return Sketch(
-        strategy=docstring.split("\n\n")[0].strip(),
-        parts=parts[1].strip() if parts else "",
+        docstring=docstring,
+        strategy=docstring.goal,
+        parts="; ".join(parts),
         stubs=stubs,
         root=_stub(top, functions, text),
-        body=(ast.get_source_segment(text, top) or "") + "\n" if usable else "",
+        body=source_of(read_bundle(text), top) if usable else "",
         imports="\n".join(imports),
         flow=_flow(top, stubs) if usable else {},
+        definitions=definitions,
+        losses=(*losses, *definitions.losses),
     )
 
 
@@ -130,6 +148,7 @@ def _stub(function: Function, functions: Iterable[str], source: str) -> Stub:
     mentioned = {word for pair in named for word in pair if word}
     called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     examples, unread = _examples(function.name, docstring.of("example"))
+    facts = [*unread, *_signature_notes(function), *_notes(docstring, names)]
     return Stub(
         contract=Contract(
             name=interface.name,
@@ -143,10 +162,17 @@ def _stub(function: Function, functions: Iterable[str], source: str) -> Stub:
             examples=examples,
         ),
         goal=docstring.goal or f"Do what {function.name} says",
-        context="\n".join([*docstring.context.splitlines(), *unread, *_notes(docstring)]),
+        context="\n".join([*docstring.context.splitlines(), *facts]),
         kind=read_kind(docstring.of("kind")),
         uses=frozenset((declared | mentioned | called) & set(functions) - {function.name}),
+        words=frozenset(re.findall(r"\w+", ast.unparse(function))),
+        written=_written(function, source),
     )
+
+
+def _written(function: Function, source: str) -> str:
+    """Return a function that the sketch has in full; empty if it is a stub."""
+    return "" if is_stub(function) else source_of(read_bundle(source), function)
 
 
 def _described(param: Param, docstring: StubDocstring) -> Param:
@@ -167,13 +193,34 @@ def _examples(name: str, texts: Iterable[str]) -> tuple[tuple[CallExample, ...],
     return tuple(examples.values()), unread
 
 
-def _notes(docstring: StubDocstring) -> list[str]:
+def _notes(docstring: StubDocstring, params: set[str]) -> list[str]:
     """Return the facts that no part of a contract holds, with their labels."""
+    described = [label for label in docstring.facts if label.startswith("param ")]
+    unknown = [label for label in described if label[6:] not in {p.lower() for p in params}]
+    kinds = [t for t in docstring.of("kind") if read_kind([t]) is NodeKind.GENERAL]
+    costs = [t for t in docstring.of("cost") if read_cost([t]).time != t.strip("` .")]
     return [
         f"{label}: {text}"
-        for label in ("assumes", "trap", "units", "note")
+        for label in ("assumes", "limits", "trap", "units", "note", "strategy", "parts", *unknown)
         for text in docstring.of(label)
+    ] + [
+        *(f"kind: {text}" for text in kinds if text.strip(" `.").lower() != "general"),
+        *(f"cost: {text}" for text in costs),
     ]
+
+
+def _signature_notes(function: Function) -> list[str]:
+    """Return what the header of a stub says beyond positional parameters and their types."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = zip(reversed(positional), reversed(arguments.defaults), strict=False)
+    notes = [f"default: {a.arg}={ast.unparse(d)}" for a, d in reversed(list(defaults))]
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        value = f"={ast.unparse(default)}" if default else ""
+        notes.append(f"keyword only: {ast.unparse(argument)}{value}")
+    notes += [f"also takes: *{a.arg}" for a in [arguments.vararg] if a]
+    notes += [f"also takes: **{a.arg}" for a in [arguments.kwarg] if a]
+    return notes + [f"decorator: @{ast.unparse(d)}" for d in function.decorator_list]
 
 
 def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:
@@ -262,9 +309,12 @@ def reached(sketch: Sketch) -> set[str]:
 
 
 def nodes_of(
-    sketch: Sketch, top: NodeId, allocated: Iterable[NodeId]
+    sketch: Sketch, top: NodeId, allocated: Iterable[NodeId], defining: NodeId | None = None
 ) -> tuple[tuple[Node, ...], tuple[str, ...]]:
-    """Return a node for every stub under `top`, and the names of the direct children of `top`."""
+    """Return a node for every stub under `top`, and the names of the direct children of `top`.
+
+    `defining` is the node of the definitions, if there is one.
+    """
     parents = _parents(sketch)
     ids: dict[str, NodeId] = {}
     taken = set(allocated)
@@ -291,11 +341,12 @@ def nodes_of(
         inputs = _inputs(stub, sketch.flow.get(name, {}), ids)
         makers = {s.source.node for s in inputs if isinstance(s.source, FromNode)}
         needed = {ids[n] for n in stub.uses if n in ids}
+        needed |= {defining} if defining and sketch.definitions.names & stub.words else set()
         nodes.append(
             Node(
                 id=ids[name],
                 goal=stub.goal,
-                context=stub.context,
+                context=context_of(stub),
                 kind=stub.kind,
                 parent=ids[parents[name]] if parents[name] else top,
                 dependencies=tuple(sorted((makers | needed) - {ids[name]})),
@@ -306,6 +357,12 @@ def nodes_of(
             )
         )
     return tuple(nodes), directly
+
+
+def context_of(stub: Stub) -> str:
+    """Return what else a sketch says of a function, and its body if the sketch has one."""
+    sketched = f"sketched as:\n{stub.written.rstrip()}" if stub.written else ""
+    return "\n".join(part for part in (stub.context, sketched) if part)
 
 
 def _inputs(stub: Stub, flow: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:

@@ -6,35 +6,45 @@ from auditcoder.domain.task import CallExample
 from auditcoder.lifecycle.task_forms import stub_text
 
 
-def sketch_text(graph: TaskGraph, root_code: str = "") -> str:
-    """Return every function of the graph as a stub, and the code of the root if it is given."""
+def sketch_text(graph: TaskGraph, root_code: str = "", definitions: str = "") -> str:
+    """Return every function of the graph as a stub, and the code of the root if it is given.
+
+    `definitions` is the code of what the functions share.
+    """
     shown = [n for n in graph.nodes if n.contract and not (n.id == ROOT and root_code)]
     if len(shown) == 1 and not root_code:
         return f"def {shown[0].contract.header()}:\n    ..." if shown[0].contract else ""
     stubs = [stub_text(n.contract, docstring(n)) for n in shown if n.contract]
+    stubs[:0] = [f"{definitions}\n"] if definitions else []
     return "\n\n".join([*stubs, root_code.strip()] if root_code else stubs).strip()
 
 
 def docstring(node: Node) -> str:
     """Return the docstring that a node has in a sketch: its goal, context and contract."""
-    contract = node.contract
     lines = [node.goal, *(["", *node.context.splitlines()] if node.context else [])]
-    facts = []
-    if node.id != ROOT:
-        facts.append(f"kind: {node.kind.value}")
-    if contract:
-        facts += [f"param {p.name}: {p.description}" for p in contract.params if p.description]
-        facts += [f"returns: {contract.returns_description}"] * bool(contract.returns_description)
-        facts += [f"requires: {c.expression or c.text}" for c in contract.requires]
-        facts += [f"ensures: {c.expression or c.text}" for c in contract.ensures]
-        facts += [f"cost: {contract.cost.time}"] if contract.cost.time else []
-        facts += [
-            f"example: {contract.name}({e.arguments}) == {e.result}"
-            for e in contract.examples
-            if isinstance(e, CallExample)
-        ]
+    facts = [f"kind: {node.kind.value}"] if node.id != ROOT else []
+    said = node.context.splitlines()
+    facts += [fact for fact in facts_of(node) if not any(line.startswith(fact) for line in said)]
     text = "\n".join([*lines, "", *facts] if facts else lines)
     return text.replace("\\", "\\\\").replace('"""', "'''")
+
+
+def facts_of(node: Node) -> list[str]:
+    """Return what the contract of a node says beside its header, a labelled line for each fact."""
+    contract = node.contract
+    if contract is None:
+        return []
+    facts = [f"param {p.name}: {p.description}" for p in contract.params if p.description]
+    facts += [f"returns: {contract.returns_description}"] * bool(contract.returns_description)
+    facts += [f"requires: {c.expression or c.text}" for c in contract.requires]
+    facts += [f"ensures: {c.expression or c.text}" for c in contract.ensures]
+    facts += [f"invariant: {c.expression or c.text}" for c in contract.invariants]
+    facts += [f"cost: {contract.cost.time}"] if contract.cost.time else []
+    return facts + [
+        f"example: {contract.name}({e.arguments}) == {e.result}"
+        for e in contract.examples
+        if isinstance(e, CallExample)
+    ]
 
 
 def described(node: Node) -> str:

@@ -5,6 +5,7 @@ the outline has no graph, and the findings say why.
 """
 
 import ast
+from collections.abc import Iterable
 from keyword import iskeyword
 from typing import NamedTuple
 
@@ -238,7 +239,6 @@ class _OutlineBuilder:
             Slot(
                 name=value.name,
                 type=value.type,
-                description=value.description,
                 source=self._source(node, part, value.name, value.source, tree),
             )
             for value in part.inputs
@@ -251,10 +251,8 @@ class _OutlineBuilder:
             kind=read_kind((part.kind,)),
             parent=tree.parents[node],
             dependencies=tuple(n for n in tree.parts if n in needed),
-            inputs=_parameter_sources(contract, declared) if contract else tuple(declared),
-            outputs=tuple(
-                Slot(name=o.name, type=o.type, description=o.description) for o in part.outputs
-            )
+            inputs=_parameter_sources(contract, declared) if contract else _once_each(declared),
+            outputs=_once_each(Slot(name=o.name, type=o.type) for o in part.outputs)
             or (Slot(name=RESULT, type=contract.returns if contract else ""),),
             contract=contract,
             hints=part.hints,
@@ -394,6 +392,14 @@ def _is_name(text: str) -> bool:
 
 def _names(contract: Contract) -> list[str]:
     return [param.name for param in contract.params]
+
+
+def _once_each(slots: Iterable[Slot]) -> tuple[Slot, ...]:
+    """Return the slots without repeated names."""
+    named: dict[str, Slot] = {}
+    for slot in slots:
+        named.setdefault(slot.name, slot)
+    return tuple(named.values())
 
 
 def _parameter_sources(contract: Contract, declared: list[Slot]) -> tuple[Slot, ...]:

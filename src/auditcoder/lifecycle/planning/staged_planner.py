@@ -2,19 +2,20 @@
 
 Models name parts and functions; ids, order and validity are decided here. The graph needs the
 answers of the decomposer and the interface designer. If another role gives no usable answer,
-planning continues without it.
+planning continues without it. A role whose request would be the same as before is not asked again.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from auditcoder.domain.brief import Brief
 from auditcoder.domain.errors import ReplyUnusable
-from auditcoder.domain.task import Form, FunctionForm, ProgramForm
+from auditcoder.domain.task import Form, FunctionForm, ProgramForm, Task
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import encode
+from auditcoder.lifecycle import token_limits
 from auditcoder.lifecycle.model_client import why
 from auditcoder.lifecycle.planning.contract_parser import read_kind
 from auditcoder.lifecycle.planning.plan import Plan, single
@@ -47,12 +48,12 @@ from auditcoder.lifecycle.planning.staged_graph import Outline, names_around, ou
 from auditcoder.lifecycle.response_formats import JsonValue, ResponseFormat
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import RootFunction, root_of
+from auditcoder.lifecycle.token_limits import ReplySize
 from auditcoder.prompts import answer_schema
 
 PLANNER = "staged"
 MOST_ROUNDS = 2
 """Maximum number of times that a plan is sent back."""
-_REVIEW_TOKENS = 400
 
 
 class _Step(NamedTuple):
@@ -61,19 +62,19 @@ class _Step(NamedTuple):
     role: Role
     answer: type[RoleReply] | None
     """The type of the answer; None for the test-case analyzer, which uses EnoughCases."""
-    max_tokens: int
+    size: ReplySize
     heading: str
     """The heading of the answer in the requests to later roles."""
 
 
 _STEPS = (
-    _Step(Role.PARSER, Parsing, 600, "The problem in short"),
-    _Step(Role.THINKER, Thinking, 800, "Thoughts"),
-    _Step(Role.CONSTRAINT_ANALYZER, Constraints, 400, "What the limits allow"),
-    _Step(Role.ALGORITHM_SELECTOR, Selection, 700, "The algorithms"),
-    _Step(Role.TASK_DECOMPOSER, Decomposition, 1400, "The parts"),
-    _Step(Role.INTERFACE_DESIGNER, Interfaces, 1400, "The functions"),
-    _Step(Role.TEST_CASE_ANALYZER, None, 900, "The tests"),
+    _Step(Role.PARSER, Parsing, token_limits.PROBLEM_PARSING, "Limits and ranges"),
+    _Step(Role.THINKER, Thinking, token_limits.THINKING, "Thoughts"),
+    _Step(Role.CONSTRAINT_ANALYZER, Constraints, token_limits.CONSTRAINTS, "What the limits allow"),
+    _Step(Role.ALGORITHM_SELECTOR, Selection, token_limits.ALGORITHMS, "The algorithms"),
+    _Step(Role.TASK_DECOMPOSER, Decomposition, token_limits.DECOMPOSITION, "The parts"),
+    _Step(Role.INTERFACE_DESIGNER, Interfaces, token_limits.INTERFACES, "The functions"),
+    _Step(Role.TEST_CASE_ANALYZER, None, token_limits.TEST_CASES, "The tests"),
 )
 
 
@@ -90,15 +91,20 @@ def plan(context: RunContext) -> Plan:
     root = root_of(context.task)
     notes, objected = PlanningNotes(), Objection(target=Role.PARSER)
     best: _Round | None = None
+    asked: _Asked = {role: [] for role in Role}
     for _ in range(1 + MOST_ROUNDS):
         try:
-            notes, decomposition, interfaces = _ask_roles(context, root, notes, objected)
+            notes, decomposition, interfaces = _ask_roles(context, root, notes, objected, asked)
         except _NoAnswer as missing:
             reason = f"one node, because no plan could be used: {missing}"
             return _one_node(context, root, staged_brief(context.task, missing.notes), reason)
         outline = outlined(root, decomposition, interfaces, notes.cost)
         findings = _findings(context, notes, outline)
-        objected = objection(findings, _opinion(context, notes, findings))
+        told = _review_variables(notes, findings)
+        if told in asked[Role.PLAN_REVIEWER]:
+            break  # this plan was reviewed already
+        asked[Role.PLAN_REVIEWER].append(told)
+        objected = objection(findings, _opinion(context, told))
         # A usable plan is not replaced by a later one that cannot be used.
         if best is None or outline.usable or not best.outline.usable:
             best = _Round(notes, outline, objected)
@@ -106,6 +112,10 @@ def plan(context: RunContext) -> Plan:
             break
     assert best is not None
     return _final_plan(context, root, best)
+
+
+_Asked: TypeAlias = dict[Role, list[dict[str, str]]]
+"""The variables of all requests to each role."""
 
 
 class _NoAnswer(Exception):
@@ -117,12 +127,23 @@ class _NoAnswer(Exception):
 
 
 def _ask_roles(
-    context: RunContext, root: RootFunction, notes: PlanningNotes, objected: Objection
+    context: RunContext,
+    root: RootFunction,
+    notes: PlanningNotes,
+    objected: Objection,
+    asked: _Asked,
 ) -> tuple[PlanningNotes, Decomposition, Interfaces]:
-    """Ask every role from the target on; keep the earlier answer if a new one is unusable."""
+    """Ask every role from the target on; keep the earlier answer if a new one is unusable.
+
+    It is also kept if the request would be the same as an earlier one, which `asked` holds.
+    """
     before = [step.role for step in _STEPS].index(objected.target or Role.PARSER)
     for step in _STEPS[before:]:
         name = step.role.value
+        values = _variables(context.task, root, notes, step.role, objected.told)
+        if values in asked[step.role]:
+            continue
+        asked[step.role].append(values)
         shape: ResponseFormat[Any] = (
             JsonValue(step.answer, answer_schema(name))
             if step.answer
@@ -133,11 +154,11 @@ def _ask_roles(
                 name,
                 shape,
                 Phase.PLANNING,
-                step.max_tokens,
+                step.size,
                 role=name,
                 node=None,
                 statement=context.statement,
-                **_variables(context.task.form, root, notes, step.role, objected.told),
+                **values,
             ).value
         except ReplyUnusable as unusable:
             answer = shape.found if isinstance(shape, EnoughCases) else None
@@ -151,7 +172,7 @@ def _ask_roles(
 
 
 def _variables(
-    form: Form,
+    task: Task,
     root: RootFunction,
     notes: PlanningNotes,
     role: Role,
@@ -159,7 +180,9 @@ def _variables(
 ) -> dict[str, str]:
     """Return the variables of a role's prompt, without the statement."""
     if role is Role.PARSER:
-        return {}
+        known = "an empty list; the samples are known."
+        copied = "every sample of the task, copied character by character; or an empty list."
+        return {"samples": known if task.examples else copied}
     # Tests must be independent of the plan, so the test-case analyzer does not see it.
     seen = Role.THINKER if role is Role.TEST_CASE_ANALYZER else role
     values = {"found": _earlier_answers(notes, seen)}
@@ -174,7 +197,7 @@ def _variables(
             taken = sorted({root.contract.name, *names_around(root)})
             values |= {"root": also, "taken": ", ".join(taken)}
         case Role.TEST_CASE_ANALYZER:
-            values |= {"form": _how_to_test(form)}
+            values |= {"form": _how_to_test(task.form)}
         case _:
             pass
     return values
@@ -237,27 +260,32 @@ def _findings(
         *reasoning_findings(notes.algorithm_selector.reasoning),
     ]
     if has_data(task.form):
-        samples = len(task.examples) + len(examples_of(task.form, tests.samples))
+        samples = len(brief.parsed.samples)
         findings += coverage_findings(samples, len(examples_of(task.form, tests.edge_cases)))
     return tuple(findings)
 
 
-def _opinion(
-    context: RunContext, notes: PlanningNotes, findings: tuple[ReviewFinding, ...]
-) -> PlanOpinion:
-    """Ask the reviewer; an unusable answer counts as no objection."""
+def _review_variables(notes: PlanningNotes, findings: tuple[ReviewFinding, ...]) -> dict[str, str]:
     listed = "\n".join(f"- {f.check.value}: {f.text}" for f in findings)
+    return {
+        "found": _earlier_answers(notes, Role.PLAN_REVIEWER),
+        "findings": listed or "- nothing was found",
+    }
+
+
+def _opinion(context: RunContext, values: dict[str, str]) -> PlanOpinion:
+    """Ask the reviewer; an unusable answer counts as no objection."""
     name = Role.PLAN_REVIEWER.value
     try:
         return context.ask(
             name,
             JsonValue(PlanOpinion, answer_schema(name)),
             Phase.PLANNING,
-            _REVIEW_TOKENS,
+            token_limits.PLAN_REVIEW,
             role=name,
+            node=None,
             statement=context.statement,
-            found=_earlier_answers(notes, Role.PLAN_REVIEWER),
-            findings=listed or "- nothing was found",
+            **values,
         ).value
     except ReplyUnusable:
         return PlanOpinion()

@@ -65,6 +65,14 @@ class CheckObservation(NamedTuple):
     judge: str = ""
     milliseconds: float | None = None
     """The duration if there is no outcome."""
+    tried: int | None = None
+    """For a check over several inputs: the number of those that decided something."""
+
+
+def not_assembled() -> CheckObservation:
+    """Return the result of a check of a node whose code clashes with what it relies on."""
+    message = "its code cannot be assembled with the code that it relies on"
+    return CheckObservation(Verdict.NOT_RUN, message, judge="assembler")
 
 
 VERDICTS = {
@@ -147,6 +155,7 @@ def _evidence(
         ran=seen.ran,
         milliseconds=outcome.seconds * 1000 if outcome else seen.milliseconds,
         peak_bytes=outcome.peak_bytes if outcome else None,
+        tried=seen.tried,
         judge=seen.judge or (outcome.sandbox if outcome else ""),
     )
 

@@ -26,13 +26,14 @@ def drop_contradicted_cases(context: RunContext) -> None:
         if check.trust is not Trust.GENERATED:
             continue
         for number, given in enumerate(context.task.examples, start=1):
-            if _same_input(given, example) and not _same_answer(given, example):
+            if same_input(given, example) and not same_answer(given, example):
                 reason = f"{example_check(number)} gives the same input another answer"
                 context.recorder.record(CheckDropped(check=check.id, reason=reason))
                 break
 
 
-def _same_input(a: Example, b: Example) -> bool:
+def same_input(a: Example, b: Example) -> bool:
+    """Whether two examples have the same input."""
     match a, b:
         case StdioExample(), StdioExample():
             return a.input.split() == b.input.split()
@@ -42,7 +43,8 @@ def _same_input(a: Example, b: Example) -> bool:
             return False
 
 
-def _same_answer(a: Example, b: Example) -> bool:
+def same_answer(a: Example, b: Example) -> bool:
+    """Whether two examples of one form expect the same result."""
     match a, b:
         case StdioExample(), StdioExample():
             return same_output(a.output, b.output)
@@ -72,7 +74,7 @@ def drop_contradicted_clauses(context: RunContext, local: list[Evidence]) -> Non
     suspects = [
         e
         for e in local
-        if e.verdict is not Verdict.PASSED
+        if e.verdict.failing
         and e.kind in {CheckKind.CONTRACT, CheckKind.EXAMPLE}
         and e.trust is Trust.GENERATED
         and e.check in context.recorder.ledger.checks

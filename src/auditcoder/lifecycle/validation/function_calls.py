@@ -19,6 +19,10 @@ from auditcoder.lifecycle.validation.check_recorder import VERDICTS
 NODE_BOUNDS = Bounds(seconds=3.0)
 """The resource limits of a check of one node."""
 
+NO_VALUE = object()
+"""What an example expects that names no value; it equals no result."""
+UNKNOWN_RESULT = "the expected result cannot be evaluated without the program"
+
 
 def run_calls(
     context: RunContext, source: str, calls: tuple[str, ...], bounds: Bounds
@@ -38,7 +42,7 @@ def value_of(text: str) -> object:
 
 
 def expected_value(context: RunContext, text: str) -> object:
-    """Return the expected value of an example.
+    """Return the expected value of an example; `NO_VALUE` if it cannot be evaluated.
 
     An expression that is no literal is evaluated in a run of its own, without the program.
     """
@@ -51,7 +55,7 @@ def expected_value(context: RunContext, text: str) -> object:
         case (Returned(value=value),) if outcome.ending is Ending.OK:
             with suppress(ValueError):  # it is too large
                 return read(value)
-    return object()  # equals no value, so the check cannot pass
+    return NO_VALUE
 
 
 def ended(outcome: ExecutionOutcome) -> Verdict:

@@ -9,6 +9,7 @@ from auditcoder.domain.values import CheckId, Value
 from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.response_formats import JsonValue
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.token_limits import VERDICTS
 from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
     CheckSpec,
@@ -16,7 +17,11 @@ from auditcoder.lifecycle.validation.check_recorder import (
 )
 from auditcoder.prompts import answer_schema
 
-_MAX_TOKENS = 400
+_WORDS = {
+    **dict.fromkeys(("reject", "rejected", "wrong", "incorrect"), Verdict.FAILED),
+    **dict.fromkeys(("accept", "accepted", "right", "correct"), Verdict.PASSED),
+}
+"""What a reviewer may call its verdict."""
 
 
 class ReviewOpinion(Value):
@@ -45,7 +50,7 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
             "verdict",
             JsonValue(Opinions, answer_schema("verdict")),
             Phase.VERIFICATION,
-            _MAX_TOKENS,
+            VERDICTS,
             role="verifier",
             statement=context.statement,
             program=context.program.strip(),
@@ -63,7 +68,9 @@ def review(context: RunContext, failing: Evidence) -> list[Evidence]:
 
 
 def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> list[Evidence]:
-    rejected = opinion.verdict.strip().lower() in {"reject", "rejected", "wrong", "incorrect"}
+    verdict = _WORDS.get(opinion.verdict.strip().lower())
+    if verdict is None:
+        return []  # neither side is taken, so there is no opinion
     check = CheckSpec(
         CheckId(f"{node}.review"),
         AtNode(node=node),
@@ -71,7 +78,6 @@ def _evidence(context: RunContext, node: NodeId, opinion: ReviewOpinion) -> list
         Trust.GENERATED,
         "a model that looks at a failing case finds nothing wrong with it",
     )
-    verdict = Verdict.FAILED if rejected else Verdict.PASSED
     return record_unless_dropped(
         context, check, lambda: CheckObservation(verdict, opinion.reason, judge="verifier")
     )

@@ -19,12 +19,15 @@ from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
     CheckSpec,
     node_check,
+    not_assembled,
     record,
     record_unless_dropped,
 )
 from auditcoder.lifecycle.validation.cost_growth import validate_growth
 from auditcoder.lifecycle.validation.function_calls import (
+    NO_VALUE,
     NODE_BOUNDS,
+    UNKNOWN_RESULT,
     ended,
     expected_value,
     run_calls,
@@ -54,8 +57,6 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
     if code.scope or node == ROOT or seen[1].verdict is not Verdict.PASSED:
         return seen  # a method needs its object, and the root needs the whole program
     program = surroundings(context, node)
-    if program is None:
-        return seen
     seen += _task_examples(context, chosen, contract, program)
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
     for example in calls:
@@ -73,10 +74,11 @@ def surroundings(context: RunContext, node: NodeId) -> str | None:
     ledger = context.recorder.ledger
     graph, working = ledger.graph, ledger.working
     needed, more = set[NodeId](), {node}
+    known = working.owners() | graph.promises
     while more:
         needed |= more
         words = {word for n in more if n in working.bundles for word in working.bundles[n].words}
-        mentioned = {owner for name, owner in graph.promises.items() if name in words}
+        mentioned = {owner for name, owner in known.items() if name in words}
         more = ({d for n in more for d in graph.relied_on_by(n)} | mentioned) - needed
     code = {n: c for n, c in working.code.items() if n in needed and n != ROOT}
     try:
@@ -98,7 +100,7 @@ def _signature(contract: Contract, source: str) -> CheckObservation:
 
 
 def _example(
-    context: RunContext, node: Node, contract: Contract, example: CallExample, program: str
+    context: RunContext, node: Node, contract: Contract, example: CallExample, program: str | None
 ) -> list[Evidence]:
     call = f"{contract.name}({example.arguments})"
     check = node_check(
@@ -115,7 +117,7 @@ def _example(
 
 
 def _task_examples(
-    context: RunContext, node: Node, contract: Contract, program: str
+    context: RunContext, node: Node, contract: Contract, program: str | None
 ) -> list[Evidence]:
     """Run the examples of the task on the node if it is the only one."""
     if context.recorder.ledger.graph.sole is None:
@@ -145,8 +147,13 @@ def _task_examples(
 
 
 def _answer(
-    context: RunContext, program: str, call: str, example: StdioExample | CallExample
+    context: RunContext, program: str | None, call: str, example: StdioExample | CallExample
 ) -> CheckObservation:
+    if program is None:
+        return not_assembled()
+    expected = expected_value(context, example.result) if isinstance(example, CallExample) else None
+    if expected is NO_VALUE:
+        return CheckObservation(Verdict.NOT_RUN, UNKNOWN_RESULT, judge=context.sandbox.kind)
     outcome = run_calls(context, program, (call,), NODE_BOUNDS)
     match outcome.calls:
         case (Returned(value=text), *_) if outcome.ending is Ending.OK:
@@ -159,7 +166,7 @@ def _answer(
                 if not isinstance(value, str):
                     observed = printed  # a fraction is not printed as it is represented
             else:
-                right = same_value(expected_value(context, example.result), value)
+                right = same_value(expected, value)
             if right:
                 return CheckObservation(Verdict.PASSED, "", observed, outcome)
             return CheckObservation(Verdict.FAILED, message, observed, outcome)
@@ -178,18 +185,20 @@ def _printed(value: object) -> str:
         return shown(value)
 
 
-def _promises(context: RunContext, node: Node, contract: Contract, program: str) -> list[Evidence]:
+def _promises(
+    context: RunContext, node: Node, contract: Contract, program: str | None
+) -> list[Evidence]:
     """Check each executable `ensures` on generated inputs that every `requires` admits."""
     promised = [c.expression for c in contract.ensures if c.expression]
     brief = context.recorder.ledger.working.brief
     rows = inputs_for(contract, brief.parsed.ranges if brief else ())
-    ambiguous = any(p.name == RESULT for p in contract.params)
-    if not promised or not rows or ambiguous:
-        return []
+    unusable = "" if rows else "no inputs can be generated for its parameters"
+    if any(p.name == RESULT for p in contract.params):
+        unusable = f"a parameter has the name `{RESULT}`, which a promise uses for the result"
     required = [c.expression for c in contract.requires if c.expression]
     clauses = ([p.name for p in contract.params], required, promised)
     harness = "\n\n".join(
-        [program, joined_source(contract_tester.__name__), f"_audit_contract = {clauses!r}"]
+        [program or "", joined_source(contract_tester.__name__), f"_audit_contract = {clauses!r}"]
     )
     calls = tuple(f"_audit({contract.name}, ({row},), _audit_contract)" for row in rows)
 
@@ -207,7 +216,9 @@ def _promises(context: RunContext, node: Node, contract: Contract, program: str)
             requirement=expression,
             given="\n".join(rows),
         )
-        run = _holds(outcome, rows, number, bool(required))
+        run = _holds(outcome, rows, number, bool(required)) if program else not_assembled
+        if unusable:
+            run = partial(CheckObservation, Verdict.NOT_RUN, unusable, judge="input generator")
         seen += record_unless_dropped(context, check, run)
     return seen
 
@@ -219,27 +230,41 @@ def _holds(
 
     def run() -> CheckObservation:
         seen = outcome()
-        held = 0
+        held = raised = refused = 0
         for row, call in zip(rows, seen.calls, strict=False):
             if isinstance(call, Raised):
                 # Without a requirement, the function need not accept this input.
                 if bounded and not call.exception.startswith("_audit"):
                     message = f"({row}) raises {call.exception}: {call.message}"
-                    return CheckObservation(Verdict.CRASH, message, outcome=seen)
+                    return CheckObservation(Verdict.CRASH, message, outcome=seen, tried=held + 1)
+                raised += 1
                 continue
             results = value_of(call.value)
-            if isinstance(results, list) and len(results) > number:
-                if results[number] is False:
-                    return CheckObservation(
-                        Verdict.FAILED, f"it does not hold for ({row})", outcome=seen
-                    )
+            if not isinstance(results, list) or len(results) <= number:
+                refused += 1
+            elif results[number] is False:
+                message = f"it does not hold for ({row})"
+                return CheckObservation(Verdict.FAILED, message, outcome=seen, tried=held + 1)
+            else:
                 held += results[number] is True
         if not seen.calls and seen.ending is not Ending.OK:
             return CheckObservation(ended(seen), "it cannot be loaded", outcome=seen)
         if seen.ending is not Ending.OK:
             return CheckObservation(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
+        others = (
+            f"; {number} {what}"
+            for number, what in (
+                (refused, "do not meet its preconditions"),
+                (raised, "raise an exception"),
+                (len(seen.calls) - held - refused - raised, "give it no value"),
+            )
+            if number
+        )
         return CheckObservation(
-            Verdict.PASSED, f"held for {held} of {len(rows)} inputs", outcome=seen
+            Verdict.PASSED if held else Verdict.VACUOUS,
+            f"held for {held} of {len(rows)} inputs{''.join(others)}",
+            outcome=seen,
+            tried=held,
         )
 
     return run

@@ -47,7 +47,13 @@ from auditcoder.lifecycle.validation.check_recorder import (
     record,
     who_ran,
 )
-from auditcoder.lifecycle.validation.function_calls import ended, expected_value
+from auditcoder.lifecycle.validation.function_calls import (
+    NO_VALUE,
+    UNKNOWN_RESULT,
+    ended,
+    expected_value,
+    value_of,
+)
 from auditcoder.lifecycle.validation.owned_run import run_owned
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
@@ -104,7 +110,8 @@ def _load(context: RunContext, program: str) -> CheckObservation:
     )
     outcome = run_owned(context, execution)
     verdict = VERDICTS[outcome.ending]
-    if verdict is Verdict.PASSED and any(isinstance(c, Raised) for c in outcome.calls):
+    found = all(isinstance(c, Returned) and value_of(c.value) is True for c in outcome.calls)
+    if verdict is Verdict.PASSED and not found:
         verdict = Verdict.FAILED
     working = context.recorder.ledger.working
     return CheckObservation(
@@ -188,7 +195,10 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
                 value = read(text)
             except ValueError as error:
                 return CheckObservation(Verdict.FAILED, f"the result cannot be read: {error}")
-            if same_value(expected_value(context, expected), value):
+            wanted = expected_value(context, expected)
+            if wanted is NO_VALUE:
+                return CheckObservation(Verdict.NOT_RUN, UNKNOWN_RESULT)
+            if same_value(wanted, value):
                 return CheckObservation(Verdict.PASSED, observed=shown(value))
             return CheckObservation(
                 Verdict.FAILED, "the result is not the one expected", shown(value)
@@ -206,6 +216,8 @@ def _judge_tests(context: RunContext, outcome: ExecutionOutcome) -> CheckObserva
     report = "\n".join(f"{t.verdict.value}: {t.name}: {t.message}" for t in bad[:10])
     if outcome.ending is not Ending.OK and not bad:
         return _judge_plain_tests(outcome)
+    if outcome.planned == 0 and not bad:
+        return CheckObservation(Verdict.VACUOUS, "the test code has no test")
     if not bad and outcome.planned is not None and len(outcome.tests) >= outcome.planned > 0:
         return CheckObservation(Verdict.PASSED)
     for test in bad:
@@ -213,7 +225,10 @@ def _judge_tests(context: RunContext, outcome: ExecutionOutcome) -> CheckObserva
             frames = owned_frames(Raised(exception="", message="", frames=test.frames), working)
             if frames[-1].node is not None or frames[-1].file == PROGRAM_FILE:
                 return CheckObservation(Verdict.CRASH, report, frames=frames)
-    return CheckObservation(Verdict.FAILED, report or "not every test came to its end")
+    raised = [Raised(exception="", message="", frames=t.frames) for t in bad if t.frames]
+    frames = owned_frames(raised[0], working) if raised else ()
+    message = report or "not every test came to its end"
+    return CheckObservation(Verdict.FAILED, message, frames=frames)
 
 
 def _judge_plain_tests(outcome: ExecutionOutcome) -> CheckObservation:

@@ -3,7 +3,7 @@
 from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import Bounds, Raised, Returned
+from auditcoder.domain.execution import Bounds, Ending, ExecutionOutcome, Raised, Returned
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.usage import Phase
@@ -13,6 +13,7 @@ from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.sandbox_source import joined_source
+from auditcoder.lifecycle.token_limits import REFERENCE
 from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
     CheckSpec,
@@ -25,7 +26,6 @@ from auditcoder.sandboxed.result_comparison import same_value, shown
 
 _COUNT = 20
 _BOUNDS = Bounds(seconds=10.0)
-_MAX_TOKENS = 600
 
 
 def reference_shape(contract: Contract) -> ParsedPython[str]:
@@ -61,7 +61,7 @@ def validate_differential(context: RunContext, node: NodeId) -> list[Evidence]:
             "brute_force",
             reference_shape(contract),
             Phase.VERIFICATION,
-            _MAX_TOKENS,
+            REFERENCE,
             role="brute force",
             node=node,
             statement=context.statement,
@@ -94,21 +94,33 @@ def _compare(
     ran = run_calls(context, harness, seeds, _BOUNDS)
     cases = [case for call in ran.calls if isinstance(call, Returned) and (case := _case(call))]
     if not cases:
-        message = "the reference made no usable case"
-        return CheckObservation(Verdict.PASSED, message, judge=ran.sandbox)
+        message = f"the reference made no usable case: {_why_none(ran)}"
+        return CheckObservation(Verdict.NOT_RUN, message, judge=ran.sandbox)
     calls = tuple(f"{contract.name}(*{arguments})" for arguments, _ in cases)
     outcome = run_calls(context, program, calls, _BOUNDS)
-    for (arguments, expected), call in zip(cases, outcome.calls, strict=False):
+    pairs = zip(cases, outcome.calls, strict=False)
+    for tried, ((arguments, expected), call) in enumerate(pairs, start=1):
         if isinstance(call, Raised):
             message = f"{arguments} raises {call.exception}: {call.message}"
-            return CheckObservation(Verdict.CRASH, message, outcome=outcome)
+            return CheckObservation(Verdict.CRASH, message, outcome=outcome, tried=tried)
         value = value_of(call.value)
         if not same_value(expected, value):
             message = f"{arguments} gives {shown(value)}, the reference {shown(expected)}"
-            return CheckObservation(Verdict.FAILED, message[:500], outcome=outcome)
+            return CheckObservation(Verdict.FAILED, message[:500], outcome=outcome, tried=tried)
     if len(outcome.calls) < len(cases):
         return CheckObservation(ended(outcome), "it did not come to an end", outcome=outcome)
-    return CheckObservation(Verdict.PASSED, f"they agree on {len(cases)} inputs", outcome=outcome)
+    message = f"they agree on {len(cases)} of {_COUNT} inputs"
+    return CheckObservation(Verdict.PASSED, message, outcome=outcome, tried=len(cases))
+
+
+def _why_none(ran: ExecutionOutcome) -> str:
+    """Say why a run of a reference made no case."""
+    for call in ran.calls:
+        if isinstance(call, Raised):
+            return f"it raises {call.exception}: {call.message}"
+    if ran.ending is not Ending.OK:
+        return f"it ended with {ran.ending.value}"
+    return "its results cannot be read"
 
 
 def _case(call: Returned) -> tuple[str, object] | None:

@@ -1,0 +1,73 @@
+"""The reply to a repair request: new code, or the name of another part that is at fault."""
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.python_names import PARSE_ERRORS, parse
+from auditcoder.domain.request import FinishReason, Reply
+from auditcoder.lifecycle.reply_splitter import SplitReply, SplitReplyFormat
+from auditcoder.lifecycle.response_formats import FormatMismatch, blocks
+
+_ELSEWHERE = re.compile(
+    r"fault (?:is|lies) elsewhere\W+([A-Za-z_][\w.]*)(?:\([^)\n]*\))?\W*(?:because\b)?\W*([^\n]*)",
+    re.IGNORECASE,
+)
+
+
+class FaultElsewhere(NamedTuple):
+    """The claim of a reply that another part is at fault."""
+
+    node: NodeId
+    reason: str
+
+
+class RepairReplyFormat:
+    """New code for a node, or a line that names the node at fault instead."""
+
+    schema = ""
+
+    def __init__(
+        self, code: SplitReplyFormat, node: NodeId, present: str, functions: Mapping[str, NodeId]
+    ) -> None:
+        self._code = code
+        self._node = node
+        self._present = present
+        self._functions = functions
+
+    def instruction(self) -> str:
+        """Request one fenced block."""
+        return self._code.instruction()
+
+    def read(self, reply: Reply) -> SplitReply | FaultElsewhere:
+        """Return the code or the claim; a reply with changed code makes no claim."""
+        claimed = _ELSEWHERE.search(reply.text) if reply.finish is FinishReason.STOP else None
+        if claimed is None:
+            return self._code.read(reply)
+        if any("def " in content for _, content in blocks(reply.text)):
+            split = self._code.read(reply)
+            piece = split.pieces.get(self._node)
+            if piece is None or not _same(piece.source, self._present):
+                return split
+        node = self._named(claimed[1])
+        return FaultElsewhere(node, claimed[2].strip(" `*.") or "no reason was given")
+
+    def _named(self, text: str) -> NodeId:
+        name = text.rstrip(".").rpartition(".")[2]
+        node = self._functions.get(name, NodeId(name))
+        others = {n: i for n, i in self._functions.items() if i != self._node}
+        if node not in others.values():
+            raise FormatMismatch(
+                f"{name} is no other function of the program; name one of {', '.join(others)},"
+                " or write the code"
+            )
+        return node
+
+
+def _same(source: str, present: str) -> bool:
+    try:
+        return ast.dump(parse(source)) == ast.dump(parse(present))
+    except PARSE_ERRORS:
+        return False

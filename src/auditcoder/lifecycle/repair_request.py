@@ -1,0 +1,125 @@
+"""What a repair request shows beside the failing code: its surroundings and the diagnosis."""
+
+import ast
+import re
+
+import msgspec
+
+from auditcoder.domain.graph import Node
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.python_names import PARSE_ERRORS, parse
+from auditcoder.domain.task import ClassForm
+from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
+from auditcoder.lifecycle.planning.sketch_writer import docstring
+from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.lifecycle.task_forms import stub_text
+
+_NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
+"""A node id in an explanation, with its probability."""
+
+
+def surroundings(context: RunContext, node: NodeId) -> str:
+    """Return the section with the rest of the program; empty if the function is alone.
+
+    Functions that the node calls directly are shown with their code, and so are the definitions
+    that functions share; others as stubs. The rest of a class is its skeleton, which is the
+    statement: only the methods that it calls are shown.
+    """
+    ledger = context.recorder.ledger
+    graph, called = ledger.graph, callees(context, node)
+    shared = defined_text(graph, ledger.working, [node])
+    if isinstance(context.task.form, ClassForm):
+        methods = [_code(context, each) for each in called]
+        return _section("Methods that it calls", methods)
+    if len(graph.promises) == 1:
+        return _section("The program", [shared])
+    shown = [
+        _with_goal(each, _code(context, each.id))
+        if each.id in called
+        else stub_text(each.contract, docstring(_own_goal(each) if each.id == node else each))
+        for each in graph.nodes
+        if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
+    ]
+    return _section("The program", [shared, *shown, code_builder.root_code(context, [node])])
+
+
+def _own_goal(node: Node) -> Node:
+    """Return the repaired node without its context: it is the cause, which the request has."""
+    return msgspec.structs.replace(node, context="")
+
+
+def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
+    """Return the other nodes whose functions a node's code calls directly, in the graph's order."""
+    ledger = context.recorder.ledger
+    code = ledger.working.code.get(node)
+    if code is None:
+        return ()
+    try:
+        tree = parse(context.recorder.text(code.digest))
+    except PARSE_ERRORS:
+        return ()
+    of_class = isinstance(context.task.form, ClassForm)
+    names = {_called(call, of_class=of_class) for call in ast.walk(tree)}
+    found = {known for name, known in ledger.graph.promises.items() if name in names}
+    with_code = (found & ledger.working.code.keys()) - {node, ROOT}
+    return tuple(each.id for each in ledger.graph.nodes if each.id in with_code)
+
+
+def _called(tree: ast.AST, *, of_class: bool) -> str:
+    match tree:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if of_class:
+            return name
+        case ast.Name(id=name) if not of_class:
+            return name
+        case _:
+            return ""
+
+
+def _code(context: RunContext, node: NodeId) -> str:
+    return context.recorder.text(context.recorder.ledger.working.code[node].digest).strip()
+
+
+def _with_goal(node: Node, code: str) -> str:
+    return f"# {' '.join(node.goal.split())}\n{code}\n"
+
+
+def _section(title: str, parts: list[str]) -> str:
+    text = "\n\n".join(part for part in parts if part).strip()
+    return f"# {title}\n```python\n{text}\n```\n\n" if text else ""
+
+
+def plan(context: RunContext) -> str:
+    """Return what the plan says; nothing for a small model, whose first request had it."""
+    brief = context.recorder.ledger.working.brief
+    return "" if context.limits.repair is None else shown_plan(brief)
+
+
+def suspicion(context: RunContext, explanation: str) -> str:
+    """Return the section with a diagnosis' reasons, as sentences; empty if there are none.
+
+    What else would be evidence is left out, and for a small model all but the first reason.
+    """
+    names = {node: name for name, node in context.recorder.ledger.graph.promises.items()}
+
+    def named(match: re.Match[str]) -> str:
+        node = NodeId(match[0].split(" ")[0])
+        return f"`{names[node]}`" if node in names else node
+
+    parts = [part.strip() for part in explanation.split("; ")]
+    reasons = [part for part in parts if part and not part.endswith("would tell")]
+    if context.limits.repair is None:
+        reasons = reasons[:1]
+    sentences = [_NODE.sub(named, reason) for reason in reasons]
+    text = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences)
+    return f"\n\n# Why this code is suspected\n{text[: context.quoted]}" if text else ""
+
+
+def elsewhere(context: RunContext) -> str:
+    """Return the sentence that allows an answer without code; empty if there is only one part."""
+    if len(context.recorder.ledger.graph.promises) < 2:
+        return ""
+    return (
+        " If the code above is right, answer with one line instead:"
+        " `the fault is elsewhere: NAME, because REASON`."
+    )

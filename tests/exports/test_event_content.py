@@ -1,0 +1,65 @@
+"""An event is shown with all the content that it refers to, whatever its bytes are."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from auditcoder.adapters.stores.bundle import BundleFile
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.errors import NotFound
+from auditcoder.domain.events import CheckRan
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.targets import AtNode
+from auditcoder.domain.values import CheckId
+from auditcoder.exports.event_content import event_content
+from tests.support.record_builders import RUN, S2, code, started
+from tests.support.records import take
+
+BUNDLES = sorted((Path(__file__).parents[1] / "data" / "runs").glob("*.acb"))
+
+
+@pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.stem)
+def test_every_blob_of_every_event_is_part_of_its_content(path: Path) -> None:
+    with closing(BundleFile(path)) as bundle:
+        record = take(bundle, bundle.manifest.run)
+        for number, event in enumerate(record.events()):
+            shown = event_content(record.run, record.bodies, number, bundle.blob)
+            assert shown.event == number
+            texts = {c.digest: c.text for c in shown.content}
+            for name in event.blobs():
+                assert texts[name] == bundle.blob(name).decode()
+
+
+@pytest.mark.parametrize("number", [-1, 2, 10**9])
+def test_an_unknown_event_is_reported_with_the_range(number: int) -> None:
+    with closing(SqliteStore(":memory:")) as store:
+        started(store)
+        with pytest.raises(NotFound, match=f"no event {number}") as missing:
+            event_content(RUN, store.read(RUN), number, store.blob)
+    assert missing.value.code == "event.unknown"
+    if number > 0:
+        assert missing.value.advice == "its events are numbered from 0 to 1"
+
+
+def test_bytes_that_are_not_text_are_kept_as_base64() -> None:
+    with closing(SqliteStore(":memory:")) as store:
+        recorder = started(store)
+        recorder.write_code(S2, code("S2"))
+        name = recorder.put(b"\xff\xfe")
+        evidence = Evidence(
+            check=CheckId("S2.binary"),
+            kind=CheckKind.EXAMPLE,
+            subject=AtNode(node=S2),
+            trust=Trust.GENERATED,
+            verdict=Verdict.FAILED,
+            against=recorder.ledger.working.code[S2].digest,
+            observed=name,
+            exit_code=0,
+            judge="test",
+        )
+        recorder.record(CheckRan(evidence=evidence))
+        last = store.head(RUN).entries - 1
+        shown = event_content(RUN, store.read(RUN), last, store.blob)
+    (binary,) = (c for c in shown.content if c.digest == name)
+    assert (binary.text, binary.base64, binary.size) == (None, "//4=", 2)

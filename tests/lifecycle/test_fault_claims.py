@@ -1,0 +1,141 @@
+"""A repair that names another part changes nothing; the next repair is of that part, once."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditcoder.domain.diagnosis import Localised
+from auditcoder.domain.events import CheckDropped, CheckRan, RunOutcome, TransactionDecided
+from auditcoder.domain.evidence import CheckKind, Trust, Verdict
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.repair import Decision
+from auditcoder.domain.request import Request
+from auditcoder.domain.targets import AtNode
+from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.adder_task import ADD, BAD_ADD, GOOD_ADD, GOOD_READ, READ, ROOT, TASK
+from tests.support.scripted_runs import (
+    FinishedRun,
+    ScriptedReplies,
+    finding,
+    python,
+    run,
+    sandboxed,
+)
+
+CRASHES = "def add(numbers):\n    return sum(numbers) // 0\n"
+BAD_READ = "def read(text):\n    return [word for word in text.split()]\n"
+READS_WORDS = "the fault is elsewhere: read, because it returns words instead of numbers"
+ADDS_WRONG = "The fault is elsewhere: `add`, because it adds them wrong"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
+
+
+def solve(
+    sandbox: Sandbox,
+    *,
+    joint: str,
+    read: str,
+    add: str,
+    locator: LocatorName = LocatorName.PAPER_RULES,
+    options: Options | None = None,
+) -> FinishedRun:
+    def repair(request: Request) -> str:
+        step = request.messages[1].text.rpartition("# Your step")[2]
+        return read if "write `read(" in step else add
+
+    said: ScriptedReplies = {
+        "sketch": python(READ + ADD + ROOT),
+        "joint": python(joint),
+        "replan_node": finding(),
+        "repair_node": repair,
+        "replan_branch": "I see no other way.",
+        "second_opinion": python(GOOD_READ + BAD_ADD),
+    }
+    return run(sandbox, TASK, said, options or Options(review=False), locator=locator)
+
+
+def claims(finished: FinishedRun) -> list[CheckRan]:
+    events = finished.all(CheckRan)
+    return [e for e in events if ".elsewhere-" in e.evidence.check]
+
+
+@pytest.mark.parametrize("locator", [LocatorName.PAPER_RULES, LocatorName.WEIGHED])
+def test_the_part_that_a_repair_names_is_repaired_next(
+    sandbox: Sandbox, locator: LocatorName
+) -> None:
+    finished = solve(
+        sandbox,
+        joint=BAD_READ + "\n" + GOOD_ADD,
+        read=python(GOOD_READ),
+        add=READS_WORDS,
+        locator=locator,
+    )
+    assert finished.outcome is RunOutcome.PASSED
+    *before, last = finished.all(TransactionDecided)
+    if locator is LocatorName.PAPER_RULES:
+        (first,) = before
+        assert first.decision is Decision.REJECTED
+        assert first.code_deltas == ()
+        assert first.reason == (
+            "the fault is elsewhere: S1, because it returns words instead of numbers"
+        )
+        (claim,) = claims(finished)
+        evidence = claim.evidence
+        assert (evidence.kind, evidence.trust) == (CheckKind.REVIEW, Trust.GENERATED)
+        assert (evidence.verdict, evidence.subject) == (Verdict.FAILED, AtNode(node=NodeId("S1")))
+        assert evidence.message == "it returns words instead of numbers"
+        found = finished.diagnoses[-1]
+        assert isinstance(found, Localised)
+        assert (found.rule, found.target) == ("claim", AtNode(node=NodeId("S1")))
+    assert last.decision is Decision.ACCEPTED
+
+
+def test_two_parts_that_blame_each_other_end_within_the_repairs(sandbox: Sandbox) -> None:
+    finished = solve(sandbox, joint=GOOD_READ + "\n" + CRASHES, read=ADDS_WRONG, add=READS_WORDS)
+    assert finished.outcome is not RunOutcome.PASSED
+    assert len(finished.history) <= Options().max_repairs
+    targets = [d.target for d in finished.diagnoses if isinstance(d, Localised)]
+    assert len(set(targets)) == len(targets), "no target is tried twice"
+
+
+def test_a_claim_counts_as_a_repair(sandbox: Sandbox) -> None:
+    finished = solve(
+        sandbox,
+        joint=BAD_READ + "\n" + GOOD_ADD,
+        read=python(GOOD_READ),
+        add=READS_WORDS,
+        options=Options(review=False, max_repairs=1),
+    )
+    assert finished.outcome is RunOutcome.FAILED
+    assert len(finished.history) == 1
+
+
+def test_a_refuted_claim_is_dropped_and_leaves_no_doubt(sandbox: Sandbox) -> None:
+    """`read` is blamed in vain; then the branch of `add` is repaired."""
+    answers = iter([READS_WORDS, python(GOOD_ADD)])
+
+    def add(_: Request) -> str:
+        return next(answers)
+
+    said: ScriptedReplies = {
+        "sketch": python(READ + ADD + ROOT),
+        "joint": [python(GOOD_READ + "\n" + CRASHES), python(GOOD_ADD)],
+        "replan_node": finding(),
+        "repair_node": lambda request: (
+            python(GOOD_READ)
+            if "write `read(" in request.messages[1].text.rpartition("# Your step")[2]
+            else add(request)
+        ),
+        "replan_branch": python(ADD),
+    }
+    finished = run(sandbox, TASK, said, Options(review=False))
+    assert finished.outcome is RunOutcome.PASSED, finished.reason
+    assert len(claims(finished)) == 1
+    (dropped,) = finished.all(CheckDropped)
+    assert dropped.check == claims(finished)[0].evidence.check
+    assert finished.solution.trace.finish is not None
+    assert finished.solution.trace.finish.doubts == ()

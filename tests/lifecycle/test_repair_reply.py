@@ -1,0 +1,70 @@
+"""A reply to a repair request holds code, or names another part that is at fault."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditcoder.domain.contract import Contract, Param
+from auditcoder.domain.ids import NodeId
+from auditcoder.domain.request import FinishReason, Reply
+from auditcoder.domain.usage import Usage
+from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
+from auditcoder.lifecycle.reply_splitter import SplitReply, SplitReplyFormat
+from auditcoder.lifecycle.response_formats import FormatMismatch
+from tests.support.scripted_runs import python
+
+ADD = "def add(numbers):\n    return sum(numbers)\n"
+FUNCTIONS = {"read": NodeId("S1"), "add": NodeId("S2"), "total": NodeId("S0")}
+
+
+def read(text: str, finish: FinishReason = FinishReason.STOP) -> SplitReply | FaultElsewhere:
+    contract = Contract(name="add", params=(Param(name="numbers", type="list[int]"),))
+    others = {name: node for name, node in FUNCTIONS.items() if name != "add"}
+    code = SplitReplyFormat({NodeId("S2"): contract}, others, present={NodeId("S2"): ADD})
+    shape = RepairReplyFormat(code, NodeId("S2"), ADD, FUNCTIONS)
+    return shape.read(Reply(text=text, finish=finish, usage=Usage()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the fault is elsewhere: S1, because it drops a word",
+        "The fault is elsewhere: `read`, because it drops a word.",
+        "**The fault is elsewhere:** `read(text)` because it drops a word",
+        "The fault lies elsewhere - read: it drops a word",
+        "I went through it.\n\nThe fault is elsewhere: Box.read, because it drops a word\n",
+        "```\nthe fault is elsewhere: read, because it drops a word\n```",
+        f"the fault is elsewhere: S1, because it drops a word\n\nIt stays:\n{python(ADD)}",
+    ],
+)
+def test_a_claim_is_read_in_the_ways_that_models_write_it(text: str) -> None:
+    assert read(text) == FaultElsewhere(NodeId("S1"), "it drops a word")
+
+
+def test_changed_code_is_no_claim() -> None:
+    changed = "def add(numbers):\n    return 0\n"
+    found = read(f"the fault is elsewhere: read, because of it\n{python(changed)}")
+    assert isinstance(found, SplitReply)
+    assert "return 0" in found.pieces[NodeId("S2")].source
+
+
+def test_code_alone_is_read_as_before() -> None:
+    assert isinstance(read(python(ADD)), SplitReply)
+
+
+@pytest.mark.parametrize("name", ["add", "S2", "parse", "S9"])
+def test_a_claim_about_itself_or_an_unknown_part_is_rejected_with_the_names(name: str) -> None:
+    with pytest.raises(FormatMismatch, match="name one of read, total"):
+        read(f"the fault is elsewhere: {name}, because I say so")
+
+
+def test_a_cut_reply_makes_no_claim() -> None:
+    with pytest.raises(FormatMismatch):
+        read("the fault is elsewhere: read, because", FinishReason.LENGTH)
+
+
+@given(st.text(max_size=200))
+def test_any_reason_is_read(reason: str) -> None:
+    found = read(f"the fault is elsewhere: read, because x{reason}".replace("`", "'"))
+    assert isinstance(found, FaultElsewhere)
+    assert found.reason
