@@ -24,6 +24,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "examples": runs.examples,
     "locators": locators.locators,
     "judged": locators.judged,
+    "judged-sample": locators.judged_sample,
     "locate": locators.locate,
     "repair-yardstick": repairs.yardstick,
     "repair-several": repairs.several,
