@@ -67,7 +67,6 @@ DERIVED: dict[str, Callable[[Evidence, Evidence], bool]] = {
         or (a.kind in OVER_INPUTS and bool(b.tried) is not bool(a.tried) and a.verdict.clean)
         or (bool(b.tried) and not a.verdict.conclusive)
     ),
-    "judge": lambda a, b: not (isinstance(a.subject, AtProgram) or nothing_runs(a) or b.judge),
     "signal": lambda a, b: nothing_runs(a) or (ended_normally(a) and b.signal is not None),
 }
 """Where a believed field of evidence is derived after all."""
