@@ -119,11 +119,17 @@ def test_a_cut_reply_is_requested_again_with_more_room_and_no_objection(sandbox:
     finished = solve(sandbox, Meter(long_answer), Options(code_tokens=200, reasoning_tokens=0))
     rejected = [reply.rejected for reply in replies(finished)]
     assert [text.split(";")[0] for text in rejected if text] == [
-        f"the reply was cut at {tokens} tokens, reasoning included" for tokens in (200, 400, 800)
+        f"the reply was cut at {tokens} tokens" for tokens in (200, 400, 800)
     ]
     requests = [finished.text_of(reply.request) for reply in replies(finished)]
     assert not any("cannot be used" in request for request in requests)
     assert len(set(requests)) == len(requests)
+
+
+def test_a_reply_of_reasoning_alone_is_named(sandbox: Sandbox) -> None:
+    options = Options(max_repairs=0, max_reply_tokens=2000)
+    finished = solve(sandbox, Meter(long_answer, reasoning=5000), options)
+    assert "cut at 2000 tokens, all of them reasoning: raise" in finished.reason
 
 
 def test_a_shorter_reply_is_requested_from_a_server_that_rejects_the_length(

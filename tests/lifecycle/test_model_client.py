@@ -33,6 +33,7 @@ from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.model_client import ModelClient, ModelQuestion
 from auditcoder.lifecycle.response_formats import FreeText, JsonValue
 from auditcoder.lifecycle.retry_policy import Backoff, RetryPolicy
+from auditcoder.lifecycle.token_limits import ReplyRoom
 from tests.support.record_builders import RUN, started
 from tests.support.records import take
 
@@ -324,3 +325,58 @@ def test_equal_requests_have_equal_digests(temperature: float) -> None:
     )
     assert one == other
     assert one.digest == other.digest
+
+
+ROOM = ReplyRoom(tokens=50, least=20, most=150, option="--max-reply-tokens")
+
+
+def cut(text: str = "half", tokens: int = 0) -> Reply:
+    usage = Usage(calls=1, completion_tokens=tokens, unmeasured=0 if tokens else 1)
+    return Reply(text=text, finish=FinishReason.LENGTH, usage=usage, model="x")
+
+
+def test_a_cut_reply_of_unknown_length_is_requested_with_more_room() -> None:
+    setup = ClientSetup(cut(), cut(), "whole")
+    asked = question(FreeText())._replace(room=ROOM)
+    assert setup.client.ask(asked).value == "whole"
+    assert [request.max_tokens for request in setup.model.asked] == [50, 100, 150]
+    assert len({request.messages for request in setup.model.asked}) == 1
+    assert setup.client.cut == ()
+
+
+def test_a_reply_that_stays_cut_names_the_option() -> None:
+    setup = ClientSetup(*[cut(tokens=n) for n in (50, 100, 150)])
+    with pytest.raises(ReplyUnusable, match="cut at 150 tokens: raise --max-reply-tokens"):
+        setup.client.ask(question(FreeText())._replace(room=ROOM))
+    assert setup.client.cut == ("the reply was cut at 150 tokens: raise --max-reply-tokens",)
+    assert len(setup.replies()) == 3
+
+
+def test_a_model_that_does_not_use_more_room_is_not_given_more() -> None:
+    setup = ClientSetup(cut(tokens=40), cut(tokens=40))
+    with pytest.raises(ReplyUnusable, match="the model had ended it after 40"):
+        setup.client.ask(question(FreeText())._replace(room=ROOM))
+
+
+def test_a_fixed_limit_is_explained_and_requested_once_more() -> None:
+    setup = ClientSetup(cut(tokens=50), cut(tokens=50))
+    fixed = ReplyRoom(50, 50, 50, "--code-tokens")
+    with pytest.raises(ReplyUnusable, match="cut at 50 tokens: raise --code-tokens"):
+        setup.client.ask(question(FreeText())._replace(room=fixed))
+    assert len(setup.model.asked) == 2
+    assert setup.model.asked[0].messages != setup.model.asked[1].messages
+
+
+@pytest.mark.parametrize(("tokens", "allowed"), [(1000, 50), (76, 36), (60, 20)])
+def test_a_budget_lowers_the_room_but_not_below_the_least(tokens: int, allowed: int) -> None:
+    setup = ClientSetup("whole", budget=Budget(tokens=tokens))
+    assert request_for("Plan it.").at_most_tokens() == 40
+    setup.client.ask(question(FreeText())._replace(room=ROOM))
+    assert setup.model.asked[0].max_tokens == allowed
+
+
+def test_a_budget_that_does_not_leave_the_least_room_stops_the_call() -> None:
+    setup = ClientSetup("whole", budget=Budget(tokens=59))
+    with pytest.raises(BudgetExceeded):
+        setup.client.ask(question(FreeText())._replace(room=ROOM))
+    assert setup.model.asked == []

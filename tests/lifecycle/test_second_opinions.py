@@ -114,3 +114,7 @@ def test_the_values_of_earlier_versions_are_read(earlier: str, view: SecondOpini
     assert spec.convert(earlier) is view
     assert spec.convert(earlier == "true") is view
     assert Options(second_opinions=earlier == "true").second_opinions is view  # type: ignore[arg-type]
+
+
+def test_no_second_opinions_is_false() -> None:
+    assert [bool(view) for view in SecondOpinions] == [True, True, False]

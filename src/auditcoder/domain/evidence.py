@@ -83,6 +83,11 @@ class CheckKind(Enum):
         """Whether it decides if its subject is correct; observations of a failure do not."""
         return self not in {CheckKind.CLUE, CheckKind.SWAP}
 
+    @property
+    def explains_failure(self) -> bool:
+        """Whether it is about the failure of one program, and not about a node's code alone."""
+        return self in {CheckKind.CLUE, CheckKind.SWAP, CheckKind.REVIEW}
+
 
 def node_check_id(
     node: NodeId, name: str, requirement: str, given: str | None = None, expected: str | None = None

@@ -134,12 +134,12 @@ class ModelClient:
                 self._failed[request.digest] = problem
                 self._record(question, request, reply, rejected=problem)
                 larger = self._larger(question, request) if cut else None
-                if larger is not None and reply.usage.completion_tokens > longest:
-                    longest = reply.usage.completion_tokens
-                    request = larger
+                if larger is not None and _length(reply, request) > longest:
+                    longest, request = _length(reply, request), larger
                     continue
                 if objected or (cut and _can_grow(question)):
-                    self._cut |= {problem} if cut else set()
+                    if cut:
+                        self._cut.add(problem)
                     name = self._model_for(question).name
                     raise NoUsableReply(
                         "reply.unusable",
@@ -173,13 +173,14 @@ class ModelClient:
         """Describe a reply that was cut, and what would allow a longer one."""
         assert question.room is not None
         cut = f"the reply was cut at {request.max_tokens} tokens"
-        if 0 < reply.usage.completion_tokens <= longest:
+        if not reply.text.strip():
+            cut += ", all of them reasoning"
+        if (length := _length(reply, request)) <= longest:
             return (
-                f"{cut}, but the model had ended it after {reply.usage.completion_tokens}:"
-                " use a model with longer replies"
+                f"{cut}, but the model had ended it after {length}: use a model with longer replies"
             )
         if self._larger(question, request) is not None:
-            return f"{cut}, reasoning included; it is requested again with more"
+            return f"{cut}; it is requested again with more"
         if request.max_tokens < question.room.most:
             return f"{cut}, which is all that the budget leaves: raise the budget"
         return f"{cut}: raise {question.room.option}"
@@ -270,6 +271,11 @@ class ModelClient:
                 attempts=reply.attempts,
             )
         )
+
+
+def _length(reply: Reply, request: Request) -> int:
+    """Return the tokens of a reply that was cut; those allowed if the server reports none."""
+    return reply.usage.completion_tokens or request.max_tokens
 
 
 def _can_grow(question: ModelQuestion[T]) -> bool:

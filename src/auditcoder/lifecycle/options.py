@@ -57,6 +57,10 @@ class SecondOpinions(Enum):
     NONE = "none"
     """None are requested."""
 
+    def __bool__(self) -> bool:
+        """Whether any are requested."""
+        return self is not SecondOpinions.NONE
+
 
 class LocatorName(Enum):
     """Which locator maps a failure to the nodes at fault."""

@@ -3,16 +3,20 @@
 import ast
 import re
 
+import msgspec
+
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
-from auditcoder.lifecycle.plan_excerpts import defined_text
+from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.sketch_writer import docstring
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import stub_text
 
+FOUND = "found: "
+"""Starts the line of a node's context that says what was wrong with it."""
 _NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
 """A node id in an explanation, with its probability."""
 
@@ -20,26 +24,32 @@ _NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
 def surroundings(context: RunContext, node: NodeId) -> str:
     """Return the section with the rest of the program; empty if the function is alone.
 
-    Functions that the node calls directly are shown with their code, others as stubs. The rest of a
-    class is its skeleton, which is the statement: only the methods that it calls are shown.
+    Functions that the node calls directly are shown with their code, and so are the definitions
+    that functions share; others as stubs. The rest of a class is its skeleton, which is the
+    statement: only the methods that it calls are shown.
     """
     ledger = context.recorder.ledger
-    graph = ledger.graph
-    called = callees(context, node)
+    graph, called = ledger.graph, callees(context, node)
+    shared = defined_text(graph, ledger.working, [node])
     if isinstance(context.task.form, ClassForm):
         methods = [_code(context, each) for each in called]
         return _section("Methods that it calls", methods)
     if len(graph.promises) == 1:
-        return ""
+        return _section("The program", [shared])
     shown = [
         _with_goal(each, _code(context, each.id))
         if each.id in called
-        else stub_text(each.contract, docstring(each))
+        else stub_text(each.contract, docstring(_own_goal(each) if each.id == node else each))
         for each in graph.nodes
         if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
     ]
-    shared = defined_text(graph, ledger.working)
     return _section("The program", [shared, *shown, code_builder.root_code(context, [node])])
+
+
+def _own_goal(node: Node) -> Node:
+    """Return the repaired node without what was found wrong with it, which the request has."""
+    lines = [line for line in node.context.splitlines() if not line.startswith(FOUND)]
+    return msgspec.structs.replace(node, context="\n".join(lines))
 
 
 def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
@@ -82,15 +92,27 @@ def _section(title: str, parts: list[str]) -> str:
     return f"# {title}\n```python\n{text}\n```\n\n" if text else ""
 
 
+def plan(context: RunContext) -> str:
+    """Return what the plan says; nothing for a small model, whose first request had it."""
+    brief = context.recorder.ledger.working.brief
+    return "" if context.limits.repair is None else shown_plan(brief)
+
+
 def suspicion(context: RunContext, explanation: str) -> str:
-    """Return the section with a diagnosis' reasons, as sentences; empty if there are none."""
+    """Return the section with a diagnosis' reasons, as sentences; empty if there are none.
+
+    What else would be evidence is left out, and for a small model all but the first reason.
+    """
     names = {node: name for name, node in context.recorder.ledger.graph.promises.items()}
 
     def named(match: re.Match[str]) -> str:
         node = NodeId(match[0].split(" ")[0])
         return f"`{names[node]}`" if node in names else node
 
-    reasons = [part.strip() for part in explanation.split("; ") if part.strip()]
+    parts = [part.strip() for part in explanation.split("; ")]
+    reasons = [part for part in parts if part and not part.endswith("would tell")]
+    if context.limits.repair is None:
+        reasons = reasons[:1]
     sentences = [_NODE.sub(named, reason) for reason in reasons]
     text = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences)
     return f"\n\n# Why this code is suspected\n{text[: context.quoted]}" if text else ""
@@ -98,11 +120,9 @@ def suspicion(context: RunContext, explanation: str) -> str:
 
 def elsewhere(context: RunContext) -> str:
     """Return the sentence that allows an answer without code; empty if there is only one part."""
-    graph = context.recorder.ledger.graph
-    if len(graph.promises) < 2:
+    if len(context.recorder.ledger.graph.promises) < 2:
         return ""
-    part = "function or definition" if graph.defining else "function"
     return (
-        " If the code above is right, answer instead with one line and no code:"
-        f" `the fault is elsewhere: NAME, because REASON`, with the name of the wrong {part}."
+        " If the code above is right, answer with one line instead:"
+        " `the fault is elsewhere: NAME, because REASON`."
     )

@@ -45,7 +45,7 @@ from auditcoder_bench.faultbench.published_dataset import BuildSummary, build, p
 from auditcoder_bench.faultbench.published_failures import PASSES, UNUSABLE
 from auditcoder_bench.faultbench.repair_runs import FIXED, SUITE, failures, repair
 from auditcoder_bench.faultbench.study_tables import evaluate_weights, held_out_table, study
-from auditcoder_bench.faultbench.weight_fit import fit_both
+from auditcoder_bench.faultbench.weight_fit import extend_both, fit_both
 
 _PROGRESS_SECONDS = 10.0
 """Seconds between two progress messages."""
@@ -94,6 +94,7 @@ class StudyArguments(JudgeArguments):
     """The arguments of `faults study`."""
 
     weights: str | None = None
+    extend: bool = False
     held_out: tuple[str, ...] = ()
 
 
@@ -166,6 +167,11 @@ def _declare_judge(parser: ArgumentParser) -> None:
 def _declare_study(parser: ArgumentParser) -> None:
     _declare_judge(parser)
     parser.add_argument("--weights", metavar="FILE", help="also fit weights and write them here")
+    parser.add_argument(
+        "--extend",
+        action="store_true",
+        help="fit only features that the shipped weights lack, and base rates; keep the others",
+    )
     parser.add_argument(
         "--held-out",
         metavar="FAULTS",
@@ -246,7 +252,8 @@ def _study(options: StudyArguments) -> int:
     used, unused = held_out(map(Path, options.held_out), cases)
     tables = study(cases)
     if options.weights or options.held_out:
-        fitted = fit_both(used)
+        shipped = evidence_model.fitted()
+        fitted = extend_both(used, shipped) if options.extend else fit_both(used)
         if options.weights:
             write_weights(Path(options.weights), fitted)
             classes, programs = fitted.classes.traced.cases, fitted.programs.traced.cases

@@ -12,7 +12,12 @@ from msgspec.structs import replace
 
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle.locating import substitution
-from auditcoder.lifecycle.locating.features import Feature, SpectrumCounts, feature_strengths
+from auditcoder.lifecycle.locating.features import (
+    Feature,
+    SpectrumCounts,
+    feature_strengths,
+    with_lone_failure,
+)
 from auditcoder.lifecycle.locating.sbfl import counted
 from auditcoder.lifecycle.locating.substitution import (
     SubstitutedProgram,
@@ -93,6 +98,11 @@ class FailureEvidence(OpenValue, rename={"features": "signs"}):
     """The share of second opinions with an injected fault."""
     rooted: bool = False
     """Whether the program has a root that orchestrates the others."""
+
+
+def traced_signs(case: FailureEvidence) -> dict[str, dict[str, float]]:
+    """Return the features of all methods from the trace alone."""
+    return with_lone_failure(case.features, case.counts.values())
 
 
 def tried_signs(case: FailureEvidence, nodes: Collection[str]) -> dict[str, dict[str, float]]:

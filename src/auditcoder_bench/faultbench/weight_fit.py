@@ -1,12 +1,14 @@
 """Fits the weights of features, and evaluates them by cross-validation over tasks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from auditcoder.lifecycle.locating.features import FeatureKind
 from auditcoder.lifecycle.locating.scoring import (
     ALWAYS,
+    FROM_OTHERS,
+    MAX_OPINION_REQUESTS,
     MAX_SECOND_OPINIONS,
     PLAUSIBLE,
     SETTLED,
@@ -21,7 +23,7 @@ from auditcoder.lifecycle.locating.scoring import (
 )
 from auditcoder.lifecycle.locating.substitution import SubstitutionResult
 from auditcoder_bench.faultbench.failure_records import MULTI
-from auditcoder_bench.faultbench.observations import FailureEvidence, tried_signs
+from auditcoder_bench.faultbench.observations import FailureEvidence, traced_signs, tried_signs
 
 _PENALTY = 1.0
 _LIMITS = tuple(step / 20 for step in range(4, 20))
@@ -32,6 +34,11 @@ On other failures the share is lower.
 """
 _MAX_ITERATIONS = 50
 _TOLERANCE = 1e-6
+
+_RELATIVE = frozenset(
+    {ALWAYS, FeatureKind.ROOT.name, FeatureKind.UNTRIED.name, *(kind.name for kind in FROM_OTHERS)}
+)
+"""Base rates, and features that depend on which other functions were substituted."""
 
 NO_WEIGHTS = FittedWeights(
     traced=FeatureWeights(features={}), tried=FeatureWeights(features={}), each=1.0
@@ -81,19 +88,41 @@ class _FeatureMatrix:
         import numpy as np
 
         rows = chosen[self.case]
-        features, labels = self.features[rows], self.at_fault[rows]
-        sample_weights = self.sample_weights[rows]
-        weights = self._weights
+        self._weights = self._newton(rows, self.features[rows], np.zeros(rows.sum()), self._weights)
+        return self._weights
+
+    def extended(
+        self, chosen: Any, before: FeatureWeights, again: Collection[str] = ()
+    ) -> FeatureWeights:
+        """Fit the features that `before` lacks, and adjust those in `again`; the others stay."""
+        import numpy as np
+
+        old = np.array([before.features.get(name, 0.0) for name in self.names])
+        free = [c for c, n in enumerate(self.names) if n in again or n not in before.features]
+        rows = chosen[self.case]
+        moved = self._newton(
+            rows, self.features[rows][:, free], self.features[rows] @ old, np.zeros(len(free))
+        )
+        fitted = {
+            self.names[column]: round(float(old[column] + change), 4)
+            for column, change in zip(free, moved, strict=True)
+        }
+        features = dict(sorted({**before.features, **fitted}.items()))
+        return FeatureWeights(features=features, cases=before.cases)
+
+    def _newton(self, rows: Any, features: Any, offset: Any, weights: Any) -> Any:
+        import numpy as np
+
+        labels, sample_weights = self.at_fault[rows], self.sample_weights[rows]
         for _ in range(_MAX_ITERATIONS):
-            likely = _logistic(features @ weights)
+            likely = _logistic(features @ weights + offset)
             gradient = features.T @ (sample_weights * (likely - labels)) + _PENALTY * weights
             curvature = sample_weights * likely * (1 - likely)
             hessian = (features.T * curvature) @ features + _PENALTY * np.eye(len(weights))
             step = np.linalg.solve(hessian, gradient)
             weights = weights - step
-            if np.abs(step).max() < _TOLERANCE:
+            if not len(step) or np.abs(step).max() < _TOLERANCE:
                 break
-        self._weights = weights
         return weights
 
     def likely(self, weights: FeatureWeights) -> Any:
@@ -117,12 +146,13 @@ def _logistic(score: Any) -> Any:
 
 
 def _stages(number: int, case: FailureEvidence) -> list[FitRow]:
-    """Return the features after the first substituted node, the second, and so on."""
-    nodes = [node for node, own in (case.swaps or {}).items() if own.tried][:MAX_SECOND_OPINIONS]
-    stages = [nodes[: number + 1] for number in range(len(nodes))] or [[]]
+    """Return the features after the opinions of the first request, of the second, and so on."""
+    nodes = [node for node, own in (case.swaps or {}).items() if own.tried]
+    ends = [MAX_SECOND_OPINIONS * (n + 1) for n in range(MAX_OPINION_REQUESTS)]
+    stages = list(dict.fromkeys(tuple(nodes[:end]) for end in ends))
     return [
-        FitRow(number, merge_features(case.features, tried_signs(case, stage)), 1 / len(stages))
-        for stage in stages
+        FitRow(number, merge_features(traced_signs(case), tried_signs(case, s)), 1 / len(stages))
+        for s in stages
     ]
 
 
@@ -134,13 +164,14 @@ class Learner:
 
         self._cases = cases
         truths = [frozenset(case.truth) for case in cases]
-        traced = [FitRow(n, case.features) for n, case in enumerate(cases)]
+        traced = [FitRow(n, traced_signs(case)) for n, case in enumerate(cases)]
         self._traced = _FeatureMatrix(traced, truths)
         tried = [(n, case) for n, case in enumerate(cases) if case.swaps]
         stages = [row for n, case in tried for row in _stages(n, case)]
         self._tried = _FeatureMatrix(stages, truths)
         final = [
-            FitRow(n, merge_features(c.features, tried_signs(c, c.swaps or {}))) for n, c in tried
+            FitRow(n, merge_features(traced_signs(c), tried_signs(c, c.swaps or {})))
+            for n, c in tried
         ]
         self._after = _FeatureMatrix(final, truths)
         self._was_tried = np.zeros(len(cases), dtype=bool)
@@ -160,6 +191,19 @@ class Learner:
         tried = self._tried.rounded(self._tried.fit(chosen), number)
         each = self._each(self._likely(traced, tried), chosen)
         return FittedWeights(traced=traced, tried=tried, each=each)
+
+    def extend(self, before: FittedWeights) -> FittedWeights:
+        """Fit the features that `before` lacks on all failures, and adjust `_RELATIVE`."""
+        import numpy as np
+
+        chosen = np.ones(len(self._cases), dtype=bool)
+        if not chosen.any():
+            return before
+        return FittedWeights(
+            traced=self._traced.extended(chosen, before.traced),
+            tried=self._tried.extended(chosen, before.tried, _RELATIVE),
+            each=before.each,
+        )
 
     def _likely(self, traced: FeatureWeights, tried: FeatureWeights) -> Any:
         """Return the probability of each method after all substitutions, as `weigh` computes it."""
@@ -245,10 +289,25 @@ class _Learners:
             classes=_completed(classes, programs), programs=_completed(programs, classes)
         )
 
+    def extend(self, before: FittedModels) -> FittedModels:
+        """Return `before`, extended and adjusted to these failures."""
+        return FittedModels(
+            classes=self._classes.extend(before.classes),
+            programs=self._programs.extend(before.programs),
+        )
+
 
 def fit_both(cases: Sequence[FailureEvidence]) -> FittedModels:
     """Fit weights and limits on all failures, for classes and for programs."""
     return _Learners(cases).all()
+
+
+def extend_both(cases: Sequence[FailureEvidence], before: FittedModels) -> FittedModels:
+    """Extend weights by the features that they lack; a kind without failures stays as it is.
+
+    What was fitted on other data, for example on opinions that are often wrong, is kept.
+    """
+    return _Learners(cases).extend(before)
 
 
 class HeldOutFailure(NamedTuple):
@@ -276,14 +335,16 @@ def judge(case: FailureEvidence, fitted: FittedWeights, *, tried: bool = True) -
     """Diagnose one failure as a run does: if the trace leaves doubt, substitute what is likely."""
     if case.blind:  # there is no trace
         return HeldOutFailure({}, tuple(case.rules or ()))
-    scores = score_with_substitutions(case.features, None, fitted)
+    scores = score_with_substitutions(traced_signs(case), None, fitted)
     known = case.swaps if tried and case.swaps else {}
     substituted: list[str] = []
-    if not is_settled(scores):
-        plausible = (b.node for b in scores if b.probability >= PLAUSIBLE)
-        substituted = [node for node in plausible if node in known][:MAX_SECOND_OPINIONS]
-    if any(known[each].tried for each in substituted):  # rejected ones are not evidence
-        scores = score_with_substitutions(case.features, tried_signs(case, substituted), fitted)
+    for _ in range(MAX_OPINION_REQUESTS):
+        open_nodes = [] if is_settled(scores) else [b for b in scores if b.probability >= PLAUSIBLE]
+        wanted = [b.node for b in open_nodes if b.node in known and b.node not in substituted]
+        substituted += wanted[:MAX_SECOND_OPINIONS]
+        if any(known[each].tried for each in substituted):  # rejected ones are not evidence
+            signs = tried_signs(case, substituted)
+            scores = score_with_substitutions(traced_signs(case), signs, fitted)
     chosen = named(scores, fitted.each) if fitted != NO_WEIGHTS else []
     return HeldOutFailure(
         {score.node: score.probability for score in scores},
@@ -308,7 +369,7 @@ def open_questions(cases: Sequence[FailureEvidence]) -> list[tuple[str, ...]]:
     """
     learners, questions = _Learners(cases), []
     for case in cases:
-        scores = score_nodes(case.features, learners.without(case).traced)
+        scores = score_nodes(traced_signs(case), learners.without(case).traced)
         plausible = (b.node for b in scores if b.probability >= PLAUSIBLE)
         questions.append(() if is_settled(scores) else tuple(plausible))
     return questions

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from auditcoder.domain.values import Digest
+from auditcoder.lifecycle.locating.features import SpectrumCounts
 from auditcoder.lifecycle.locating.scoring import score_nodes
 from auditcoder.lifecycle.locating.substitution import SubstitutionResult
 from auditcoder_bench.faultbench.locator_scores import score
@@ -12,6 +13,7 @@ from auditcoder_bench.faultbench.weight_fit import (
     NO_WEIGHTS,
     Learner,
     cross_validated,
+    extend_both,
     fit_both,
     judge,
     open_questions,
@@ -134,3 +136,42 @@ def test_all_plausible_nodes_are_tried_at_once() -> None:
     assert {j.runs for j in judged} == {6}  # trace, rerun, three trials and a repetition
     assert all(j.answer == case.truth for j, case in zip(judged, failures, strict=True))
     assert {j.runs for j in cross_validated(failures, tried=False)} == {1}
+
+
+def test_extending_weights_fits_only_the_features_that_they_lack() -> None:
+    shipped = fit_both([*cases(50, told=0.9), *(replace(c, rooted=True) for c in cases(50, 0.9))])
+    made = [
+        replace(
+            case,
+            rooted=True,
+            features={
+                n: {**own, "MADE": float(n in case.truth)} for n, own in case.features.items()
+            },
+        )
+        for case in cases(50, told=0.2)
+    ]
+    extended = extend_both(made, shipped)
+    assert extended.classes == shipped.classes
+    assert extended.programs.each == shipped.programs.each
+    added = dict(extended.programs.traced.features)
+    assert added.pop("MADE") > 1.0
+    assert added == shipped.programs.traced.features
+
+
+def test_a_test_that_fails_alone_with_a_wrong_result_lowers_the_probability() -> None:
+    """Half of the failures have a wrong check, which nobody can see from the features."""
+    alone, several = SpectrumCounts(1, 2, 1, 2), SpectrumCounts(2, 1, 2, 1)
+    wrong = [
+        replace(case, kind="unfixable", truth=(), features=MADE, counts={"f": alone})
+        for case in cases(60, told=1.0)
+    ]
+    faulty = [
+        replace(case, truth=("f",), features=MADE, counts={"f": several})
+        for case in cases(60, told=1.0)
+    ]
+    judged = cross_validated([*wrong, *faulty])
+    assert not any(j.answer for j in judged[:60])
+    assert all(j.answer == ("f",) for j in judged[60:])
+
+
+MADE = {"f": {"MADE": 1.0}, "g": {}, "h": {}}

@@ -8,6 +8,7 @@ from auditcoder.domain.brief import Brief, DataRange, Parsed
 from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import (
     BriefCommitted,
+    CheckRan,
     ExceptionRaised,
     GraphRevised,
     Located,
@@ -17,10 +18,10 @@ from auditcoder.domain.events import (
     RunResumed,
     RunStarted,
 )
-from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import ROOT, NodeId
-from auditcoder.domain.laws import IllegalHistory, Law, advance, deciding, opening
+from auditcoder.domain.laws import IllegalHistory, Law, advance, deciding, open_doubts, opening
 from auditcoder.domain.ledger import rework
 from auditcoder.domain.repair import (
     Decision,
@@ -578,6 +579,23 @@ class TestObservations:
         assert kept == {"S1_1.watched", "S2.watched"}
         assert self.standing(recorder) == set()
         assert CheckId("example-1") in recorder.ledger.working.evidence
+
+    def test_so_does_an_opinion_about_the_failing_case(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        late = ran(S2, recorder.ledger.working.code[S2].digest).evidence
+        review = replace(
+            late,
+            check=CheckId("S2.review"),
+            kind=CheckKind.REVIEW,
+            verdict=Verdict.FAILED,
+            exit_code=None,
+        )
+        recorder.record(CheckRan(evidence=review))
+        assert CheckId("S2.review") in open_doubts(recorder.ledger)
+        locate(recorder, AtNode(node=S1_1))
+        recorder.open_transaction()
+        assert accept_repair(recorder) is Decision.ACCEPTED
+        assert open_doubts(recorder.ledger) == ()
 
     def test_they_stand_again_when_a_repair_is_rolled_back(self, store: SqliteStore) -> None:
         recorder = self.observed(store)

@@ -63,6 +63,7 @@ def test_observations_are_shown_with_the_program_that_they_are_about(
     swap = check_node(recorder, S2, Verdict.UNTRIED)
     show_observations(traced(store), S2)
     assert capsys.readouterr().out.splitlines() == [
+        "",
         f"Observations about the failure of program {program}, the present one",
         f"  S2.watched  (clue, event {clue})  does not point to it",
         f"  S2.swap  (swap, event {swap})  not tried",

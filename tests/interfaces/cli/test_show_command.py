@@ -11,7 +11,7 @@ from auditcoder.exports.responsibility_record import FIELDS
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_node, show_run
 from tests.support.commands import RunCommand
-from tests.support.histories import traced
+from tests.support.histories import accept_repair, traced
 from tests.support.record_builders import (
     RUN,
     S1,
@@ -21,6 +21,7 @@ from tests.support.record_builders import (
     check_node,
     failing,
     observe_node,
+    repairing,
     ticking,
 )
 
@@ -125,3 +126,15 @@ def test_an_inconclusive_check_is_shown_in_words(
     shown = capsys.readouterr().out
     assert "  vacuous  S2.contract  (contract, derived, " in shown
     assert "  not measured  S2.probe  (probe, derived, " in shown
+
+
+def test_a_failure_that_no_longer_stands_is_not_red(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    recorder = repairing(store)
+    show_node(traced(store), S1_1, store.blob)
+    assert "\033[31mfailed\033[0m  S1_1.generated" in capsys.readouterr().out
+    accept_repair(recorder)
+    show_node(traced(store), S1_1, store.blob)
+    assert "\033[2mfailed\033[0m  S1_1.generated" in capsys.readouterr().out

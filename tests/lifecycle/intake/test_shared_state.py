@@ -4,7 +4,11 @@ import ast
 
 import pytest
 
-from auditcoder.lifecycle.intake.shared_state import changes_module_state, shares_class_state
+from auditcoder.lifecycle.intake.shared_state import (
+    changes_module_state,
+    shares_class_state,
+    shares_files,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +53,20 @@ def test_class_state_is_shared_or_not(members: str, shared: bool) -> None:
     tree = ast.parse(f"class A:\n    {members}\n")
     (holder,) = (part for part in tree.body if isinstance(part, ast.ClassDef))
     assert shares_class_state([holder]) is shared
+
+
+@pytest.mark.parametrize(
+    ("code", "shared"),
+    [
+        ("def test_a():\n    save('a.json')\ndef test_b():\n    load('a.json')\n", True),
+        ("def test_a():\n    save('a.json')\ndef test_b():\n    load('b.json')\n", False),
+        ("class A:\n    def setUp(self):\n        open('x/a.TXT')\n", True),
+        ("NAME = 'data.csv'\n", True),
+        (
+            "def test_a():\n    f('e.g. a text. in')\ndef test_b():\n    f('e.g. a text. in')\n",
+            False,
+        ),
+    ],
+)
+def test_files_are_shared_or_not(code: str, shared: bool) -> None:
+    assert shares_files(ast.parse(code)) is shared

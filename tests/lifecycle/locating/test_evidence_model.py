@@ -13,7 +13,7 @@ from auditcoder.lifecycle.locating.evidence_model import (
     features_of,
     fitted,
 )
-from auditcoder.lifecycle.locating.features import FeatureKind
+from auditcoder.lifecycle.locating.features import FeatureKind, SpectrumCounts
 from auditcoder.lifecycle.locating.scoring import (
     FeatureWeights,
     FittedModels,
@@ -158,18 +158,25 @@ NEVER_SEEN = {"CALLED", "REJECTED_BY_OPINION", "ACCEPTED_BY_OPINION", "MISCALLED
 """Features that no failure of the study has; only the paper's rules request reviews."""
 
 
+PROGRAMS_ONLY = {"FAILS_ALONE", "ALONE_IN_VAIN"}
+"""Features that the weights for classes do not have; they were not fitted again with them."""
+
+
 def test_the_shipped_weights_cover_the_known_features() -> None:
     known = (
         {kind.name for kind in FeatureKind}
         | {f"{kind.name}_FIRST" for kind in FeatureKind}
         | {"ALWAYS"}
     )
-    for part in (fitted().classes, fitted().programs):
+    for part, missing in (
+        (fitted().classes, NEVER_SEEN | PROGRAMS_ONLY),
+        (fitted().programs, NEVER_SEEN),
+    ):
         assert part.traced.cases >= 500
         assert part.tried.cases >= 400
         assert set(part.traced.features) | set(part.tried.features) <= known
         weighed = {name.removesuffix("_FIRST") for name in part.tried.features}
-        assert {kind.name for kind in FeatureKind} - weighed <= NEVER_SEEN
+        assert {kind.name for kind in FeatureKind} - weighed <= missing
         assert 0 < part.each < 1
 
 
@@ -235,6 +242,21 @@ def test_a_reason_from_other_substitutions_names_and_cites_those_that_were_tried
         "S1_1 (0.94): another implementation of S1 or of S1_2 does not help"
     )
     assert found.evidence == (7, 20, 21)
+
+
+def test_a_lone_failure_is_a_reason_against_a_node_and_cites_the_traced_run() -> None:
+    traced = Clue(features={}, ran=SpectrumCounts(1, 3, 1, 3))
+    tried = Clue(features={"TRIED": 0.25})
+    case = CASE._replace(traced={S1_1: (19, traced)}, swapped={S2: (22, tried)})
+    found = diagnosed([score(S1_1, 0.3, against=FeatureKind.ALONE_IN_VAIN)], (7,), case)
+    assert isinstance(found, Localised)
+    assert (
+        "against it: only one check fails, whatever the implementation of S2" in found.explanation
+    )
+    assert found.evidence == (7, 19, 22)
+    alone = diagnosed([score(S1_1, 0.3, against=FeatureKind.FAILS_ALONE)], (7,), case)
+    assert isinstance(alone, Localised)
+    assert "so the check may be wrong" in alone.explanation
 
 
 def test_a_rejected_caller_is_cited_for_what_it_relies_on() -> None:

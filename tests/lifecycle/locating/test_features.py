@@ -2,7 +2,14 @@
 
 import pytest
 
-from auditcoder.lifecycle.locating.features import Feature, FeatureKind, feature_strengths, kind_of
+from auditcoder.lifecycle.locating.features import (
+    Feature,
+    FeatureKind,
+    SpectrumCounts,
+    feature_strengths,
+    kind_of,
+    with_lone_failure,
+)
 
 
 def test_features_are_gathered_by_function() -> None:
@@ -39,3 +46,31 @@ def test_only_features_against_a_function_point_to_it() -> None:
     assert not FeatureKind.FINE.points
     assert not FeatureKind.ROOT.points
     assert not FeatureKind.TRIED.points
+
+
+ALONE, SEVERAL, ONLY = (
+    SpectrumCounts(1, 4, 1, 4),
+    SpectrumCounts(2, 3, 2, 3),
+    SpectrumCounts(1, 0, 1, 0),
+)
+
+
+@pytest.mark.parametrize(
+    ("features", "counts", "alone"),
+    [
+        ({"f": {"MADE_FIRST": 1.0}, "g": {}}, ALONE, True),
+        ({"f": {"MADE": 1.0}, "g": {}}, SEVERAL, False),
+        ({"f": {"MADE": 1.0}, "g": {}}, ONLY, False),
+        ({"f": {"RAISED_FIRST": 1.0}, "g": {}}, ALONE, False),
+        ({"f": {"TOOK_TIME": 0.9}, "g": {}}, ALONE, False),
+    ],
+    ids=["one wrong result", "two fail", "nothing else was checked", "an error", "a timeout"],
+)
+def test_a_failure_is_alone_if_one_of_several_tests_has_a_wrong_result(
+    features: dict[str, dict[str, float]], counts: SpectrumCounts, alone: bool
+) -> None:
+    found = with_lone_failure(features, [counts])
+    assert {n for n, own in found.items() if "FAILS_ALONE" in own} == (
+        set("fg") if alone else set()
+    )
+    assert with_lone_failure(found, [counts]) == found

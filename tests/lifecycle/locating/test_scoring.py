@@ -89,6 +89,17 @@ def test_a_function_without_a_trial_counts_as_untried_and_not_as_tried_in_vain()
     assert merged["g"] == merged["h"] == {"UNTRIED": 1.0, "OTHERS_IN_VAIN": 0.5}
 
 
+def test_a_failure_that_stays_alone_whatever_is_substituted_counts_against_every_function() -> None:
+    traced = {"f": {"FAILS_ALONE": 1.0}, "g": {"FAILS_ALONE": 1.0}, "root": {"FAILS_ALONE": 1.0}}
+    in_vain = merge_features(traced, {"f": {"TRIED": 0.25}, "g": {"TRIED": 0.25}})
+    assert in_vain["root"]["ALONE_IN_VAIN"] == 1.0
+    assert in_vain["f"]["ALONE_IN_VAIN"] == 0.5
+    helped = merge_features(traced, {"f": {"TRIED": 0.25, "MENDS_SOME": 1.0}})
+    assert "ALONE_IN_VAIN" not in helped["root"]
+    several = merge_features({"f": {}, "root": {}}, {"f": {"TRIED": 0.25}})
+    assert "ALONE_IN_VAIN" not in several["root"]
+
+
 def test_no_reason_says_most_where_most_did_not() -> None:
     weights = FeatureWeights(features={"MENDS_MANY": 5.0, "MENDS_SOME": 5.0, "UNTRIED": 5.0})
     (score,) = score_nodes({"f": {"MENDS_MANY": 0.4, "MENDS_SOME": 1.0}}, weights)

@@ -1,6 +1,6 @@
 """The default locator in whole runs: traces, substitutions, diagnoses and bounded repairs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import pytest
@@ -21,7 +21,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Verdict
 from auditcoder.domain.execution import Execution
 from auditcoder.domain.execution import ExecutionOutcome as Seen
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import FREE, FinishReason, Reply, Traits
+from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.targets import AtInterface, AtNode, AtNodes
 from auditcoder.domain.task import (
     CallExample,
@@ -375,37 +375,61 @@ def test_equal_code_is_not_substituted_twice(sandbox: Sandbox) -> None:
 
 
 PARTS = ("first", "second", "third", "fourth", "fifth")
-CHAIN_PLAN = "".join(stub(f"{part}(n: int) -> int", f"Do the {part} step.") for part in PARTS) + (
-    "def total(text: str) -> int:\n"
-    "    n = len(text.split())\n"
-    + "".join(f"    n = {part}(n)\n" for part in PARTS)
-    + "    return n\n"
-)
-CHAIN_TASK = Task(
-    title="Chain",
-    statement="Do five steps.",
-    form=FunctionForm(entry="total", signature="def total(text: str) -> int"),
-    examples=(
-        CallExample(arguments="'a b'", result="7"),
-        CallExample(arguments="''", result="5"),
-    ),
-)
+MORE_PARTS = (*PARTS, "sixth", "seventh")
 
 
-def step(part: str, body: str) -> str:
+def chain_plan(parts: Sequence[str]) -> str:
+    """Return the sketch of a chain; parts after the fifth belong to the fifth."""
+    below = " + ".join(f"{part}(n)" for part in parts[5:])
+    uses = f"    return {below}\n" if below else "    ...\n"
+    stubs = "".join(
+        stub(f"{p}(n: int) -> int", f"Do the {p} step.").replace(
+            "    ...\n", uses if p == parts[4] else "    ...\n"
+        )
+        for p in (*parts[5:], *parts[:5])
+    )
+    steps = "".join(f"    n = {part}(n)\n" for part in parts[:5])
+    return f"{stubs}def total(text: str) -> int:\n    n = len(text.split())\n{steps}    return n\n"
+
+
+def chain_task(parts: Sequence[str]) -> Task:
+    return Task(
+        title="Chain",
+        statement="Do the steps.",
+        form=FunctionForm(entry="total", signature="def total(text: str) -> int"),
+        examples=(
+            CallExample(arguments="'a b'", result=str(2 + len(parts))),
+            CallExample(arguments="''", result=str(len(parts))),
+        ),
+    )
+
+
+def step(part: str, body: str, parts: Sequence[str]) -> str:
+    below = parts[5:] if part == parts[4] else ()
+    for inner in below:
+        body = f"{inner}({body})"
     return f"def {part}(n):\n    return {body}\n"
 
 
-def chain_script(wrong: dict[str, str], opinions: dict[str, str]) -> ScriptedReplies:
+def chain_script(
+    parts: Sequence[str], wrong: dict[str, str], opinions: dict[str, str]
+) -> ScriptedReplies:
     """Script a chain of steps that each add one; `wrong` and `opinions` are other results."""
-    code = "".join(step(part, wrong.get(part, "n + 1")) for part in PARTS)
-    other = "".join(step(part, body) for part, body in opinions.items())
+    code = "".join(step(part, wrong.get(part, "n + 1"), parts) for part in parts)
+
+    def opinion(request: Request) -> str:
+        asked = request.messages[-1].text.rpartition("# Your step")[2]
+        wanted = [part for part in opinions if f"{part}(" in asked]
+        return python("".join(step(part, opinions[part], parts) for part in wanted))
+
     return {
-        "sketch": python(CHAIN_PLAN),
+        "sketch": python(chain_plan(parts)),
         "joint": python(code),
-        "second_opinion": python(other) if other else "I do not know.",
+        "second_opinion": opinion,
         "replan_node": finding(),
-        "repair_node": lambda request: function(request, *(step(p, "1 + n") for p in PARTS)),
+        "repair_node": lambda request: function(
+            request, *(step(part, "1 + n", parts) for part in parts)
+        ),
     }
 
 
@@ -415,7 +439,8 @@ def test_every_second_opinion_in_hand_is_tried_before_another_is_requested(
 ) -> None:
     """The opinions on the other parts are their present code, so only one can be tried."""
     same = dict.fromkeys(PARTS, "n + 1") | {at_fault: "1 + n"}
-    finished = run_weighed(sandbox, CHAIN_TASK, chain_script({at_fault: "n + 2"}, same))
+    scripted = chain_script(PARTS, {at_fault: "n + 2"}, same)
+    finished = run_weighed(sandbox, chain_task(PARTS), scripted)
     assert finished.prompts.count("second_opinion") == 1
     node = finished.graph.promises[at_fault]
     verdicts = {e.check: e.verdict for e in evidence(finished, CheckKind.SWAP)}
@@ -427,6 +452,22 @@ def test_every_second_opinion_in_hand_is_tried_before_another_is_requested(
     assert first.target == AtNode(node=node)
     assert "everything passes" in first.explanation
     assert finished.history[0].decision is Decision.ACCEPTED
+
+
+@pytest.mark.parametrize(("at_fault", "sizes"), [("first", [5]), ("sixth", [5, 2])])
+def test_nodes_that_one_request_leaves_open_are_asked_for_in_a_second_one(
+    sandbox: Sandbox, at_fault: str, sizes: list[int]
+) -> None:
+    others = dict.fromkeys(MORE_PARTS, "1 + n")
+    scripted = chain_script(MORE_PARTS, {at_fault: "n + 2"}, others)
+    finished = run_weighed(sandbox, chain_task(MORE_PARTS), scripted)
+    requests = [e for e in finished.all(ReplyRecorded) if e.role == "second opinion"]
+    assert [len(event.nodes) for event in requests] == sizes
+    asked = [node for event in requests for node in event.nodes]
+    assert len(asked) == len(set(asked)), "no opinion is paid for twice"
+    (first,) = finished.diagnoses
+    assert isinstance(first, Localised)
+    assert first.target == AtNode(node=finished.graph.promises[at_fault])
 
 
 @pytest.mark.parametrize(

@@ -187,14 +187,15 @@ def transaction_decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
         refuse(Law.MISDECLARED, ledger, "the deltas do not match the changes")
     if event.decision is Decision.REJECTED:
         return change(ledger, transaction=replace(transaction, rejected=True))
-    return change(_without_observations(ledger), transaction=None, replies={})
+    return change(_without_explanations(ledger), transaction=None, replies={})
 
 
-def _without_observations(ledger: Ledger) -> Ledger:
-    """Return the ledger without observations: the program that they are about is replaced."""
+def _without_explanations(ledger: Ledger) -> Ledger:
+    """Return the ledger without evidence about the failure of the program that is replaced."""
     if ledger.format < 3:
         return ledger
-    evidence = {c: s for c, s in ledger.working.evidence.items() if s.kind.judges}
+    standing = ledger.working.evidence.items()
+    evidence = {check: s for check, s in standing if not s.kind.explains_failure}
     return rework(ledger, evidence=evidence)
 
 

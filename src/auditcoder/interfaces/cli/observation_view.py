@@ -14,6 +14,7 @@ def show_observations(trace: Trace, node: NodeId) -> None:
         name = f"program {program[:12]}" if program else "a program"
         present = trace.working.assembly is not None and trace.working.assembly.program == program
         age = "the present one" if present else "an earlier one"
+        say()
         say(paint(f"Observations about the failure of {name}, {age}", "bold"))
         for each in recorded:
             _show_observation(trace, each)

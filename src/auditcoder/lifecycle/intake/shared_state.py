@@ -1,10 +1,11 @@
-"""Decides whether tests change values that they share, so that one can depend on another.
+"""Decides whether tests change what they share, so that one can depend on another.
 
 The decision errs on the safe side: an object that is neither a literal nor made by a known function
 of the library counts as changed by any method call, and by being passed on.
 """
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from auditcoder.domain.python_names import Function
@@ -25,6 +26,12 @@ _PURE = frozenset(
         *("loads", "items", "keys", "values", "copy", "deepcopy", "strip", "product"),
         *("combinations", "permutations", "TypeVar", "NewType", "maxsize", "sqrt", "getLogger"),
     }
+)
+_SHARED = "shared"
+_FILE_NAME = re.compile(
+    r"[\w./\\-]{1,200}\.(?:json|jsonl|txt|text|csv|tsv|xml|ya?ml|toml|ini|cfg|conf|log|md|html?|db"
+    r"|sqlite3?|xlsx?|docx?|pdf|png|jpe?g|gif|zip|tar|gz|dat|data|bin|pkl|out|in|tmp|bak|lock)",
+    re.IGNORECASE,
 )
 _READING = frozenset({"len", "str", "repr", "list", "sorted", "tuple", "set", "dict", "isinstance"})
 _RESETTING = frozenset({"setUpClass", "tearDownClass", "setUp", "tearDown", "asyncSetUp"})
@@ -48,6 +55,20 @@ def changes_module_state(tree: ast.Module) -> bool:
         _is_changed(function, key, values) or _sets_class_attribute(function, classes)
         for function in _functions(tree)
     )
+
+
+def shares_files(tree: ast.Module) -> bool:
+    """Whether a file is named in more than one test, or in code that tests share."""
+    owners: dict[str, set[str]] = {}
+    for part in tree.body:
+        for member in part.body if isinstance(part, ast.ClassDef) else (part,):
+            is_test = isinstance(member, Function) and member.name.startswith("test")
+            owner = f"{part.lineno}.{member.lineno}" if is_test else _SHARED
+            for node in ast.walk(member):
+                match node:
+                    case ast.Constant(value=str(text)) if _FILE_NAME.fullmatch(text):
+                        owners.setdefault(text, set()).add(owner)
+    return any(len(users) > 1 or _SHARED in users for users in owners.values())
 
 
 def shares_class_state(holders: Iterable[ast.ClassDef]) -> bool:

@@ -9,7 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from auditcoder.domain.python_names import Function, parsed
-from auditcoder.lifecycle.intake.shared_state import changes_module_state, shares_class_state
+from auditcoder.lifecycle.intake.shared_state import (
+    changes_module_state,
+    shares_class_state,
+    shares_files,
+)
 from auditcoder.lifecycle.suite_discovery import (
     DiscoveredTests,
     SuiteClass,
@@ -89,7 +93,7 @@ def _stays_whole(tree: ast.Module, suite: DiscoveredTests) -> bool:
             return True  # it is decorated, asynchronous or needs a fixture
         if isinstance(part, ast.ClassDef) and (part.keywords or not _known_decorators(part)):
             return True
-    return changes_module_state(tree)
+    return changes_module_state(tree) or shares_files(tree)
 
 
 def _is_harmless(part: ast.stmt) -> bool:

@@ -30,7 +30,6 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     diagnosis_input_of,
 )
 from auditcoder.lifecycle.locating.features import (
-    FeatureKind,
     feature_strengths,
     is_statable,
     kind_of,
@@ -152,16 +151,12 @@ def _other_versions(context: RunContext, state: DiagnosisState, node: NodeId) ->
 def substitute_second_opinion(
     context: RunContext, state: DiagnosisState, nodes: tuple[NodeId, ...]
 ) -> DiagnosisState:
-    """Request second opinions on all open nodes that have none, and substitute every opinion.
-
-    Only opinions that could be tried count towards `MAX_SECOND_OPINIONS`.
-    """
+    """Request second opinions on open nodes that have none, and substitute every opinion."""
     contracts = code_builder.contracts(context.recorder.ledger.graph, nodes)
-    about = [(n, c) for n, c in contracts.items() if n != ROOT]
-    swapped = diagnosis_input_of(context).swapped
-    tried = {n for n, (_, clue) in swapped.items() if FeatureKind.TRIED.name in clue.features}
-    spent = sum(node in tried for node, _ in state.opinions)
-    wanted = [each for each in about if each not in state.opinions][: MAX_SECOND_OPINIONS - spent]
+    open_nodes = [
+        (n, c) for n, c in contracts.items() if n != ROOT and (n, c) not in state.opinions
+    ]
+    wanted = open_nodes[:MAX_SECOND_OPINIONS]
     if (
         context.options.second_opinions is SecondOpinions.NONE
         or not wanted

@@ -27,11 +27,12 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     RecordedCheck,
     localised,
 )
-from auditcoder.lifecycle.locating.features import FeatureKind
+from auditcoder.lifecycle.locating.features import FeatureKind, with_lone_failure
 from auditcoder.lifecycle.locating.paper_rules import PaperRules
 from auditcoder.lifecycle.locating.scoring import (
     CONFIDENT,
     FROM_OTHERS,
+    MAX_OPINION_REQUESTS,
     PLAUSIBLE,
     SETTLED,
     FittedModels,
@@ -73,8 +74,7 @@ class EvidenceLocator:
     collectors: tuple[Collector, ...] = (
         trace_failing_check,
         substitute_known_versions,
-        # The second request is made only if opinions of the first could not be tried.
-        *[substitute_second_opinion] * 2,
+        *[substitute_second_opinion] * MAX_OPINION_REQUESTS,
     )
 
     def __init__(self, weights: FittedModels | None = None) -> None:
@@ -153,7 +153,10 @@ def _by_rules(case: DiagnosisInput) -> Diagnosis:
 def features_of(case: DiagnosisInput) -> dict[str, dict[str, float]]:
     """Return the features of each node without those from substitutions."""
     own = _own_checks(case)
-    return {node: {**clue.features, **own.get(node, {})} for node, (_, clue) in case.traced.items()}
+    features: dict[str, dict[str, float]] = {
+        node: {**clue.features, **own.get(node, {})} for node, (_, clue) in case.traced.items()
+    }
+    return with_lone_failure(features, [clue.ran for _, clue in case.traced.values() if clue.ran])
 
 
 def _features(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, float]]:
@@ -235,9 +238,12 @@ def _reason(case: DiagnosisInput, node: NodeId, kind: FeatureKind) -> Reason:
     swapped = _features(case.swapped)
     if kind in FROM_OTHERS:
         others = tuple(NodeId(other) for other in shown_by(kind, node, swapped))
-        return Reason(node, kind, tuple(case.swapped[n][0] for n in others), others)
+        alone = [case.traced[node][0]] if kind is FeatureKind.ALONE_IN_VAIN else []
+        return Reason(node, kind, (*alone, *(case.swapped[n][0] for n in others)), others)
     if events := _events_of_checks(case).get(node, {}).get(kind):
         return Reason(node, kind, events)
+    if kind is FeatureKind.FAILS_ALONE:  # the trace of each node counts the failing tests
+        return Reason(node, kind, (case.traced[node][0],))
     shown = (
         seq
         for known in (case.traced, case.swapped)

@@ -1,6 +1,6 @@
 """Features: named observations for or against a function, each with a fitted weight."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ class FeatureKind(Enum):
     TOOK_TIME = "in the failing case most of the time went into it"
     TOOK_MEMORY = "in the failing case most of the memory that ran out went into it"
     RAN_AND_FAILED = "it ran in failing cases"
+    FAILS_ALONE = "only one check fails, with a wrong result, so the check may be wrong"
     REJECTED = "a check of its own rejects it"
     REJECTED_TOO = "a check of its own rejects it, and one of what it relies on rejects that"
     REJECTED_ABOVE = "a check rejects what relies on it, and none rejects it"
@@ -68,6 +69,7 @@ class FeatureKind(Enum):
     OTHER_HEALS = "everything passes with another implementation of {others}"
     OTHER_MENDS = "the first failing step passes with another implementation of {others}"
     OTHERS_IN_VAIN = "another implementation of {others} does not help"
+    ALONE_IN_VAIN = "only one check fails, whatever the implementation of {others}"
     TRIED = "another implementation of it does not help"
     UNTRIED = "no other implementation of it was tried"
     """The base rate of functions without a substitution; it is never given as a reason."""
@@ -101,6 +103,7 @@ _NOT_POINTING = frozenset(
             FeatureKind.OTHER_HEALS,
         ),
         *(FeatureKind.OTHER_MENDS, FeatureKind.TRIED, FeatureKind.UNTRIED),
+        *(FeatureKind.FAILS_ALONE, FeatureKind.ALONE_IN_VAIN),
     }
 )
 """Features that exonerate a function or only describe it."""
@@ -139,6 +142,29 @@ class Feature(NamedTuple):
     first: bool = False
     """Whether it is about the first failing step."""
     strength: float = 1.0
+
+
+_NO_RESULT = frozenset(
+    kind.name
+    for kind in (
+        *(FeatureKind.RAISED, FeatureKind.PASSED_ON, FeatureKind.LACKED, FeatureKind.MISCALLED),
+        *(FeatureKind.TOOK_TIME, FeatureKind.TOOK_MEMORY),
+    )
+)
+"""Features of failures other than a wrong result."""
+
+
+def with_lone_failure(
+    features: Mapping[str, Mapping[str, float]], counts: Iterable[SpectrumCounts]
+) -> dict[str, dict[str, float]]:
+    """Add FAILS_ALONE to each function if only one test fails, with a wrong result.
+
+    A fault in the program usually shows in several tests or as an error; a wrong test fails alone.
+    """
+    names = {name.removesuffix("_FIRST") for own in features.values() for name in own}
+    alone = any(own.all_failed == 1 and own.all_passed for own in counts)
+    added = {FeatureKind.FAILS_ALONE.name: 1.0} if alone and not names & _NO_RESULT else {}
+    return {node: {**own, **added} for node, own in features.items()}
 
 
 def feature_strengths(features: Iterable[Feature]) -> dict[str, dict[str, float]]:

@@ -21,7 +21,9 @@ MIN_NAMED = 0.2
 """The least probability of a node to be named. A wrong target costs one repair that is rolled back,
 an abstention ends the run: a target that is right one time in five is worth a repair."""
 MAX_SECOND_OPINIONS = 5
-"""Maximum number of nodes whose second opinions are substituted in one diagnosis."""
+"""Maximum number of nodes in one request for second opinions."""
+MAX_OPINION_REQUESTS = 2
+"""Maximum number of such requests in one diagnosis; the second is made only if doubt remains."""
 PLAUSIBLE = 0.02
 """The least probability of a node that is worth a substitution."""
 _MIN_REPORTED = 0.2
@@ -38,6 +40,7 @@ _RELATED = (
         *(FeatureKind.MENDS_SOME, FeatureKind.HARMS, FeatureKind.NO_MATTER, FeatureKind.TRIED),
     ),
     (FeatureKind.OTHER_HEALS, FeatureKind.OTHER_MENDS),
+    (FeatureKind.ALONE_IN_VAIN, FeatureKind.FAILS_ALONE),
     (FeatureKind.WROTE_ALONE, FeatureKind.WROTE),
     (FeatureKind.RECENT, FeatureKind.BEFORE),
     (FeatureKind.FINE, FeatureKind.FINE_UNDER, FeatureKind.FINE_WROTE),
@@ -122,14 +125,16 @@ def merge_features(
         if FeatureKind.TRIED.name not in substituted:
             merged[node][FeatureKind.UNTRIED.name] = 1.0
         for kind in FROM_OTHERS:
+            if kind is FeatureKind.ALONE_IN_VAIN and FeatureKind.FAILS_ALONE.name not in own:
+                continue
             if others := shown_by(kind, node, tried):
-                in_vain = kind is FeatureKind.OTHERS_IN_VAIN
-                share = len(others) / max(1, len(traced) - 1) if in_vain else 1.0
+                share = len(others) / max(1, len(traced) - 1) if kind in _IN_VAIN else 1.0
                 merged[node][kind.name] = share
     return merged
 
 
-FROM_OTHERS = (FeatureKind.OTHER_HEALS, FeatureKind.OTHER_MENDS, FeatureKind.OTHERS_IN_VAIN)
+_IN_VAIN = (FeatureKind.OTHERS_IN_VAIN, FeatureKind.ALONE_IN_VAIN)
+FROM_OTHERS = (FeatureKind.OTHER_HEALS, FeatureKind.OTHER_MENDS, *_IN_VAIN)
 """Features of a function that follow from the substitutions of others."""
 
 
@@ -140,7 +145,7 @@ def shown_by(
 
     `tried` has the features of the substitutions, by function.
     """
-    if kind is FeatureKind.OTHERS_IN_VAIN:
+    if kind in _IN_VAIN:
         helped = {n for n, own in tried.items() if FeatureKind.MENDS_SOME.name in own}
         others = {n for n, own in tried.items() if FeatureKind.TRIED.name in own} - {node}
         return () if helped - {node} else tuple(sorted(others))
