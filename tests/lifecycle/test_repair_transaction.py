@@ -41,6 +41,7 @@ from tests.support.addition_runs import (
     decisions,
     localised,
     program,
+    promising,
     targets,
 )
 from tests.support.scripted_runs import (
@@ -178,6 +179,22 @@ class TestRejectedRepair:
         finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert "nobody could say" in finished.request("repair_node")
+
+
+def test_what_the_plan_says_of_a_node_survives_its_repair(sandbox: Sandbox) -> None:
+    sketch = promising("example: add_up([1, 2]) == 3", "assumes: numbers are small")
+    replies: ScriptedReplies = {
+        "sketch": sketch,
+        "joint": python(READS + OFF),
+        "replan_node": finding(explanation="one too many"),
+        "repair_node": python(ADDS),
+    }
+    finished = run(sandbox, TASK, replies, SILENT)
+    assert finished.outcome is RunOutcome.PASSED
+    assert finished.graph.by_id[S2].context == "assumes: numbers are small\nfound: one too many"
+    asked = finished.request("repair_node")
+    assert "assumes: numbers are small" in asked
+    assert asked.count("one too many") == 1
 
 
 class TestBranchRepair:

@@ -15,6 +15,8 @@ from auditcoder.lifecycle.planning.sketch_writer import docstring
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import stub_text
 
+FOUND = "found: "
+"""Starts the line of a node's context that says what was wrong with it."""
 _NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
 """A node id in an explanation, with its probability."""
 
@@ -45,8 +47,9 @@ def surroundings(context: RunContext, node: NodeId) -> str:
 
 
 def _own_goal(node: Node) -> Node:
-    """Return the repaired node without its context: it is the cause, which the request has."""
-    return msgspec.structs.replace(node, context="")
+    """Return the repaired node without what was found wrong with it, which the request has."""
+    lines = [line for line in node.context.splitlines() if not line.startswith(FOUND)]
+    return msgspec.structs.replace(node, context="\n".join(lines))
 
 
 def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
@@ -117,11 +120,9 @@ def suspicion(context: RunContext, explanation: str) -> str:
 
 def elsewhere(context: RunContext) -> str:
     """Return the sentence that allows an answer without code; empty if there is only one part."""
-    graph = context.recorder.ledger.graph
-    if len(graph.promises) < 2:
+    if len(context.recorder.ledger.graph.promises) < 2:
         return ""
-    part = "function or definition" if graph.defining else "function"
     return (
         " If the code above is right, answer with one line instead:"
-        f" `the fault is elsewhere: NAME, because REASON`, NAME being the wrong {part}."
+        " `the fault is elsewhere: NAME, because REASON`."
     )

@@ -183,9 +183,9 @@ def _revise(
 
 def _with_finding(context: str, explanation: str) -> str:
     """Return what the plan says of a node, with what was found to be wrong with it."""
-    lines = context.splitlines()
-    found = explanation if not lines else f"found: {explanation}"
-    return "\n".join([*lines, found] if explanation and found not in lines else lines)
+    lines = [line for line in context.splitlines() if not line.startswith(repair_request.FOUND)]
+    found = [f"{repair_request.FOUND}{' '.join(explanation.split())}"] if explanation else []
+    return "\n".join([*lines, *found])
 
 
 def _with_header(contract: Contract, header: str) -> Contract:
