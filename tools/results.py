@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from result_pages import costs, locators, mutants, repairs, replies, requests, runs
+from result_pages import costs, locators, mutants, planted, repairs, replies, requests, runs
 from result_pages.layout import Page, Result, text_table
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +24,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "examples": runs.examples,
     "locators": locators.locators,
     "judged": locators.judged,
+    "judged-sample": locators.judged_sample,
     "locate": locators.locate,
     "repair-yardstick": repairs.yardstick,
     "repair-several": repairs.several,
@@ -37,6 +38,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "audit": costs.audit,
     "model": costs.model,
     "at_once": costs.at_once,
+    "planted": planted.planted,
     "replies": replies.replies,
     "prompt_sizes": requests.prompt_sizes,
     "law_mutants": mutants.law_mutants,

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from auditcoder.adapters.models.scripted import Line
 from auditcoder.domain.events import Adjudicated, CheckDropped, Ruling, RunFinished, RunOutcome
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import Request
+from auditcoder.domain.request import GENEROUS, TIGHT, Request, TokenLimits, Traits
 from auditcoder.domain.targets import AtNode
 from auditcoder.lifecycle.options import AutoSwitch, LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
-from tests.support.addition_runs import ADD, ADDS, READ, READS, S2, TASK, targets
+from tests.support.addition_runs import ADD, ADDS, READ, READS, S2, TASK, promising, targets
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
@@ -206,3 +206,50 @@ class TestSettlingDoubts:
             assert solution.outcome is RunOutcome.PASSED
             assert solution.trace.rulings[0].ruling.ruling is Ruling.CHECK_WRONG
             assert solution.doubts == ()
+
+
+class TestDoubtsAboutOneNode:
+    """Examples of a function's contract, which no example of the task contradicts."""
+
+    def solved(self, sandbox: Sandbox, fact: str, adds: str, right: str) -> FinishedRun:
+        replies: ScriptedReplies = {
+            "sketch": promising(f"example: {fact}"),
+            "joint": python(READS + adds),
+            "independent": python(ADDS),
+            "adjudicator": answers(right),
+        }
+        return run(sandbox, TASK, replies, ASKING)
+
+    def test_an_example_that_is_wrong_is_dropped(self, sandbox: Sandbox) -> None:
+        finished = self.solved(sandbox, "add_up([-2, 5]) == 7", ADDS, "3")
+        (event,) = finished.all(Adjudicated)
+        assert event.ruling is Ruling.CHECK_WRONG
+        assert event.check.startswith("S2.example")
+        assert finished.solution.doubts == ()
+        assert "add_up(numbers: list[int]) -> int" in finished.request("independent")
+
+    def test_a_function_that_is_wrong_stays_a_doubt_because_no_check_of_the_program_fails(
+        self, sandbox: Sandbox
+    ) -> None:
+        finished = self.solved(sandbox, "add_up([-2, 5]) == 3", FORGETS_SIGNS, "3")
+        (event,) = finished.all(Adjudicated)
+        assert event.ruling is Ruling.PROGRAM_WRONG
+        assert finished.history == ()
+        (doubt,) = finished.solution.doubts
+        assert doubt.line.endswith("expects '3' for '[-2, 5]', got '7' (program wrong)")
+
+
+@pytest.mark.parametrize(
+    ("switch", "limits", "decided"),
+    [
+        (AutoSwitch.AUTO, TIGHT, AutoSwitch.OFF),
+        (AutoSwitch.AUTO, GENEROUS, AutoSwitch.ON),
+        (AutoSwitch.ON, TIGHT, AutoSwitch.ON),
+        (AutoSwitch.OFF, GENEROUS, AutoSwitch.OFF),
+    ],
+)
+def test_small_models_are_asked_only_on_request(
+    switch: AutoSwitch, limits: TokenLimits, decided: AutoSwitch
+) -> None:
+    options = Options(adjudication=switch, edge_cases=switch).decided(Traits(limits=limits))
+    assert (options.adjudication, options.edge_cases) == (decided, decided)

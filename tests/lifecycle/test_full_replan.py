@@ -63,6 +63,24 @@ class TestFallback:
         assert (finished.graph.order, done.frozen) == (("S3",), ())
         assert set(finished.solution.trace.retired) == {"S1", "S2"}
 
+    def test_the_definitions_of_both_plans_are_owned(self, sandbox: Sandbox) -> None:
+        stubs = SKETCH.partition('tested alone\n"""\n')[2]
+        anew = f"```python\nSTART = 0\nassert START\n{ANEW.removeprefix('```python')}"
+        replies = {
+            "sketch": f"```python\nSTART = 1\n{stubs}",
+            "joint": [
+                python(READS + "def add_up(numbers):\n    return sum(numbers, START)\n"),
+                python(TAKES.replace("data.split())", "data.split()), START")),
+            ],
+            "redo": anew,
+        }
+        finished = run(sandbox, TASK, replies, self.OPTIONS)
+        assert finished.outcome is RunOutcome.PASSED
+        assert (finished.graph.order, finished.graph.defining) == (("S4", "S5"), ("S4",))
+        assert finished.code("S4") == "START = 0\n"
+        losses = [text for _, text in finished.solution.trace.losses]
+        assert losses == ["`assert START`, which defines nothing"]
+
     def test_a_fallback_without_improvement_is_rejected_and_rolled_back(
         self, sandbox: Sandbox
     ) -> None:

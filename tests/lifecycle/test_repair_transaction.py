@@ -245,7 +245,8 @@ class TestBranchRepair:
         assert fold.dependencies == (defining.id,)
         assert finished.code(defining.id) == "START = 0\n"
         (revised,) = (e for e in finished.all(GraphRevised) if e.delta.added)
-        assert revised.reason.endswith("left out: `assert START == 0`, which defines nothing")
+        assert revised.losses == ("`assert START == 0`, which defines nothing",)
+        assert [text for _, text in finished.solution.trace.losses] == list(revised.losses)
 
     def test_a_branch_plan_that_uses_a_name_of_the_rest_is_refused(self, sandbox: Sandbox) -> None:
         taken = python(

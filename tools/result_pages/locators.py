@@ -373,6 +373,8 @@ significant.
 - The study has another implementation of nearly every method. In a run a model is asked for one,
   and that of a small model is often wrong. The data set with corrupted opinions approximates this.
 - Faults that no test reveals are not part of the study.
+- It was made before all second opinions were substituted at once and a lone failure became a
+  feature; see [judged-sample](judged-sample.md).
 
 [judged](judged.md) evaluates the weights in the package on held-out failures.
 """,
@@ -426,7 +428,57 @@ data, without the real failures and the second half of the programs that are eva
 ## Limits
 
 Most tasks of the real failures also have other answers that were used for fitting. None of these
-programs was used for fitting. The limits of [locators](locators.md) apply.
+programs was used for fitting. The limits of [locators](locators.md) apply. The packaged weights for
+programs have been extended since; see [judged-sample](judged-sample.md).
+""",
+    )
+
+
+def judged_sample(result: Result) -> Page:
+    """Describe the packaged weights on a sample of the held-out failures."""
+    datasets = (REAL, INJECTED)
+    sections = "\n\n".join(f"### {DATASETS[n]}\n\n{_located(result, n)}" for n in datasets)
+    return Page(
+        "The packaged locator weights on a sample of held-out failures",
+        "Does the locator that substitutes all second opinions at once, and counts a lone failure"
+        " against every part, name the right part, and none if only the check is wrong?",
+        f"""## Method
+
+`auditcoder faults judge` applies the weights in the package to a random sample of the failures that
+were held out when they were fitted; it fits nothing. The sample of real failures is drawn from the
+development set of FaultBench, that of injected faults from the second half of the programs. Weights
+for classes are those of [judged](judged.md). Weights for programs are extended by the features of a
+lone failure, with base rates adjusted, on a sample of the first half of the programs:
+
+    auditcoder faults study train-seen.jsonl --weights fitted.json --extend
+
+A diagnosis makes up to two requests for second opinions, of five nodes each, the second only if
+doubt remains. [judged](judged.md) and [locators](locators.md) were measured before: there second
+opinions were substituted one after another, for five nodes at most.
+
+{_made_with(result)}
+
+## Results
+
+{_intervals(result, datasets)}
+
+{sections}
+
+{DEFINITIONS}
+
+## By place of the fault
+
+{_by_place(result, INJECTED)}
+
+## Limits
+
+The samples are small; their sizes are in the tables. The features of a lone failure were chosen
+after errors on a part of the programs had been inspected, among them some that are evaluated here;
+the weights were not fitted on them. In the benchmark a wrong check is always the only wrong one of
+several, so that its failure is always alone. Where several checks are wrong, or the only one, the
+locator has no such evidence. Failures whose substitutions had not been run are not in the sample.
+No second opinions were corrupted. On the same real failures, substituting second opinions one after
+another names equally many first (by inspection of the observation files, not in the result file).
 """,
     )
 

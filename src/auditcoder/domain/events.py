@@ -87,6 +87,8 @@ class GraphRevised(Recordable, tag="graph_revised"):
 
     delta: GraphDelta
     reason: str
+    losses: tuple[str, ...] = ()
+    """What the planner's reply said and the graph does not hold, one sentence for each."""
 
 
 class ReplyRecorded(Recordable, tag="reply_recorded"):

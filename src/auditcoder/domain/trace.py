@@ -275,8 +275,9 @@ class _Folding:
                 self._learn(graph.nodes)
                 self.planner, self.granularity = committed.planner, committed.granularity
                 self.losses += [(self.now, loss) for loss in committed.losses]
-            case GraphRevised(delta=delta):
+            case GraphRevised(delta=delta) as revised:
                 self._learn((*delta.added, *delta.revised))
+                self.losses += [(self.now, loss) for loss in revised.losses]
                 self.retired |= dict.fromkeys(delta.retired, self.now)
             case ReplyRecorded() as reply:
                 self.replies.append(BilledReply(when=self.now, reply=reply, transaction=open_now))

@@ -20,7 +20,7 @@ class RecordedVersion(Value):
     code: Digest
     source: str
     fate: str
-    """`current`, `replaced`, `rejected, rolled back`, `of an open repair`, …"""
+    """`current`, `replaced`, `rejected, rolled back`, `current, of an open repair`, …"""
     why: str
     agent: str = ""
     reply: int | None = None
@@ -82,7 +82,7 @@ def _was_undone(
 
 def _fate(version: CodeVersion, within: Transaction | None, current: int | None) -> str:
     if within is not None and within.decision is None:
-        return "of an open repair"
+        return f"{'current' if version.when.seq == current else 'replaced'}, of an open repair"
     if within is not None and within.decision is Decision.REJECTED:
         undone = within.rollback is RollbackStatus.RESTORED
         return "rejected, rolled back" if undone else "rejected"

@@ -88,6 +88,20 @@ def repair_report(trace: Trace, t: Transaction, read: ReadBlob) -> RepairReport:
     )
 
 
+def present_failures(trace: Trace, read: ReadBlob) -> tuple[FailedCheck, ...]:
+    """Return the checks that the present program fails, the most trusted first."""
+    trusts = list(Trust)
+    failing = [
+        witness
+        for witness in trace.evidence
+        if isinstance(witness.evidence.subject, AtProgram)
+        and witness.evidence.verdict.failing
+        and trace.judges(witness)
+    ]
+    failing.sort(key=lambda w: (trusts.index(w.evidence.trust), w.when.seq))
+    return tuple(_failed_check(witness, read) for witness in failing)
+
+
 def text_of(content: bytes) -> str:
     """Return content as text, or a description of bytes that are not text."""
     try:

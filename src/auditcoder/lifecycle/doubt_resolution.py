@@ -6,7 +6,7 @@ from auditcoder.lifecycle.options import AutoSwitch
 from auditcoder.lifecycle.repair_choice import choose, local_evidence
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.validation.adjudication import Adjudicator
+from auditcoder.lifecycle.validation.adjudication import Adjudicator, drop_overbroad_promises
 from auditcoder.lifecycle.validation.contradicted_checks import drop_contradicted_clauses
 
 
@@ -16,6 +16,8 @@ def settle_doubts(context: RunContext, locator: Locator) -> None:
     A check that is wrong is dropped. A repair obeys the same laws as any other, so the program
     still passes after it. What is neither dropped nor repaired stays an open doubt.
     """
+    if context.recorder.ledger.passes():
+        drop_overbroad_promises(context)
     if context.options.adjudication is not AutoSwitch.ON:
         return
     adjudicator = Adjudicator(context)
@@ -28,6 +30,7 @@ def settle_doubts(context: RunContext, locator: Locator) -> None:
         if repairs <= 0 or adjudicator.confirmed() is None:
             return
         repairs = _repair(context, locator, adjudicator, repairs)
+        drop_overbroad_promises(context)
 
 
 def _repair(context: RunContext, locator: Locator, adjudicator: Adjudicator, repairs: int) -> int:

@@ -55,7 +55,8 @@ def fall_back(context: RunContext, failing: Evidence) -> Decision:
     plan = from_reply(answer.value, answer.seq)
     delta = _replacing(ledger.graph.by_id[ROOT], ledger.graph.ids - {ROOT}, plan)
     try:
-        recorder.record(GraphRevised(delta=delta, reason="the whole was planned again"))
+        reason = "the whole was planned again"
+        recorder.record(GraphRevised(delta=delta, reason=reason, losses=plan.losses))
     except RecordRefused as refused:
         return recorder.decide(f"the new plan does not fit: {refused}")
     _rewrite(context, plan.given)

@@ -69,3 +69,11 @@ def definitions(
 def defined_text(graph: TaskGraph, working: WorkingState, but: Iterable[NodeId] = ()) -> str:
     """Return the code of the definitions, as a sketch shows it; empty if there are none."""
     return "\n\n".join(bundle.source.strip() for _, bundle in definitions(graph, working, but))
+
+
+def defined_names(graph: TaskGraph, working: WorkingState) -> dict[str, NodeId]:
+    """Return the names that definitions bind, with the nodes that own them."""
+    units = (
+        (node, unit) for node, _ in definitions(graph, working) for unit in working.code[node].units
+    )
+    return {unit.name: node for node, unit in units if "." not in unit.name}

@@ -117,9 +117,11 @@ def suspicion(context: RunContext, explanation: str) -> str:
 
 def elsewhere(context: RunContext) -> str:
     """Return the sentence that allows an answer without code; empty if there is only one part."""
-    if len(context.recorder.ledger.graph.promises) < 2:
+    graph = context.recorder.ledger.graph
+    if len(graph.promises) < 2:
         return ""
+    part = "function or definition" if graph.defining else "function"
     return (
         " If the code above is right, answer with one line instead:"
-        " `the fault is elsewhere: NAME, because REASON`."
+        f" `the fault is elsewhere: NAME, because REASON`, NAME being the wrong {part}."
     )

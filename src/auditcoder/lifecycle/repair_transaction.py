@@ -12,7 +12,6 @@ The responses to the paper's six failure modes (appendix G):
 """
 
 import ast
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -35,6 +34,7 @@ from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import ModelAnswer
+from auditcoder.lifecycle.plan_excerpts import defined_names
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
@@ -170,7 +170,7 @@ def _revise(
         before,
         contract=contract,
         hints=hints or before.hints,
-        context=finding.explanation.strip() or before.context,
+        context=_with_finding(before.context, finding.explanation.strip()),
     )
     if after == before:
         return
@@ -179,6 +179,13 @@ def _revise(
         context.recorder.record(GraphRevised(delta=delta, reason=finding.cause.value))
     except RecordRefused:
         return  # nodes outside the region rely on the interface, so the contract stays
+
+
+def _with_finding(context: str, explanation: str) -> str:
+    """Return what the plan says of a node, with what was found to be wrong with it."""
+    lines = context.splitlines()
+    found = explanation if not lines else f"found: {explanation}"
+    return "\n".join([*lines, found] if explanation and found not in lines else lines)
 
 
 def _with_header(contract: Contract, header: str) -> Contract:
@@ -213,7 +220,10 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
         answer = context.ask(
             "repair_method" if of_class else "repair_node",
             RepairReplyFormat(
-                code_builder.draft_shape(context, [node]), node, present, graph.promises
+                code_builder.draft_shape(context, [node]),
+                node,
+                present,
+                graph.promises | defined_names(graph, working),
             ),
             Phase.GENERATION,
             REPAIRED_CODE,
@@ -292,11 +302,10 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere
     return None
 
 
-def _record_delta(context: RunContext, delta: GraphDelta, losses: Sequence[str]) -> bool:
-    left_out = f"; left out: {'; '.join(losses)}" if losses else ""
-    reason = f"the branch was planned again{left_out}"
+def _record_delta(context: RunContext, delta: GraphDelta, losses: tuple[str, ...]) -> bool:
+    reason = "the branch was planned again"
     try:
-        context.recorder.record(GraphRevised(delta=delta, reason=reason))
+        context.recorder.record(GraphRevised(delta=delta, reason=reason, losses=losses))
     except RecordRefused:
         return False
     return True

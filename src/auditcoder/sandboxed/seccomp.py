@@ -238,7 +238,7 @@ _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # Duplicates, flags, the size of a pipe, seals; reading a lock, which nobody can have set. Others
 # signal processes, enlarge pipes, or leave a lease or a hint on a file.
 _FCNTLS = (0, 1, 2, 3, 4, 5, 36, 1030, 1032, 1034)
-# Setting a lock, vacuous.
+# Setting a lock, without effect.
 _FCNTL_LOCKS = (6, 7, 37, 38)
 # Advice about own memory. Other advice reaches pages that are shared with other processes.
 _ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19)

@@ -1,7 +1,7 @@
 """Mutations: typical mistakes of language models inside a function, as syntax tree changes.
 
 A mutation is called for every node and yields changes for the nodes it applies to. It only says
-which nodes are replaced; the fault injector writes the text and drops changes vacuous.
+which nodes are replaced; the fault injector writes the text and drops changes without effect.
 """
 
 import ast

@@ -22,7 +22,7 @@ from auditcoder.domain.graph import named_in
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value, parse
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import FinishReason, Reply, Request, Traits
+from auditcoder.domain.request import GENEROUS, FinishReason, Reply, Request, Traits
 from auditcoder.domain.task import CallExample, Example, FunctionForm, Limits, StdioExample, Task
 from auditcoder.domain.usage import Usage, total
 from auditcoder.domain.value_decoder import read
@@ -52,6 +52,7 @@ class Setting(Enum):
     GIVEN = "a given example shows the bug"
     GENERATED = "only a generated case shows the bug"
     WRONG_CASE = "the program is right and a generated case is wrong"
+    RIGHT_CASE = "program and generated case are right"
 
 
 class PlantedResult(Value):
@@ -78,7 +79,8 @@ class PlantedResult(Value):
     doubts: tuple[str, ...]
     """All open doubts, each as one sentence."""
     calls: int
-    tokens: int
+    words: int
+    """Words of all requests and replies; the scripted model has no tokens."""
     replays: bool
     """Whether the record verifies, and replays to the same head."""
 
@@ -122,11 +124,7 @@ def planted_program(bug: PlantedBug) -> PlantedProgram:
     solved = program(bug.program, text, again)
     nodes = {n.id: n.contract.name for n in solved.plan.graph.nodes if n.contract}
     sources = {nodes[n]: code for n, code in solved.codes.items() if n != ROOT}
-    # The second solutions were written and checked for the parts, not for the root.
-    root = nodes[ROOT]
-    second = {**_functions(again), root: _functions(text)[root]}
-    independent = "\n\n\n".join([_imports(text), _imports(again), *second.values()])
-    return PlantedProgram(bug, solved, text, independent, root, sources)
+    return PlantedProgram(bug, solved, text, again, nodes[ROOT], sources)
 
 
 def _replaced(text: str, bug: PlantedBug) -> str:
@@ -164,7 +162,7 @@ class HonestModel:
         self, planted: PlantedProgram, first: dict[str, str], cases: str, sandbox: Sandbox
     ) -> None:
         """`first` is the code that it writes at first, `cases` its reply about edge cases."""
-        self.traits = Traits(parallel=1)
+        self.traits = Traits(limits=GENEROUS)
         self._planted = planted
         self._first = first
         self._cases = cases
@@ -274,7 +272,8 @@ def run_planted(
     bug: PlantedBug, setting: Setting, sandbox: Sandbox, options: Options | None = None
 ) -> PlantedResult:
     """Run the program of a bug in one setting, verify and replay the record."""
-    planted, values = planted_program(bug), _Values(sandbox)
+    values = _Values(sandbox)
+    planted = _independent(planted_program(bug), values)
     right, wrong = (
         values.of(source, planted.root, _arguments(planted, bug.case))
         for source in (planted.text, planted.faulty)
@@ -286,8 +285,10 @@ def run_planted(
         Setting.GIVEN: "None.",
         Setting.GENERATED: _line(planted, right),
         Setting.WRONG_CASE: _line(planted, wrong),
+        Setting.RIGHT_CASE: _line(planted, right),
     }[setting]
-    first = planted.sources if setting is Setting.WRONG_CASE else planted.written
+    faulty = setting in {Setting.GIVEN, Setting.GENERATED}
+    first = planted.written if faulty else planted.sources
     store = SqliteStore(":memory:")
     model = HonestModel(planted, first, cases, sandbox)
     solution = start(RunResources(store, model, sandbox), task, options or Options(), _RUN)
@@ -297,6 +298,18 @@ def run_planted(
     final = values.of(solution.program or "", planted.root, _arguments(planted, bug.case))
     store.close()
     return replace(result, right=same_value(right, final))
+
+
+def _independent(planted: PlantedProgram, values: _Values) -> PlantedProgram:
+    """Return the program with the root of the first solution in the second one, if it fails.
+
+    The second solutions were written and checked for the parts; not every root of them is right.
+    """
+    if all(_passes(planted, e, planted.again, values) for e in planted.solved.task.examples):
+        return planted
+    functions = {**_functions(planted.again), planted.root: _functions(planted.text)[planted.root]}
+    imports = (_imports(planted.text), _imports(planted.again))
+    return planted._replace(again="\n\n\n".join([*imports, *functions.values()]))
 
 
 def _arguments(planted: PlantedProgram, case: str) -> str:
@@ -309,8 +322,11 @@ def _task(planted: PlantedProgram, setting: Setting, values: _Values, right: Any
     kept = tuple(e for e in task.examples if _given(e) != _given(case))
     examples = {
         Setting.GIVEN: lambda: (*kept, case),
-        Setting.GENERATED: lambda: tuple(e for e in kept if _passes(planted, e, values)),
+        Setting.GENERATED: lambda: tuple(
+            e for e in kept if _passes(planted, e, planted.faulty, values)
+        ),
         Setting.WRONG_CASE: lambda: kept,
+        Setting.RIGHT_CASE: lambda: kept,
     }[setting]()
     return replace(task, examples=examples, limits=Limits())
 
@@ -320,9 +336,9 @@ def _given(example: Example) -> str:
     return example.arguments if isinstance(example, CallExample) else example.input
 
 
-def _passes(planted: PlantedProgram, example: Example, values: _Values) -> bool:
-    """Whether the program with the bug passes an example."""
-    found = values.of(planted.faulty, planted.root, _arguments(planted, _given(example)))
+def _passes(planted: PlantedProgram, example: Example, source: str, values: _Values) -> bool:
+    """Whether a whole program passes an example."""
+    found = values.of(source, planted.root, _arguments(planted, _given(example)))
     if isinstance(example, CallExample):
         return same_value(literal_value(example.result), found)
     assert isinstance(example, StdioExample)
@@ -363,7 +379,7 @@ def _result(
         named=any(doubt.check.startswith(PREFIX) for doubt in solution.doubts),
         doubts=tuple(doubt.line for doubt in solution.doubts),
         calls=used.calls,
-        tokens=used.tokens,
+        words=used.tokens,
         replays=replays,
     )
 

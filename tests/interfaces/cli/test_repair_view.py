@@ -14,6 +14,7 @@ from auditcoder.interfaces.cli.repair_view import cut, own_text, show_repair
 from tests.support.commands import RunCommand
 
 RUN = RunId("sum")
+STAGED = Path(__file__).parents[2] / "data" / "runs" / "staged.acb"
 
 
 def test_show_prints_failure_cause_diff_and_decision_of_every_repair(
@@ -34,6 +35,19 @@ def test_json_has_the_same_report(run: RunCommand, example: Path) -> None:
     assert report["cause"].endswith("was accepted.")
     assert report["failures"][0]["expected"] == "2"
     assert report["changes"][0]["diff"].startswith("--- before")
+
+
+def test_a_run_that_did_not_pass_shows_what_its_program_fails(run: RunCommand) -> None:
+    shown = run("show", STAGED).out
+    last = shown[shown.index("What the program fails") :]
+    assert "failed        failed  example-1  (given, event 49)" in last
+    assert "    expected    " in last
+    (failed, *_) = run("show", STAGED, "--json").json["failing"]
+    assert (failed["event"], failed["expected"]) == (49, '"AKL"')
+
+
+def test_a_run_that_passed_shows_no_failure(run: RunCommand, example: Path) -> None:
+    assert "What the program fails" not in run("show", "helpful-currents", "--store", example).out
 
 
 def report(given: str, diff: str) -> RepairReport:

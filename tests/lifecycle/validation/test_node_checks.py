@@ -1,5 +1,6 @@
 """The checks of one node: it compiles, keeps its signature, its examples and its promises."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -269,7 +270,7 @@ class TestPromises:
         )
         seen = promises(sandbox, promised, "def f(self, x):\n    return 1\n")
         assert [verdict for verdict, _ in seen] == [Verdict.VACUOUS]
-        assert seen[0][1].startswith("held for 0 of 12 inputs; 12 ")
+        assert re.match(r"held for 0 of (\d+) inputs; \1 ", seen[0][1])
 
     def test_a_requirement_that_needs_the_result_admits_no_input(self, sandbox: Sandbox) -> None:
         promised = contract("int", requires="result > 0", ensures=("result == x",))

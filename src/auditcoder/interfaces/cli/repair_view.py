@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from collections.abc import Sequence
 
 from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.repair import Decision
@@ -13,23 +14,29 @@ _MOST_LINES = 12
 """Maximum number of lines of an input or a result."""
 _MOST_CHARACTERS = 1_000
 _MOST_DIFF_LINES = 60
+_MOST_NAMED = 5
+"""Maximum number of further failed checks that are named."""
 
 
 def show_repair(run: RunId, report: RepairReport) -> None:
     """Print the report of one repair; long texts are cut, with the command that prints all."""
-    if report.failures:
-        first, *others = report.failures
-        _failure(run, first)
-        if others:
-            named = ", ".join(f"{w.check} (event {w.event})" for w in others[:5])
-            rest = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            say(f"  failed too    {named}{rest}")
-    else:
+    show_failures(run, report.failures)
+    if not report.failures:
         say("  failed        no check of the program failed before it")
     say(f"  cause         {one_line(report.cause)}")
     for change in report.changes:
         _change(run, change)
     _decision(report)
+
+
+def show_failures(run: RunId, failures: Sequence[FailedCheck]) -> None:
+    """Print the first of some failed checks with its content, and name the others."""
+    for failed in failures[:1]:
+        _failure(run, failed)
+    if others := failures[1:]:
+        named = ", ".join(f"{w.check} (event {w.event})" for w in others[:_MOST_NAMED])
+        rest = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+        say(f"  failed too    {named}{rest}")
 
 
 def _failure(run: RunId, failed: FailedCheck) -> None:

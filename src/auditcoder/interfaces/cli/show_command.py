@@ -19,14 +19,14 @@ from auditcoder.domain.usage import total
 from auditcoder.domain.values import Value
 from auditcoder.exports.code_history import code_history
 from auditcoder.exports.event_content import event_content
-from auditcoder.exports.repair_report import repair_report, repair_reports
+from auditcoder.exports.repair_report import present_failures, repair_report, repair_reports
 from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.history_view import show_history
 from auditcoder.interfaces.cli.observation_view import show_observations
-from auditcoder.interfaces.cli.repair_view import show_repair
+from auditcoder.interfaces.cli.repair_view import show_failures, show_repair
 from auditcoder.interfaces.cli.run_output import say_doubts
 from auditcoder.interfaces.cli.terminal import (
     clock,
@@ -128,7 +128,10 @@ def _records(trace: Trace, node: NodeId | None, read: ReadBlob) -> dict[str, Any
     """Return the content of `show` as plain data."""
     if node is not None:
         return responsibility_record(trace, node, read)
-    return responsibility_records(trace, read) | {"repairs": repair_reports(trace, read)}
+    return responsibility_records(trace, read) | {
+        "repairs": repair_reports(trace, read),
+        "failing": present_failures(trace, read),
+    }
 
 
 def _history(trace: Trace, node: NodeId | None, read: ReadBlob, *, as_json: bool) -> None:
@@ -175,6 +178,10 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
         if answer.transaction is None and not isinstance(answer.diagnosis, Localised):
             say()
             say(f"Abstained at event {answer.when.seq}: {one_line(answer.diagnosis.reason)}")
+    if trace.finish and (failing := present_failures(trace, read)):
+        say()
+        say(paint("What the program fails", "bold"))
+        show_failures(trace.run, failing)
     spent = diagnosis_cost(trace, read)
     if spent.runs or spent.questions:
         say()

@@ -128,7 +128,7 @@ def _crashed_in_definitions(case: DiagnosisInput) -> bool:
 
     Such a node has no function that could be traced, so there are no features of it.
     """
-    failing = [s for s in case.program if s.evidence.verdict is not Verdict.PASSED]
+    failing = [s for s in case.program if s.evidence.verdict.failing]
     frames = [f for s in failing[:1] for f in s.evidence.frames if f.node in case.graph.ids]
     inner = frames[-1].node if frames else None
     return inner in case.graph.defining and not any(inner in named_in(t) for t in case.tried)

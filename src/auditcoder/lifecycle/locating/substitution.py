@@ -23,7 +23,7 @@ from auditcoder.lifecycle.run_context import RunContext
 _FULL_STRENGTH_TRIES = 4
 """Number of tries from which the feature TRIED has its full strength."""
 _MIN_TRIES = 2
-"""Number of tries vacuous from which the feature NO_MATTER is given."""
+"""Number of tries without effect from which the feature NO_MATTER is given."""
 
 
 class SubstitutedProgram(NamedTuple):

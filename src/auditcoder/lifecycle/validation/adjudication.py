@@ -33,6 +33,7 @@ from auditcoder.lifecycle.task_forms import root_of
 from auditcoder.lifecycle.token_limits import ADJUDICATION, INDEPENDENT_CODE
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation
 from auditcoder.lifecycle.validation.program_checks import action_for, bounds, checks, judge
+from auditcoder.lifecycle.validation.promise_checks import held_before, is_weak
 from auditcoder.lifecycle.validation.statement_opinion import (
     STATEMENT,
     statement_opinion,
@@ -41,6 +42,7 @@ from auditcoder.lifecycle.validation.statement_opinion import (
 from auditcoder.prompts import answer_schema
 
 IMPLEMENTATION, MODEL = "independent implementation", "model"
+EXAMPLE_RUNS = "example runs"
 _ADJUDICATED_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 _MAX_SHOWN = 2000
 """Maximum number of characters of each input and result that a model is shown."""
@@ -262,6 +264,29 @@ def doubts(context: RunContext) -> Iterator[Doubt]:
                 yield Doubt(seq, evidence, example, got, contract, node)
             case _:
                 pass
+
+
+def drop_overbroad_promises(context: RunContext) -> None:
+    """Drop promises that hold in the example runs and fail only for inputs unlike those.
+
+    No model is asked. The program stays as it is: such an input may be one that it never gets.
+    """
+    ledger, history = context.recorder.ledger, context.recorder.history
+    for standing in sorted(still_standing(ledger.working).values(), key=lambda s: s.seq):
+        evidence = history.evidence(standing.seq)
+        if not evidence.verdict.failing or not is_weak(evidence) or not held_before(evidence):
+            continue
+        opinion = Opinion(source=EXAMPLE_RUNS, ruling=Ruling.CHECK_WRONG, reason=evidence.message)
+        context.recorder.record(
+            Adjudicated(
+                check=evidence.check,
+                evidence=standing.seq,
+                ruling=opinion.ruling,
+                reason=f"{EXAMPLE_RUNS}: {opinion.reason}",
+                opinions=(opinion,),
+            )
+        )
+        context.recorder.record(CheckDropped(check=evidence.check, reason=opinion.reason))
 
 
 def _place(evidence: Evidence) -> bool:

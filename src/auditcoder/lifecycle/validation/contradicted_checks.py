@@ -113,7 +113,7 @@ def _broken(
     source = "\n\n".join([context.program, joined_source(contract_monitor.__name__), *watchers])
     broken: dict[CheckId, int] = {}
     for number, example in passed:
-        call = _call(context, example)
+        call = call_of(context, example)
         if call is None:
             continue
         calls = (call, "sorted(_audit_broken)")
@@ -134,7 +134,8 @@ def _indices(text: str, count: int) -> list[int]:
     return [i for i in value if isinstance(i, int) and 0 <= i < count]
 
 
-def _call(context: RunContext, example: Example) -> str | None:
+def call_of(context: RunContext, example: Example) -> str | None:
+    """Return the call of the root that an example makes; None if it makes none."""
     match example:
         case StdioExample(input=given):
             root = context.recorder.ledger.graph.by_id[ROOT].contract

@@ -20,10 +20,12 @@ class UnknownType(Exception):
     """No values can be generated for a type."""
 
 
-def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[str, ...]:
+def inputs_for(
+    contract: Contract, ranges: Iterable[DataRange] = (), count: int = COUNT
+) -> tuple[str, ...]:
     """Return argument lists as Python text; deterministic for a contract, smallest values first.
 
-    Empty if the type of a parameter is unknown.
+    There are at most `count`. Empty if the type of a parameter is unknown.
     """
     known = {r.variable: r for r in ranges}
     chance = random.Random(int(digest(contract.header().encode())[:12], 16))  # noqa: S311
@@ -37,7 +39,7 @@ def inputs_for(contract: Contract, ranges: Iterable[DataRange] = ()) -> tuple[st
                 _value(kind, chance, size, known.get(p.name))
                 for kind, p in zip(kinds, params, strict=True)
             )
-            for size in [0, 1, *(chance.randint(1, _MAX_SIZE) for _ in range(COUNT - 2))]
+            for size in [0, 1, *(chance.randint(1, _MAX_SIZE) for _ in range(count - 2))]
         ]
     except (
         UnknownType,

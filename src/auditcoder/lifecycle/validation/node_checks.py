@@ -1,21 +1,18 @@
 """The checks of one node, which need only its own code and that of its dependencies."""
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
-from auditcoder.domain.contract import RESULT, Contract, signature_faults
+from auditcoder.domain.contract import Contract, signature_faults
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
-from auditcoder.domain.execution import Ending, ExecutionOutcome, Raised, Returned
+from auditcoder.domain.execution import Ending, Raised, Returned
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.check_laws import parsed_checks
 from auditcoder.domain.python_names import compile_fault
 from auditcoder.domain.task import CallExample, StdioExample
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.validation.check_recorder import (
-    VERDICTS,
     CheckObservation,
     CheckSpec,
     node_check,
@@ -33,8 +30,7 @@ from auditcoder.lifecycle.validation.function_calls import (
     run_calls,
     value_of,
 )
-from auditcoder.lifecycle.validation.input_generator import inputs_for
-from auditcoder.sandboxed import contract_tester
+from auditcoder.lifecycle.validation.promise_checks import validate_promises
 from auditcoder.sandboxed.result_comparison import same_output, same_value, shown
 
 
@@ -61,7 +57,7 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
     for example in calls:
         seen += _example(context, chosen, contract, example, program)
-    seen += _promises(context, chosen, contract, program)
+    seen += validate_promises(context, chosen, contract, program)
     seen += validate_growth(context, chosen, contract, program)
     return seen
 
@@ -183,88 +179,3 @@ def _printed(value: object) -> str:
         return str(value)
     except (ValueError, RecursionError):
         return shown(value)
-
-
-def _promises(
-    context: RunContext, node: Node, contract: Contract, program: str | None
-) -> list[Evidence]:
-    """Check each executable `ensures` on generated inputs that every `requires` admits."""
-    promised = [c.expression for c in contract.ensures if c.expression]
-    brief = context.recorder.ledger.working.brief
-    rows = inputs_for(contract, brief.parsed.ranges if brief else ())
-    unusable = "" if rows else "no inputs can be generated for its parameters"
-    if any(p.name == RESULT for p in contract.params):
-        unusable = f"a parameter has the name `{RESULT}`, which a promise uses for the result"
-    required = [c.expression for c in contract.requires if c.expression]
-    clauses = ([p.name for p in contract.params], required, promised)
-    harness = "\n\n".join(
-        [program or "", joined_source(contract_tester.__name__), f"_audit_contract = {clauses!r}"]
-    )
-    calls = tuple(f"_audit({contract.name}, ({row},), _audit_contract)" for row in rows)
-
-    @cache
-    def outcome() -> ExecutionOutcome:
-        return run_calls(context, harness, calls, NODE_BOUNDS)
-
-    seen = []
-    for number, expression in enumerate(promised):
-        check = node_check(
-            node.id,
-            "ensures",
-            CheckKind.CONTRACT,
-            Trust.GENERATED,
-            requirement=expression,
-            given="\n".join(rows),
-        )
-        run = _holds(outcome, rows, number, bool(required)) if program else not_assembled
-        if unusable:
-            run = partial(CheckObservation, Verdict.NOT_RUN, unusable, judge="input generator")
-        seen += record_unless_dropped(context, check, run)
-    return seen
-
-
-def _holds(
-    outcome: Callable[[], ExecutionOutcome], rows: tuple[str, ...], number: int, bounded: bool
-) -> Callable[[], CheckObservation]:
-    """Return the check that promise `number` held for every input; `bounded`: with `requires`."""
-
-    def run() -> CheckObservation:
-        seen = outcome()
-        held = raised = refused = 0
-        for row, call in zip(rows, seen.calls, strict=False):
-            if isinstance(call, Raised):
-                # Without a requirement, the function need not accept this input.
-                if bounded and not call.exception.startswith("_audit"):
-                    message = f"({row}) raises {call.exception}: {call.message}"
-                    return CheckObservation(Verdict.CRASH, message, outcome=seen, tried=held + 1)
-                raised += 1
-                continue
-            results = value_of(call.value)
-            if not isinstance(results, list) or len(results) <= number:
-                refused += 1
-            elif results[number] is False:
-                message = f"it does not hold for ({row})"
-                return CheckObservation(Verdict.FAILED, message, outcome=seen, tried=held + 1)
-            else:
-                held += results[number] is True
-        if not seen.calls and seen.ending is not Ending.OK:
-            return CheckObservation(ended(seen), "it cannot be loaded", outcome=seen)
-        if seen.ending is not Ending.OK:
-            return CheckObservation(VERDICTS[seen.ending], f"after {held} inputs", outcome=seen)
-        others = (
-            f"; {number} {what}"
-            for number, what in (
-                (refused, "do not meet its preconditions"),
-                (raised, "raise an exception"),
-                (len(seen.calls) - held - refused - raised, "give it no value"),
-            )
-            if number
-        )
-        return CheckObservation(
-            Verdict.PASSED if held else Verdict.VACUOUS,
-            f"held for {held} of {len(rows)} inputs{''.join(others)}",
-            outcome=seen,
-            tried=held,
-        )
-
-    return run
