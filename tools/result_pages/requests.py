@@ -35,6 +35,10 @@ All requests of a run:
             )
         }
 
+On the same task and with right code, the two planners compare as follows, without replies:
+
+{table(["planner", "requests", "tokens"], _planners(result["scenarios"]))}
+
 The planning handbook (`handbook.md`) is part of `sketch`, `redo` and `replan_branch` alone. A
 request to another model than the embedded one can be longer: it quotes up to 6,000 characters of
 each input, output and test instead of 600.
@@ -52,6 +56,16 @@ def _role_row(row: Mapping[str, Any]) -> tuple[object, ...]:
 
 def _scenario_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     return (row["scenario"], *_sizes(row))
+
+
+def _planners(scenarios: Iterable[Mapping[str, Any]]) -> list[tuple[object, ...]]:
+    """Return requests and tokens of each planner on the task that both plan."""
+    after = {row["scenario"]: row["after"] for row in scenarios}
+    return [
+        (planner, size["requests"], number(size["tokens"]))
+        for planner in ("sketch", "staged")
+        if (size := after[f"{planner}, joint, right"])
+    ]
 
 
 def _sizes(row: Mapping[str, Any]) -> tuple[object, ...]:
