@@ -24,16 +24,11 @@ so that every role is asked. The token limits are those of the embedded model.
 
 Mean tokens of a request, by prompt:
 
-{table(["prompt", "requests", "before", "after", "change"], map(_role_row, result["roles"]))}
+{table(["prompt", *_COLUMNS], map(_role_row, result["roles"]))}
 
 All requests of a run:
 
-{
-            table(
-                ["scenario", "requests", "before", "after", "change"],
-                map(_scenario_row, result["scenarios"]),
-            )
-        }
+{table(["scenario", *_COLUMNS], map(_scenario_row, result["scenarios"]))}
 
 On the same task and with right code, the two planners compare as follows, without replies:
 
@@ -48,6 +43,9 @@ each input, output and test instead of 600.
 Three small tasks. Replies are not measured, and neither is whether a prompt works well.
 """,
     )
+
+
+_COLUMNS = ("requests before", "requests after", "tokens before", "tokens after", "change")
 
 
 def _role_row(row: Mapping[str, Any]) -> tuple[object, ...]:
@@ -69,11 +67,12 @@ def _planners(scenarios: Iterable[Mapping[str, Any]]) -> list[tuple[object, ...]
 
 
 def _sizes(row: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return requests, tokens before and after, and the change; a dash for a missing version."""
+    """Return requests and tokens, both before and after, and the change; a dash where unknown."""
     before, after = row["before"], row["after"]
     tokens = [number(side["tokens"]) if side else "-" for side in (before, after)]
     change = f"{after['tokens'] / before['tokens'] - 1:+.1%}" if before and after else "-"
-    return ((after or before)["requests"], *tokens, change)
+    asked = [str(side["requests"]) if side else "-" for side in (before, after)]
+    return (*asked, *tokens, change)
 
 
 def planner_cost(result: Result) -> Page:
