@@ -11,12 +11,12 @@ from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.request import Request, Traits
+from auditcoder.domain.request import FREE, GENEROUS, Request, Traits
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.locating.evidence_model import weights_digest
 from auditcoder.lifecycle.options import Build, LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
-from auditcoder.lifecycle.runs import RunResources, manifest_for, options_of
+from auditcoder.lifecycle.runs import RunResources, manifest_for, options_of, start
 from tests.support.addition_runs import (
     ADDS,
     ANEW,
@@ -30,7 +30,18 @@ from tests.support.addition_runs import (
     decisions,
 )
 from tests.support.campaigns import EVERY_ENTRY, sized, spread
-from tests.support.scripted_runs import ScriptedReplies, python, resume_after, run, sandboxed
+from tests.support.record_builders import RUN
+from tests.support.records import take
+from tests.support.scripted_runs import (
+    FinishedRun,
+    Script,
+    ScriptedReplies,
+    assert_replays,
+    python,
+    resume_after,
+    run,
+    sandboxed,
+)
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -72,6 +83,22 @@ class TestInterruptedRun:
         for entries in range(1, len(finished.raw.bodies)):
             solution, _ = resume_after(finished, entries, sandbox)
             assert solution.program == finished.program
+
+
+def test_a_resumed_run_keeps_its_recorded_token_limits(sandbox: Sandbox) -> None:
+    """The resuming model has tight limits; requests with other limits would not be known."""
+    store = SqliteStore(":memory:")
+    cases = "solve('1 2') == '3'  # their sum"
+    script = Script({**REJECTED, "edge_cases": cases, "joint": [python(READS + ADDS)]})
+    model = ScriptedModel([script] * 20, Traits(price=FREE, limits=GENEROUS))
+    solution = start(RunResources(store, model, sandbox), TASK, SILENT, RUN)
+    finished = FinishedRun(solution, take(store, RUN), tuple(script.asked))
+    assert_replays(store, sandbox)
+    assert solution.outcome is RunOutcome.PASSED
+    for entries in (1, 3):
+        again, calls = resume_after(finished, entries, sandbox)
+        assert again.program == finished.program
+        assert calls > 0
 
 
 def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox: Sandbox) -> None:

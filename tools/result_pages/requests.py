@@ -24,16 +24,15 @@ so that every role is asked. The token limits are those of the embedded model.
 
 Mean tokens of a request, by prompt:
 
-{table(["prompt", "requests", "before", "after", "change"], map(_role_row, result["roles"]))}
+{table(["prompt", *_COLUMNS], map(_role_row, result["roles"]))}
 
 All requests of a run:
 
-{
-            table(
-                ["scenario", "requests", "before", "after", "change"],
-                map(_scenario_row, result["scenarios"]),
-            )
-        }
+{table(["scenario", *_COLUMNS], map(_scenario_row, result["scenarios"]))}
+
+On the same task and with right code, the two planners compare as follows, without replies:
+
+{table(["planner", "requests", "tokens"], _planners(result["scenarios"]))}
 
 The planning handbook (`handbook.md`) is part of `sketch`, `redo` and `replan_branch` alone. A
 request to another model than the embedded one can be longer: it quotes up to 6,000 characters of
@@ -46,6 +45,9 @@ Three small tasks. Replies are not measured, and neither is whether a prompt wor
     )
 
 
+_COLUMNS = ("requests before", "requests after", "tokens before", "tokens after", "change")
+
+
 def _role_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     return (f"`{row['prompt']}`", *_sizes(row))
 
@@ -54,12 +56,23 @@ def _scenario_row(row: Mapping[str, Any]) -> tuple[object, ...]:
     return (row["scenario"], *_sizes(row))
 
 
+def _planners(scenarios: Iterable[Mapping[str, Any]]) -> list[tuple[object, ...]]:
+    """Return requests and tokens of each planner on the task that both plan."""
+    after = {row["scenario"]: row["after"] for row in scenarios}
+    return [
+        (planner, size["requests"], number(size["tokens"]))
+        for planner in ("sketch", "staged")
+        if (size := after[f"{planner}, joint, right"])
+    ]
+
+
 def _sizes(row: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return requests, tokens before and after, and the change; a dash for a missing version."""
+    """Return requests and tokens, both before and after, and the change; a dash where unknown."""
     before, after = row["before"], row["after"]
     tokens = [number(side["tokens"]) if side else "-" for side in (before, after)]
     change = f"{after['tokens'] / before['tokens'] - 1:+.1%}" if before and after else "-"
-    return ((after or before)["requests"], *tokens, change)
+    asked = [str(side["requests"]) if side else "-" for side in (before, after)]
+    return (*asked, *tokens, change)
 
 
 def planner_cost(result: Result) -> Page:
