@@ -284,7 +284,8 @@ class RandomRun(RuleBasedStateMachine):
                 ruling=ruling,
                 reason="both sides were compared",
                 opinions=(
-                    Opinion(source="statement", ruling=ruling, reason="it says so", reply=reply),
+                    Opinion(source="statement", ruling=ruling, reason="it says so"),
+                    Opinion(source="model", ruling=ruling, reason="as it says", reply=reply),
                 ),
             )
         )

@@ -39,7 +39,7 @@ def _short(text: str | None) -> str:
     return line if len(line) <= _MAX_CHARS else f"{line[: _MAX_CHARS - 3]}..."
 
 
-def open_doubts(trace: Trace, read: ReadBlob) -> tuple[OpenDoubt, ...]:
+def described_doubts(trace: Trace, read: ReadBlob) -> tuple[OpenDoubt, ...]:
     """Return the open doubts of a run, in the order of their checks; none unless it passed."""
     named = trace.finish.doubts if trace.finish else ()
     return tuple(_doubt(trace, check, read) for check in named)

@@ -14,7 +14,7 @@ import msgspec
 
 from auditcoder import __version__, prompts
 from auditcoder.domain.chain import EMPTY, EntryReader, Head, starts
-from auditcoder.domain.doubts import OpenDoubt, open_doubts
+from auditcoder.domain.doubts import OpenDoubt, described_doubts
 from auditcoder.domain.errors import (
     EndOfRecord,
     ModelMisconfigured,
@@ -391,7 +391,7 @@ def solution(reader: TraceReader, run: RunId) -> Solution:
     assembly = trace.working.assembly
     program = reader.blob(assembly.program).decode() if assembly else None
     assert trace.finish is not None
-    return Solution(run, trace.finish.outcome, program, trace, open_doubts(trace, reader.blob))
+    return Solution(run, trace.finish.outcome, program, trace, described_doubts(trace, reader.blob))
 
 
 class _NoModel:

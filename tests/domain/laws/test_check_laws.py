@@ -527,6 +527,36 @@ class TestRulings:
         assert_illegal(recorder, other, Law.MISDECLARED)
         recorder.record(ruling)
 
+    @pytest.mark.parametrize(
+        "said",
+        [
+            [],
+            [Ruling.PROGRAM_WRONG],
+            [Ruling.UNDECIDED],
+            [Ruling.CHECK_WRONG, Ruling.PROGRAM_WRONG],
+        ],
+        ids=lambda said: "+".join(r.value for r in said) or "nothing",
+    )
+    def test_a_ruling_is_what_all_opinions_say(
+        self, store: SqliteStore, said: list[Ruling]
+    ) -> None:
+        recorder = failing(store)
+        opinions = tuple(Opinion(source="statement", ruling=r, reason="r") for r in said)
+        open_doubt = replace(self.ruling(recorder, "S1_1.generated"), opinions=opinions)
+        wrong = replace(open_doubt, ruling=Ruling.CHECK_WRONG)
+        assert_illegal(recorder, wrong, Law.MISDECLARED)
+        recorder.record(open_doubt)
+
+    def test_a_model_alone_decides_nothing(self, store: SqliteStore) -> None:
+        recorder = failing(store)
+        seq = recorder.record(reply(recorder, Phase.VERIFICATION))
+        opinion = Opinion(source="model", ruling=Ruling.CHECK_WRONG, reason="r", reply=seq)
+        open_doubt = replace(self.ruling(recorder, "S1_1.generated"), opinions=(opinion,))
+        decided = replace(open_doubt, ruling=Ruling.CHECK_WRONG)
+        assert_illegal(recorder, decided, Law.MISDECLARED)
+        other = replace(opinion, source="statement", reply=None)
+        recorder.record(replace(decided, opinions=(other,)))
+
     def test_there_are_no_rulings_before_format_3(self, store: SqliteStore) -> None:
         recorder = failing(store)
         ruling = self.ruling(recorder, "S1_1.generated")

@@ -1,6 +1,6 @@
 """The laws of validation: a check never changes, and evidence is about the current code."""
 
-from auditcoder.domain.events import Adjudicated, CheckDropped, CheckRan
+from auditcoder.domain.events import Adjudicated, CheckDropped, CheckRan, Ruling
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, node_check_id
 from auditcoder.domain.graph import Node
 from auditcoder.domain.laws.common import Law, ReadBlob, covered, present, refuse
@@ -164,7 +164,17 @@ def adjudicated(ledger: Ledger, event: Adjudicated) -> Ledger:
     for opinion in event.opinions:
         if opinion.reply is not None and opinion.reply not in ledger.answers:
             refuse(Law.MISDECLARED, ledger, "an opinion names no usable reply")
+    if event.ruling is not Ruling.UNDECIDED and not _agree(event):
+        refuse(Law.MISDECLARED, ledger, f"the opinions on {event.check} do not decide so")
     return ledger
+
+
+def _agree(event: Adjudicated) -> bool:
+    """Whether all opinions say what was ruled; that of a model alone does not decide."""
+    alone = len(event.opinions) == 1 and event.opinions[0].reply is not None
+    return (
+        bool(event.opinions) and not alone and {o.ruling for o in event.opinions} == {event.ruling}
+    )
 
 
 def check_dropped(ledger: Ledger, event: CheckDropped) -> Ledger:

@@ -6,7 +6,7 @@ from typing import Any
 
 from auditcoder.domain.contract import Clause
 from auditcoder.domain.diagnosis import Localised
-from auditcoder.domain.doubts import open_doubts
+from auditcoder.domain.doubts import described_doubts
 from auditcoder.domain.errors import NotFound
 from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.graph import FromLocal, FromNode, FromSelf, FromTask, Source
@@ -155,7 +155,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     say(f"{ended}, {count(trace.head.entries, 'event')}, from {clock(trace.started.at)}")
     if trace.finish and trace.finish.reason:
         say(f"  {one_line(trace.finish.reason)}")
-    say_doubts(open_doubts(trace, read))
+    say_doubts(described_doubts(trace, read))
     if trace.granularity:
         planner = f" by {trace.planner}" if trace.planner else ""
         say(f"planned{planner}: {one_line(trace.granularity)}")
