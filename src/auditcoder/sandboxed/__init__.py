@@ -36,6 +36,7 @@ Functions that checks append to a program as text:
 
     contract_tester    tests which clauses of a contract hold for given arguments
     contract_monitor   checks contract clauses at every call while a program runs
+    argument_recorder  records the arguments of a function's calls in the example runs
     call_timer         times a function on inputs of growing size
     reference_cases    makes test cases from a reference solution
 

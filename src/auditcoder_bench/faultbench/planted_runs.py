@@ -213,7 +213,7 @@ class HonestModel:
         places = {
             name: match.start()
             for name in self._planted.sources
-            if (match := re.search(rf"\b{name}\(", step))
+            if (match := re.search(rf"`{name}[`(]", step))
         }
         return sorted(places, key=lambda name: places[name])
 
