@@ -41,6 +41,8 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "planted": planted.planted,
     "replies": replies.replies,
     "prompt_sizes": requests.prompt_sizes,
+    "task_tokens": requests.task_tokens,
+    "planner_cost": requests.planner_cost,
     "law_mutants": mutants.law_mutants,
 }
 GENERATED = "<!-- Written by tools/results.py from {source}; do not edit. -->"

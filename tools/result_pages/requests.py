@@ -1,4 +1,4 @@
-"""Page about the sizes of requests."""
+"""Pages about the sizes of requests and the tokens of tasks."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -73,3 +73,117 @@ def _sizes(row: Mapping[str, Any]) -> tuple[object, ...]:
     change = f"{after['tokens'] / before['tokens'] - 1:+.1%}" if before and after else "-"
     asked = [str(side["requests"]) if side else "-" for side in (before, after)]
     return (*asked, *tokens, change)
+
+
+def task_tokens(result: Result) -> Page:
+    """Describe the tokens of the same tasks in two versions."""
+    rows = result["rows"]
+    sums = [
+        (version, *_costs([row[version] for row in rows]), _mean([row[version] for row in rows]))
+        for version in ("before", "after")
+    ]
+    each = [
+        (f"`{row['run']}`", row["after"]["outcome"], _sum(row["before"]), _sum(row["after"]))
+        for row in rows
+    ]
+    return Page(
+        "Tokens of the same tasks, before and after",
+        "Does a task cost the embedded model more tokens since requests show more of the plan?",
+        f"""## Method
+
+`auditcoder bench run humaneval+` with the default options and at most one repair solved the same
+tasks in the version of commit `6c3905c9bd53` and in the present one;
+`benchmarks/task_tokens.py` counts the tokens on record.
+
+{provenance_of_benchmark(result)}
+
+## Results
+
+{table(["version", "calls", "prompt tokens", "reply tokens", "mean tokens of a task"], sums)}
+
+{table(["run", "outcome", "tokens before", "tokens after"], each)}
+
+## Limits
+
+{len(rows)} tasks, each planned as one function; a single run of each at temperature 0.
+""",
+    )
+
+
+def _sum(cost: Mapping[str, Any]) -> str:
+    return number(cost["prompt"] + cost["reply"])
+
+
+def _mean(costs: list[Mapping[str, Any]]) -> str:
+    return number(round(sum(cost["prompt"] + cost["reply"] for cost in costs) / len(costs)))
+
+
+def planner_cost(result: Result) -> Page:
+    """Describe what both planners cost on the same tasks."""
+    planners = list(dict.fromkeys(row["planner"] for row in result["rows"]))
+    of = {name: [row for row in result["rows"] if row["planner"] == name] for name in planners}
+    totals = [
+        (
+            name,
+            f"{sum(row['outcome'] == 'passed' for row in rows)} of {len(rows)}",
+            *_costs([row["planning"] for row in rows]),
+            *_costs([row["all"] for row in rows]),
+        )
+        for name, rows in of.items()
+    ]
+    asked = dict.fromkeys((row["planner"], row["role"]) for row in result["roles"])
+    roles = [
+        (
+            f"`{role}`",
+            planner,
+            *_costs([r for r in result["roles"] if (r["planner"], r["role"]) == (planner, role)]),
+        )
+        for planner, role in asked
+    ]
+    tasks = [
+        (f"`{row['task']}`", row["planner"], row["outcome"], row["nodes"], *_costs([row["all"]]))
+        for row in result["rows"]
+    ]
+    costs = ("calls", "prompt tokens", "reply tokens")
+    return Page(
+        "Cost of the planners",
+        "How many calls and tokens do the sketch and the staged planner use on the same tasks?",
+        f"""## Method
+
+`benchmarks/planner_cost.py` solves shipped examples on the embedded model with each planner and
+counts the calls and tokens on record, with at most one repair.
+
+{provenance_of_benchmark(result)}
+
+## Results
+
+{
+            table(
+                ["planner", "passed", *(f"planning: {cost}" for cost in costs), *costs],
+                totals,
+            )
+        }
+
+By task:
+
+{table(["task", "planner", "outcome", "nodes", *costs], tasks)}
+
+Planning by role, over all tasks:
+
+{table(["role", "planner", *costs], roles)}
+
+## Limits
+
+{
+            len(of[planners[0]])
+        } small tasks and one run of each, without intervals: the tables show costs, and
+not which planner is better. [Sizes of requests](prompt_sizes.md) shows what a request of each role
+contains. A model of 1.5 billion parameters gains little from eight roles.
+""",
+    )
+
+
+def _costs(counts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the sums of calls, prompt tokens and reply tokens."""
+    known = list(counts)
+    return tuple(number(sum(each[name] for each in known)) for name in ("calls", "prompt", "reply"))
