@@ -1,6 +1,7 @@
 """The evidence locator on constructed inputs: node checks, unsettled nodes and diagnoses."""
 
 import pytest
+from msgspec.structs import replace
 
 from auditcoder.domain.diagnosis import Abstained, Level, Localised
 from auditcoder.domain.evidence import CheckKind, Verdict
@@ -21,6 +22,7 @@ from auditcoder.lifecycle.locating.scoring import (
     NodeScore,
     named,
 )
+from auditcoder.lifecycle.validation.promise_checks import UNLIKE
 from tests.support.diagnosis_cases import GRAPH, S1, S1_1, S1_2, S2, S2_1, local, program
 
 NONE = FeatureWeights(features={})
@@ -83,6 +85,15 @@ class TestNodeChecks:
         self, verdict: Verdict, kind: CheckKind
     ) -> None:
         assert features_by_node(case(local(S2_1, verdict, kind), traced={})) == {}
+
+    @pytest.mark.parametrize(("held", "accuses"), [(2, False), (0, True)])
+    def test_a_promise_that_fails_for_an_unlike_input_only_accuses_nobody(
+        self, held: int, accuses: bool
+    ) -> None:
+        failed = local(S2_1, Verdict.FAILED, CheckKind.CONTRACT)
+        message = f"it does not hold for (-1), {UNLIKE}{held} times"
+        weak = failed._replace(evidence=replace(failed.evidence, message=message))
+        assert bool(features_by_node(case(weak, traced={}))) is accuses
 
     def test_probes_and_reviews_have_features_of_their_own(self) -> None:
         grown = local(S2_1, Verdict.FAILED, CheckKind.PROBE)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from auditcoder.domain.events import RunOutcome
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.lifecycle.options import Build, Options
@@ -127,3 +128,26 @@ class TestRun:
         assert finished.outcome is RunOutcome.FAILED
         (loss,) = (text for _, text in finished.solution.trace.losses)
         assert loss.startswith("the definitions, because")
+
+
+def test_a_clause_that_names_a_definition_is_checked(sandbox: Sandbox) -> None:
+    bounded = stub(
+        "capped(total: int) -> int",
+        "Cap the total.",
+        "requires: 0 <= total <= 2 * CAP",
+        "ensures: 0 <= result <= CAP",
+    )
+    top = "def solve(data: str) -> str:\n    return str(capped(int(data)))\n"
+    code = "def capped(total):\n    return min(total, 10)\n"
+    task = Task(
+        title="Cap",
+        statement="Cap a number at 10.",
+        form=ProgramForm(),
+        examples=(StdioExample(input="12\n", output="10\n"),),
+    )
+    replies = {"sketch": python("CAP = 10\n\n" + bounded + top), "joint": python(code)}
+    finished = run(sandbox, task, replies)
+    (promise,) = finished.checks("S2.ensures")
+    assert (promise.verdict, promise.requirement) == (Verdict.PASSED, "0 <= result <= CAP")
+    assert promise.tried
+    assert finished.outcome is RunOutcome.PASSED

@@ -43,6 +43,7 @@ from auditcoder.lifecycle.locating.scoring import (
     score_with_substitutions,
     shown_by,
 )
+from auditcoder.lifecycle.validation.promise_checks import held_before, is_weak
 
 _FITTED = "fitted-1.json"
 _LEVELS = ((SETTLED, Level.HIGH), (CONFIDENT, Level.MEDIUM), (0.0, Level.LOW))
@@ -210,6 +211,8 @@ def feature_of(standing: RecordedCheck) -> FeatureKind | None:
             return None if passed else FeatureKind.GREW
         case CheckKind.COMPILE | CheckKind.SIGNATURE if passed:
             return None  # almost all code passes these
+        case CheckKind.CONTRACT if is_weak(evidence) and held_before(evidence):
+            return None  # the promise is in doubt before the code is
         case _:
             return FeatureKind.ACCEPTED if passed else FeatureKind.REJECTED
 

@@ -28,8 +28,11 @@ def read_cost(texts: Iterable[str]) -> CostBudget:
     return CostBudget(time=costs[0] if costs else "")
 
 
-def read_clause(text: str, names: set[str]) -> Clause:
-    """Parse a clause: executable if it is an expression over known names, else a sentence."""
+def read_clause(text: str, names: set[str], shared: frozenset[str] = frozenset()) -> Clause:
+    """Parse a clause: executable if it is an expression over known names, else a sentence.
+
+    It says something of at least one of `names`; it may use names that the program defines.
+    """
     text = text.strip().strip("`").strip()
     tree = _expression(text)
     if tree is None:
@@ -39,7 +42,7 @@ def read_clause(text: str, names: set[str]) -> Clause:
         n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     } | {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args}
     uses_names = bool(used & names)
-    if not uses_names or used - names - local - BUILTINS:
+    if not uses_names or used - names - shared - local - BUILTINS:
         return Clause(text=text)
     # A trailing comment would hide the code that is later added after the expression.
     return Clause(expression=ast.unparse(tree) if "#" in text else text)

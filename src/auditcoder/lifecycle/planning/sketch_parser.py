@@ -102,8 +102,11 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
         functions[root] = _empty_function(root)  # a strategy without functions
     if root not in functions:
         raise PlanRefused(f"there is no root function {root} in the sketch")
-    stubs = {name: _stub(f, functions, text) for name, f in functions.items() if name != root}
     definitions = read_definitions(text, others, imports, functions, given)
+    shared = definitions.names
+    stubs = {
+        name: _stub(f, functions, text, shared) for name, f in functions.items() if name != root
+    }
     _refuse_builtin_names({*stubs, *definitions.names})
     if twice := definitions.names & set(functions):
         raise PlanRefused(f"the sketch names {', '.join(sorted(twice))} twice")
@@ -118,7 +121,7 @@ def read_sketch(text: str, root: str, given: frozenset[str] = frozenset()) -> Sk
         strategy=docstring.goal,
         parts="; ".join(parts),
         stubs=stubs,
-        root=_stub(top, functions, text),
+        root=_stub(top, functions, text, shared),
         body=source_of(read_bundle(text), top) if usable else "",
         imports="\n".join(imports),
         flow=_flow(top, stubs) if usable else {},
@@ -139,7 +142,9 @@ def _refuse_builtin_names(stubs: Iterable[str]) -> None:
             raise PlanRefused(f"{name} is Python's own name; choose another")
 
 
-def _stub(function: Function, functions: Iterable[str], source: str) -> Stub:
+def _stub(
+    function: Function, functions: Iterable[str], source: str, shared: frozenset[str]
+) -> Stub:
     docstring = read_docstring(function, source)
     interface = contract_of(function)
     names = {p.name for p in interface.params}
@@ -155,8 +160,10 @@ def _stub(function: Function, functions: Iterable[str], source: str) -> Stub:
             params=tuple(_described(p, docstring) for p in interface.params),
             returns=interface.returns,
             returns_description="; ".join(docstring.of("returns")),
-            requires=tuple(read_clause(t, names) for t in docstring.of("requires")),
-            ensures=tuple(read_clause(t, names | {RESULT}) for t in docstring.of("ensures")),
+            requires=tuple(read_clause(t, names, shared) for t in docstring.of("requires")),
+            ensures=tuple(
+                read_clause(t, names | {RESULT}, shared) for t in docstring.of("ensures")
+            ),
             invariants=tuple(Clause(text=t) for t in docstring.of("invariant")),
             cost=read_cost(docstring.of("cost")),
             examples=examples,
