@@ -2,7 +2,8 @@
 
 import pytest
 
-from auditcoder.lifecycle.import_completion import completing, without_stars
+from auditcoder.domain.ids import NodeId
+from auditcoder.lifecycle.import_completion import completing, imports_by_name, without_stars
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,35 @@ def test_forgotten_imports_of_the_standard_library_are_found(source: str, added:
 
 def test_a_name_that_is_bound_elsewhere_is_not_imported() -> None:
     assert completing("def f(x):\n    return deque(x)\n", {"deque"}) == []
+
+
+@pytest.mark.parametrize(
+    ("present", "added"),
+    [
+        ({}, ["from collections.abc import Iterable"]),
+        ({"Iterable": "from typing import Iterable"}, ["from typing import Iterable"]),
+        ({"Iterable": "from own import Iterable"}, []),
+    ],
+)
+def test_an_import_of_another_part_is_preferred_to_a_guess(
+    present: dict[str, str], added: list[str]
+) -> None:
+    assert completing("def f(x: Iterable[int]):\n    return x\n", set(), present) == added
+
+
+def test_a_module_is_imported_as_another_part_does() -> None:
+    source = "def f():\n    return datetime.now()\n"
+    assert completing(source, set(), {"datetime": "from datetime import datetime"}) == []
+    assert completing(source, set(), {"datetime": "import datetime"}) == ["import datetime"]
+
+
+def test_the_imports_of_other_nodes_are_found_by_name() -> None:
+    code = {NodeId("S0"): "import os.path\n", NodeId("S1"): "from math import gcd as g\n"}
+    assert imports_by_name(code, {NodeId("S2")}) == {
+        "os": "import os",
+        "g": "from math import gcd as g",
+    }
+    assert "g" not in imports_by_name(code, {NodeId("S1")})
 
 
 def test_a_star_import_is_replaced_by_the_names_that_are_used() -> None:

@@ -50,6 +50,20 @@ def test_setting_up_a_module_is_no_demo(text: str, set_up: bool) -> None:
     assert is_set_up(parse(text).body[0], imported, {"f"}) is set_up
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("gap = 90  # minutes; less is free", "gap = 90  # minutes; less is free"),
+        ("name = 'a;b'  # one", "name = 'a;b'  # one"),
+        ("name = 'ä;ö'  # ü; one", "name = 'ä;ö'  # ü; one"),
+        ("a = 1; b = 2  # both", "a = 1"),
+        ("a = (1)  ; # one", "a = 1"),
+    ],
+)
+def test_the_comment_behind_a_statement_is_part_of_its_source(text: str, kept: str) -> None:
+    assert source_of(read_bundle(text), parse(text).body[0]) == f"{kept}\n"
+
+
 def test_names_that_a_statement_binds_and_changes_are_found() -> None:
     loop = parse("for i in range(3):\n    table[i] = 1\n    seen.add(i)\n    a.b.c = 1\n").body[0]
     assert (binds(loop), changes(loop)) == ({"i"}, {"table", "seen", "a"})

@@ -42,16 +42,20 @@ COMPLETED_NAMES = {
         " zip_longest",
         "math": "ceil comb factorial floor gcd isqrt lcm sqrt",
         "pathlib": "Path",
-        "typing": "Any Callable Dict Iterable Iterator List Optional Sequence Set Tuple Union",
+        "collections.abc": "Callable Iterable Iterator Mapping Sequence",
+        "typing": "Any Dict List Optional Set Tuple Union",
     }.items()
     for name in names.split()
 }
 """Names whose import is added, with the module that each comes from."""
 
-_ADDED = frozenset(
+_DEPRECATED_ALIASES = ["Callable", "Iterable", "Iterator", "Mapping", "Sequence"]
+ADDED_IMPORTS = frozenset(
     {f"import {module}" for module in COMPLETED_MODULES}
     | {f"from {module} import {name}" for name, module in COMPLETED_NAMES.items()}
+    | {f"from typing import {name}" for name in _DEPRECATED_ALIASES}
 )
+"""The imports that may be added to code; some of them only where other code has the same one."""
 STARRED_MODULES = COMPLETED_MODULES | set(COMPLETED_NAMES.values())
 """Modules of which a star import is written out."""
 _FENCES = ("```", "~~~")
@@ -201,7 +205,7 @@ def _is_rewritten(lines: list[str], sources: Sequence[str]) -> bool:
 
 def _is_imported(statement: str, known: Iterable[ParsedSource]) -> bool:
     module = statement.removeprefix("from ").partition(" import ")[0]
-    return statement in _ADDED or any(
+    return statement in ADDED_IMPORTS or any(
         statement in source.imports or (module in source.starred and module in STARRED_MODULES)
         for source in known
     )

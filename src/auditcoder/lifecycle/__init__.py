@@ -7,7 +7,8 @@
 - `recorder` writes a record, `replayer` replays an existing one, `export_import` copies records.
 - `model_client` sends requests to the model, with `retry_policy` and `response_formats`.
 - `intake` reads tasks; `task_forms` describes their forms; `planning` makes the graph.
-- `code_builder` requests code; `reply_splitter` and `import_completion` prepare it.
+- `code_builder` requests code; `reply_splitter` and `import_completion` prepare it;
+  `clash_resolution` chooses what becomes a stub if the code of several nodes clashes.
 - `validation` runs checks; `sandbox_source` reads the files that run inside the sandbox.
 - `locating` finds the node at fault; `repair_choice` and `root_cause` decide what to repair.
 - `repair_transaction` repairs a region, `full_replan` everything; `failure_report` describes a

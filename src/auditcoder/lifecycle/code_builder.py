@@ -384,14 +384,17 @@ def write_stub(
 
     A node without a contract has no function that could raise it; its stub is a comment.
     """
-    contract = context.recorder.ledger.graph.by_id[node].contract
-    if contract is None:
-        source = "# The definitions could not be used.\n"
-    else:
-        names = ", ".join(p.name for p in contract.params)
-        raising = f"raise NotImplementedError({reason[:200]!r})"
-        source = f"def {contract.name}({names}):\n    {raising}\n"
+    source = stub_of(context.recorder.ledger.graph.by_id[node], reason)
     _write(context, node, CodePiece(source, reason, losses), None, DEGRADED)
+
+
+def stub_of(node: Node, reason: str) -> str:
+    """Return the code of a node's stub."""
+    if node.contract is None:
+        return "# The definitions could not be used.\n"
+    names = ", ".join(p.name for p in node.contract.params)
+    raising = f"raise NotImplementedError({reason[:200]!r})"
+    return f"def {node.contract.name}({names}):\n    {raising}\n"
 
 
 def _cross(

@@ -1,7 +1,7 @@
 """Requests the definitions that functions share once more; no contract says what they must be."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from auditcoder.domain.errors import ReplyUnusable
 from auditcoder.domain.evidence import Evidence
@@ -10,7 +10,7 @@ from auditcoder.domain.python_names import Function
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.failure_report import failure_text
-from auditcoder.lifecycle.import_completion import completing
+from auditcoder.lifecycle.import_completion import completing, imports_by_name
 from auditcoder.lifecycle.module_statements import binds, is_harmless, source_of, summary
 from auditcoder.lifecycle.reply_splitter import CodePiece, parsed_module
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
@@ -28,10 +28,11 @@ def write_definitions_again(
         return
     names = sorted(u.name for u in code.units if "." not in u.name)
     functions = frozenset(ledger.graph.promises)
+    present = imports_by_name({n: b.source for n, b in ledger.working.bundles.items()}, {node})
     try:
         answer = context.ask(
             "repair_definitions",
-            ParsedPython(lambda text: definitions_of(text, names, functions)),
+            ParsedPython(lambda text: definitions_of(text, names, functions, present)),
             Phase.GENERATION,
             REPAIRED_CODE,
             role=code_builder.specialist(context, ledger.graph.by_id[node]),
@@ -49,10 +50,15 @@ def write_definitions_again(
     code_builder.write_piece(context, node, answer.value, answer.seq, agent)
 
 
-def definitions_of(text: str, names: Iterable[str], functions: frozenset[str]) -> CodePiece:
+def definitions_of(
+    text: str,
+    names: Iterable[str],
+    functions: frozenset[str],
+    present: Mapping[str, str] | None = None,
+) -> CodePiece:
     """Return the definitions in a reply; raise FormatMismatch if one of `names` is missing.
 
-    Functions of other nodes are left out.
+    Functions of other nodes are left out; `present` holds the imports of other nodes by name.
     """
     bundle, module = parsed_module(text)
     kept, losses, bound = [], [], set[str]()
@@ -65,5 +71,5 @@ def definitions_of(text: str, names: Iterable[str], functions: frozenset[str]) -
     if missing := set(names) - bound:
         raise FormatMismatch(f"it does not define {', '.join(sorted(missing))}")
     source = "\n".join(kept) + "\n"
-    imports = completing(source, bound | functions)
+    imports = completing(source, bound | functions, present)
     return CodePiece("\n".join([*imports, source]), losses=tuple(losses))

@@ -1,8 +1,11 @@
 """Completes generated code: adds missing standard-library imports and expands star imports."""
 
 import ast
+from collections.abc import Container, Mapping
 from importlib import import_module
 
+from auditcoder.domain.code import read_bundle
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_names import (
     BUILTINS,
     PARSE_ERRORS,
@@ -11,13 +14,26 @@ from auditcoder.domain.python_names import (
     on_a_fresh_stack,
     parse,
 )
-from auditcoder.domain.reply_code import COMPLETED_MODULES, COMPLETED_NAMES, STARRED_MODULES
+from auditcoder.domain.reply_code import (
+    ADDED_IMPORTS,
+    COMPLETED_MODULES,
+    COMPLETED_NAMES,
+    STARRED_MODULES,
+)
 
 
-def completing(source: str, bound: set[str]) -> list[str]:
+def imports_by_name(code: Mapping[NodeId, str], but: Container[NodeId]) -> dict[str, str]:
+    """Return what each name that other nodes than `but` import refers to, as a statement."""
+    others = [read_bundle(text) for node, text in code.items() if node not in but]
+    return {imported.name: imported.meaning for own in others for imported in own.imported}
+
+
+def completing(source: str, bound: set[str], present: Mapping[str, str] | None = None) -> list[str]:
     """Return the standard-library imports that a piece of code needs and lacks.
 
-    `bound` holds the names that the surrounding code defines.
+    `bound` holds the names that the surrounding code defines, and `present` the imports of other
+    parts of the program by name: two imports of one name would clash. A name that they import in
+    a way that is never added here is left to them.
     """
     try:
         module = on_a_fresh_stack(lambda: parse(source))
@@ -30,16 +46,18 @@ def completing(source: str, bound: set[str]) -> list[str]:
     } | {a.arg for a in ast.walk(module) if isinstance(a, ast.arg)}
     defined = {n.name for n in ast.walk(module) if isinstance(n, Function | ast.ClassDef)}
     known = stored | defined | imported_by(module) | bound | BUILTINS
+    present = present or {}
     missing = []
     for node in ast.walk(module):
         match node:
             case ast.Attribute(value=ast.Name(id=name)) if name in COMPLETED_MODULES - known:
-                missing.append(f"import {name}")
+                missing.append(present.get(name, f"import {name}"))
             case ast.Name(id=name) if name in COMPLETED_NAMES and name not in known:
-                missing.append(f"from {COMPLETED_NAMES[name]} import {name}")
+                guess = f"from {COMPLETED_NAMES[name]} import {name}"
+                missing.append(present.get(name, guess))
             case _:
                 pass
-    return sorted(set(missing))
+    return sorted(set(missing) & ADDED_IMPORTS)
 
 
 def without_stars(source: str) -> tuple[str, str]:

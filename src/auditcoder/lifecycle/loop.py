@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from auditcoder.domain.assembly import AssemblyConflict
@@ -17,6 +18,7 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtProgram
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
+from auditcoder.lifecycle.clash_resolution import nodes_to_stub
 from auditcoder.lifecycle.doubt_resolution import settle_doubts
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
@@ -142,16 +144,14 @@ def make_plan(context: RunContext) -> Plan:
 
 def assemble(context: RunContext) -> None:
     """Assemble the program; code that clashes with another node is replaced by a stub."""
-    graph = context.recorder.ledger.graph
-    written = (*reversed(graph.order), *graph.inner)
-    promising = [n for n in written if graph.by_id[n].contract]
-    defining = [n for n in graph.order if graph.by_id[n].contract is None]
-    for node in (None, *promising, *defining):
+    reason, clash = "it clashes with another part of the program", ""
+    for node in chain([None], nodes_to_stub(context)):
         if node is not None:
-            code_builder.write_stub(context, node, "it clashes with another part of the program")
+            code_builder.write_stub(context, node, reason, (f"its code, because {clash}",))
         try:
             context.recorder.assemble()
-        except (AssemblyConflict, RecordRefused):
+        except (AssemblyConflict, RecordRefused) as conflict:
+            clash = str(conflict.__cause__ or conflict)
             continue
         return
     raise AssertionError("stubs cannot clash")

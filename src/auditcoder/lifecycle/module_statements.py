@@ -24,7 +24,8 @@ _OUTPUT = frozenset({"print", "input"})
 def source_of(bundle: CodeBundle, statement: ast.stmt) -> str:
     """Return the source of a top-level statement with its decorators, on lines of its own."""
     own = bundle.lines[first_line(statement) - 1 : statement.end_lineno]
-    alone = statement.col_offset == 0 and ";" not in own[-1]
+    behind = own[-1].encode()[statement.end_col_offset :].strip()
+    alone = statement.col_offset == 0 and (not behind or behind.startswith(b"#"))
     return ("\n".join(own) if alone else ast.unparse(statement)) + "\n"
 
 

@@ -24,7 +24,7 @@ from auditcoder.domain.python_names import (
     parse,
 )
 from auditcoder.domain.request import Reply
-from auditcoder.lifecycle.import_completion import completing, without_stars
+from auditcoder.lifecycle.import_completion import completing, imports_by_name, without_stars
 from auditcoder.lifecycle.module_statements import (
     binds,
     changes,
@@ -101,6 +101,7 @@ class SplitReplyFormat:
         """
         self._alone = alone
         self._present = dict(present or {})
+        self._imports = imports_by_name(self._present, wanted)
         self._known = dict(known or {})
         self._wanted = dict(wanted)
         self._others = dict(others)
@@ -143,7 +144,8 @@ class SplitReplyFormat:
         return draft
 
     def _split(self, text: str) -> SplitReply:
-        draft = split(text, self._wanted, self._others, self._scope, self._known, alone=self._alone)
+        around = (self._others, self._scope, self._known, self._imports)
+        draft = split(text, self._wanted, *around, alone=self._alone)
         crossing = {
             node: piece
             for node, piece in draft.crossing.items()
@@ -191,13 +193,15 @@ def split(
     others: Mapping[str, NodeId],
     scope: str = "",
     known: Mapping[str, str] | None = None,
+    imports: Mapping[str, str] | None = None,
     *,
     alone: bool = False,
 ) -> SplitReply:
-    """Split a module by owner; raise FormatMismatch if it cannot be parsed."""
+    """Split a module by owner, with the `imports` of others by name; raise FormatMismatch."""
     bundle, module = parsed_module(text)
     by_name = {c.name: n for n, c in wanted.items()}
-    statements = _Statements(bundle, module, by_name, others, scope, known or {}, alone=alone)
+    known, imports = known or {}, imports or {}
+    statements = _Statements(bundle, module, by_name, others, scope, known, imports, alone=alone)
     pieces, missing, shared, length = {}, {}, "", 0
     for node, contract in wanted.items():
         own = statements.functions(node)
@@ -276,10 +280,11 @@ class _Statements:
         others: Mapping[str, NodeId],
         scope: str,
         known: Mapping[str, str],
+        imports: Mapping[str, str],
         *,
         alone: bool,
     ) -> None:
-        self._alone = alone
+        self._alone, self._present = alone, imports
         self._whole = bundle
         self._scope = scope
         self._owned: dict[NodeId, list[_Kept]] = {}
@@ -426,7 +431,7 @@ class _Statements:
         imports = [s for name, s in self._imports.items() if name in words]
         bound = {*self._imports, *self._helpers, *self._members}
         bound |= {*self._wanted, *self._others, *self._known}
-        added = completing(used, bound)
+        added = completing(used, bound, self._present)
         note = f"added: {', '.join(added)}" if added else ""
         if self._is_late and needs_late_annotations(parse(used), bound - self._helpers.keys()):
             imports.insert(0, f"{FUTURE}annotations")
@@ -468,7 +473,7 @@ class _Statements:
         needed = [kept.source for kept in self._give(numbers)]
         words = _words("\n".join(needed))
         imports = [s for name, s in self._imports.items() if name in words]
-        added = completing("\n".join(needed), set(self._imports) | set(self._helpers))
+        added = completing("\n".join(needed), {*self._imports, *self._helpers}, self._present)
         return "\n\n".join([*imports, *added, *needed]) + "\n" if needed else ""
 
     def losses(self) -> list[str]:
