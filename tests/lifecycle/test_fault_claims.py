@@ -81,16 +81,20 @@ def test_the_part_that_a_repair_names_is_repaired_next(
         assert first.decision is Decision.REJECTED
         assert first.code_deltas == ()
         assert first.reason == (
-            "the fault is elsewhere: S1, because it returns words instead of numbers"
+            "the fault is elsewhere: S1 (`read`), because it returns words instead of numbers"
         )
         (claim,) = claims(finished)
         evidence = claim.evidence
         assert (evidence.kind, evidence.trust) == (CheckKind.REVIEW, Trust.GENERATED)
         assert (evidence.verdict, evidence.subject) == (Verdict.FAILED, AtNode(node=NodeId("S1")))
-        assert evidence.message == "it returns words instead of numbers"
+        assert evidence.requirement == "no author of another repair names it as the fault"
+        assert evidence.message == (
+            "the author of another repair blames S1 (`read`): it returns words instead of numbers"
+        )
         found = finished.diagnoses[-1]
         assert isinstance(found, Localised)
         assert (found.rule, found.target) == ("claim", AtNode(node=NodeId("S1")))
+        assert found.explanation == evidence.message
     assert last.decision is Decision.ACCEPTED
 
 

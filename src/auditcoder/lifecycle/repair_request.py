@@ -17,8 +17,8 @@ from auditcoder.lifecycle.task_forms import stub_text
 
 FOUND = "found: "
 """Starts the line of a node's context that says what was wrong with it."""
-_NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
-"""A node id in an explanation, with its probability."""
+_NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\)| \(`([\w.]+)`\))?")
+"""A node id in an explanation, with its probability or the part of it that is meant."""
 
 
 def surroundings(context: RunContext, node: NodeId) -> str:
@@ -106,6 +106,8 @@ def suspicion(context: RunContext, explanation: str) -> str:
     names = {node: name for name, node in context.recorder.ledger.graph.promises.items()}
 
     def named(match: re.Match[str]) -> str:
+        if match[1]:
+            return f"`{match[1]}`"
         node = NodeId(match[0].split(" ")[0])
         return f"`{names[node]}`" if node in names else node
 

@@ -24,7 +24,12 @@ from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.graph import GraphDelta, apply, diff, named_in
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
-from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
+from auditcoder.domain.repair import (
+    FAULT_ELSEWHERE,
+    Decision,
+    IntegrationException,
+    TransactionKind,
+)
 from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
@@ -71,9 +76,7 @@ def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
         claim = _repair_nodes(context, chosen)
     if claim is not None:
         node = context.recorder.ledger.graph.by_id[claim.node]
-        decision = context.recorder.decide(
-            f"the fault is elsewhere: {claim.node}, because {claim.reason}"
-        )
+        decision = context.recorder.decide(f"{FAULT_ELSEWHERE}{claim.part}, because {claim.reason}")
         # After the rollback, which would remove it.
         record_claim(context, claim, code_builder.specialist(context, node))
         return decision
