@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.values import RunId
-from auditcoder.exports.repair_report import CodeChange, FailedCheck, RepairReport, VerdictChange
+from auditcoder.exports.repair_report import CodeChange, FailedCheck, RepairReport
 from auditcoder.interfaces.cli.terminal import count, one_line, paint, say, verdict
 
 _MOST_LINES = 12
@@ -117,11 +117,8 @@ def _decision(report: RepairReport) -> None:
     back = ", rolled back" if report.rolled_back else ""
     say(f"  decision      {paint(report.decision.value, style[report.decision])}{back}")
     for change in report.verdicts:
-        say(f"    {change.check}  {_verdicts(change)}")
-    if not report.verdicts:
+        say(f"    {change.check}  {verdict(change.before)} -> {verdict(change.after)}")
+    if not report.checked:
+        say("    no check ran")
+    elif not report.verdicts:
         say("    no check changed its verdict")
-
-
-def _verdicts(change: VerdictChange) -> str:
-    after: Verdict | None = change.after
-    return f"{verdict(change.before)} -> {verdict(after) if after else 'did not run'}"
