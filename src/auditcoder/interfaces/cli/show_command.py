@@ -382,8 +382,11 @@ def _contract(trace: Trace, node_id: NodeId) -> None:
         say("  input      none declared")
     for slot in node.outputs:
         say(f"  output     {slot.name}{f': {slot.type}' if slot.type else ''}")
+    for line in node.context.splitlines():
+        say(f"  context    {one_line(line)}")
+    # What the plan requires; only the evidence tells whether it was checked.
     for requirement in node.validation:
-        say(f"  validated  {one_line(requirement)}")
+        say(f"  to validate: {one_line(requirement)}")
     for hint in node.hints:
         say(f"  hint       {one_line(hint)}")
 
