@@ -68,6 +68,18 @@ def test_marks_around_the_whole_claim_are_no_part_of_its_reason() -> None:
         assert found.reason == "`x` is 1"
 
 
+@pytest.mark.parametrize("name", ["Box._has", "self._has", "_has", "`_has`"])
+def test_a_member_can_be_blamed_by_its_name_in_the_program_or_in_its_class(name: str) -> None:
+    functions = {"open": NodeId("S1"), "split": NodeId("S2"), "Box._has": NodeId("S1")}
+    contract = Contract(name="split")
+    code = SplitReplyFormat({NodeId("S2"): contract}, {}, present={NodeId("S2"): ADD})
+    shape = RepairReplyFormat(code, NodeId("S2"), ADD, functions)
+    text = f"the fault is elsewhere: {name}, because it takes any"
+    found = shape.read(Reply(text=text, finish=FinishReason.STOP, usage=Usage()))
+    assert isinstance(found, FaultElsewhere)
+    assert found.node == "S1"
+
+
 def test_changed_code_is_no_claim() -> None:
     changed = "def add(numbers):\n    return 0\n"
     found = read(f"the fault is elsewhere: read, because of it\n{python(changed)}")

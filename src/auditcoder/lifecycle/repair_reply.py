@@ -65,12 +65,15 @@ class RepairReplyFormat:
 
     def _named(self, text: str) -> NodeId:
         name = text.rpartition(".")[2]
-        node = self._functions.get(name, NodeId(name))
-        others = {n: i for n, i in self._functions.items() if i != self._node}
+        known = self._functions
+        members = {node for full, node in known.items() if full.rpartition(".")[2] == name}
+        only = members.pop() if len(members) == 1 else NodeId(name)
+        node = known.get(text) or known.get(name) or only
+        others = {n: i for n, i in known.items() if i != self._node}
         if node not in others.values():
+            listed = ", ".join(n for n in others if "." not in n)
             raise FormatMismatch(
-                f"{name} is no other function of the program; name one of {', '.join(others)},"
-                " or write the code"
+                f"{name} is no other part of the program; name one of {listed}, or write the code"
             )
         return node
 

@@ -39,7 +39,7 @@ from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import ModelAnswer
-from auditcoder.lifecycle.plan_excerpts import defined_names
+from auditcoder.lifecycle.plan_excerpts import blamable_names
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
@@ -226,7 +226,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
                 code_builder.draft_shape(context, [node]),
                 node,
                 present,
-                graph.promises | defined_names(graph, working),
+                blamable_names(graph, working, node),
             ),
             Phase.GENERATION,
             REPAIRED_CODE,
