@@ -19,7 +19,7 @@ from auditcoder.domain.repair import (
     Transaction,
 )
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
-from auditcoder.domain.trace import RecordedEvidence, Trace
+from auditcoder.domain.trace import RecordedEvidence, RulingRecord, Trace
 from auditcoder.domain.values import CheckId, Digest, Value
 
 
@@ -109,6 +109,12 @@ def present_failures(trace: Trace, read: ReadBlob) -> tuple[FailedCheck, ...]:
     ]
     failing.sort(key=lambda w: (trusts.index(w.evidence.trust), w.when.seq))
     return tuple(_failed_check(witness, read) for witness in failing)
+
+
+def ruled_check(trace: Trace, ruling: RulingRecord, read: ReadBlob) -> FailedCheck:
+    """Return the failed check that a ruling is about, with its content."""
+    event = ruling.ruling.evidence
+    return _failed_check(next(w for w in trace.evidence if w.when.seq == event), read)
 
 
 def text_of(content: bytes) -> str:

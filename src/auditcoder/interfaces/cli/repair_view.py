@@ -45,16 +45,23 @@ def _failure(run: RunId, failed: FailedCheck) -> None:
         f"  failed        {verdict(failed.verdict)}  {failed.check}"
         f"  ({failed.trust.value}, event {failed.event}){requirement}"
     )
+    show_values(run, failed)
+    if _is_informative(failed):
+        _labelled("message", failed.message, _command(run, failed))
+
+
+def show_values(run: RunId, failed: FailedCheck) -> None:
+    """Print the input of a failed check, the expected and the actual result, as recorded."""
     is_test = failed.kind is CheckKind.TEST
     given = own_text(failed) if is_test else failed.input
-    for label, text in (
-        ("test" if is_test else "input", given),
-        ("expected", failed.expected),
-        ("got", failed.got),
-        ("message", failed.message if _is_informative(failed) else None),
-    ):
+    label = "test" if is_test else "input"
+    for name, text in ((label, given), ("expected", failed.expected), ("got", failed.got)):
         if text is not None:
-            _labelled(label, text, f"auditcoder show {run} --event {failed.event}")
+            _labelled(name, text, _command(run, failed))
+
+
+def _command(run: RunId, failed: FailedCheck) -> str:
+    return f"auditcoder show {run} --event {failed.event}"
 
 
 def own_text(failed: FailedCheck) -> str | None:
