@@ -119,7 +119,8 @@ def test_an_answer_that_the_fault_is_elsewhere_reports_no_change_and_no_verdicts
     assert (first.verdicts, first.changes, first.checked) == ((), (), False)
     assert first.cause.endswith(
         "; the author of the repair answered that the fault is elsewhere (S1 (`read`), because"
-        " `int` is missing; words are left); nothing was changed or checked."
+        " `int` is missing; words are left); nothing was changed or checked,"
+        " so this attribution is not confirmed."
     )
     assert second.cause.startswith(
         "`read` (S1) was named (low confidence) because the author of another repair blames"

@@ -333,10 +333,6 @@ def _outcome(
     """Say what was changed, and what the decision confirms about it."""
     if t.decision is None:
         return "the repair is not decided yet"
-    if t.reason.startswith(FAULT_ELSEWHERE):
-        claim = _on_one_line(t.reason.removeprefix(FAULT_ELSEWHERE))
-        answer = f"the author of the repair answered that the fault is elsewhere ({claim})"
-        return f"{answer}; nothing was changed or checked"
     edited = [c for c in changes if c.diff]
     removed, added = sum(c.removed for c in edited), sum(c.added for c in edited)
     what = (
@@ -348,10 +344,15 @@ def _outcome(
     if t.decision is Decision.ACCEPTED:
         return f"{what} {_effects(t, verdicts)} and was accepted"
     if t.global_evidence:
-        seen = _effects(t, verdicts)
-        return f"{what} {seen} and was rejected, so this attribution is not confirmed"
-    why = f" ({one_sentence(t.reason)})" if t.reason else ""
-    return f"{what} was rejected before any check ran{why}"
+        result = f"{what} {_effects(t, verdicts)} and was rejected"
+    elif t.reason.startswith(FAULT_ELSEWHERE) and not edited:
+        claim = _on_one_line(t.reason.removeprefix(FAULT_ELSEWHERE))
+        answer = f"the author of the repair answered that the fault is elsewhere ({claim})"
+        result = f"{answer}; nothing was changed or checked"
+    else:
+        why = f" ({one_sentence(t.reason)})" if t.reason else ""
+        result = f"{what} was rejected before any check ran{why}"
+    return f"{result}, so this attribution is not confirmed"
 
 
 def _effects(t: Transaction, verdicts: Sequence[VerdictChange]) -> str:
