@@ -98,6 +98,36 @@ def test_every_event_and_check_that_a_report_names_is_on_record(path: Path) -> N
                 assert change.after is None or parsed(bundle.blob(change.after).decode())
 
 
+def test_an_answer_that_the_fault_is_elsewhere_reports_no_change_and_no_verdicts(
+    sandbox: Sandbox,
+) -> None:
+    """All examples fail before, and `loads` passes; neither ran after the answer."""
+    bad_read = "def read(text):\n    return [word for word in text.split()]\n"
+    claim = "the fault is elsewhere: read, because `int` is missing; words are left"
+    replies = adder_task.script(
+        bad_read,
+        adder_task.GOOD_ADD,
+        replan_branch="I see no other way.",
+        repair_node=lambda request: (
+            python(adder_task.GOOD_READ)
+            if "write `read(" in request.messages[-1].text.rpartition("# Your step")[2]
+            else claim
+        ),
+    )
+    finished = run(sandbox, adder_task.TASK, replies, Options(review=False))
+    first, *_, second = reports(finished)
+    assert (first.verdicts, first.changes, first.checked) == ((), (), False)
+    assert first.cause.endswith(
+        "; the author of the repair answered that the fault is elsewhere (S1 (`read`), because"
+        " `int` is missing; words are left); nothing was changed or checked,"
+        " so this attribution is not confirmed."
+    )
+    assert second.cause.startswith(
+        "`read` (S1) was named (low confidence) because the author of another repair blames"
+        " S1 (`read`): `int` is missing; words are left (event "
+    )
+
+
 def test_bytes_that_are_not_text_are_described() -> None:
     assert text_of(b"\xff\xfe") == "(2 bytes that are not text, beginning with ff fe)"
     assert text_of("ü".encode()) == "ü"

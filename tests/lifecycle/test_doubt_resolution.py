@@ -86,6 +86,9 @@ class TestSettlingDoubts:
         (event,) = finished.all(Adjudicated)
         assert event.ruling is Ruling.CHECK_WRONG
         assert [o.source for o in event.opinions] == ["independent implementation", "model"]
+        gives = "the independent implementation gives the result of the program"
+        assert event.opinions[0].reason == gives
+        assert gives in event.reason
         (dropped,) = finished.all(CheckDropped)
         assert (dropped.check, dropped.reason) == (event.check, event.reason)
         assert finished.history == ()
@@ -150,7 +153,7 @@ class TestSettlingDoubts:
         )
         (event,) = finished.all(Adjudicated)
         assert event.ruling is Ruling.UNDECIDED
-        assert event.opinions[0].reason == "it fails example-1 itself"
+        assert event.opinions[0].reason == ("the independent implementation fails example-1 itself")
         assert finished.history == ()
 
     def test_the_model_is_not_told_whose_result_is_whose(self, sandbox: Sandbox) -> None:

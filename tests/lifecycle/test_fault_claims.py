@@ -11,6 +11,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import Request
 from auditcoder.domain.targets import AtNode
+from auditcoder.domain.task import ClassForm, CodeExample, Task
 from auditcoder.lifecycle.options import LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.adder_task import ADD, BAD_ADD, GOOD_ADD, GOOD_READ, READ, ROOT, TASK
@@ -81,17 +82,66 @@ def test_the_part_that_a_repair_names_is_repaired_next(
         assert first.decision is Decision.REJECTED
         assert first.code_deltas == ()
         assert first.reason == (
-            "the fault is elsewhere: S1, because it returns words instead of numbers"
+            "the fault is elsewhere: S1 (`read`), because it returns words instead of numbers"
         )
         (claim,) = claims(finished)
         evidence = claim.evidence
         assert (evidence.kind, evidence.trust) == (CheckKind.REVIEW, Trust.GENERATED)
         assert (evidence.verdict, evidence.subject) == (Verdict.FAILED, AtNode(node=NodeId("S1")))
-        assert evidence.message == "it returns words instead of numbers"
+        assert evidence.requirement == "no author of another repair names it as the fault"
+        assert evidence.message == (
+            "the author of another repair blames S1 (`read`): it returns words instead of numbers"
+        )
         found = finished.diagnoses[-1]
         assert isinstance(found, Localised)
         assert (found.rule, found.target) == ("claim", AtNode(node=NodeId("S1")))
+        assert found.explanation == evidence.message
     assert last.decision is Decision.ACCEPTED
+
+
+def test_a_blamed_helper_method_leads_to_the_node_that_owns_it(sandbox: Sandbox) -> None:
+    skeleton = (
+        "class Box:\n"
+        "    def __init__(self):\n        self.items = []\n\n"
+        '    def put(self, item: int) -> None:\n        """Add an item once."""\n\n'
+        '    def first(self, item: int) -> int:\n        """Return its place, or -1."""\n'
+    )
+    put = (
+        "class Box:\n"
+        "    def put(self, item):\n"
+        "        if not self._has(item):\n            self.items.append(item)\n\n"
+        "    def _has(self, item):\n        return {}\n"
+    )
+    first = (
+        "\n    def first(self, item):\n"
+        "        return self.items.index(item) if self._has(item) else -1\n"
+    )
+    code = "b = Box()\nb.put(4)\nassert b.first(5) == -1"
+    task = Task(
+        title="Box",
+        statement=skeleton,
+        form=ClassForm(name="Box", skeleton=skeleton),
+        examples=(CodeExample(code=code),),
+    )
+    claim = "the fault is elsewhere: _has, because `item` is not looked for"
+    said: ScriptedReplies = {
+        "methods": python(put.format("bool(self.items)") + first),
+        "replan_node": finding(),
+        "repair_node": lambda request: (
+            claim
+            if "write `first(" in request.messages[-1].text.rpartition("# Your step")[2]
+            else python(put.format("item in self.items"))
+        ),
+    }
+    finished = run(sandbox, task, said, Options(review=False))
+    assert finished.rejected == []
+    assert finished.outcome is RunOutcome.PASSED, finished.reason
+    rejected, accepted = finished.history
+    owner = next(n.id for n in finished.graph.nodes if n.contract and n.contract.name == "put")
+    assert rejected.reason == (
+        f"the fault is elsewhere: {owner} (`_has`), because `item` is not looked for"
+    )
+    assert accepted.region == (owner,)
 
 
 def test_two_parts_that_blame_each_other_end_within_the_repairs(sandbox: Sandbox) -> None:

@@ -38,7 +38,46 @@ def read(text: str, finish: FinishReason = FinishReason.STOP) -> SplitReply | Fa
     ],
 )
 def test_a_claim_is_read_in_the_ways_that_models_write_it(text: str) -> None:
-    assert read(text) == FaultElsewhere(NodeId("S1"), "it drops a word")
+    found = read(text)
+    assert isinstance(found, FaultElsewhere)
+    assert (found.node, found.reason) == (NodeId("S1"), "it drops a word")
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "reason"),
+    [
+        ("read, because `fare` passes 1; not 2", "S1 (`read`)", "`fare` passes 1; not 2"),
+        ("`Box.read`, because it calls `add`.", "S1 (`Box.read`)", "it calls `add`"),
+        ("**read**: `x` is **not** `y`", "S1 (`read`)", "`x` is **not** `y`"),
+        ("S1 because -1 is lost", "S1", "-1 is lost"),
+        ("read, because .5 is lost...", "S1 (`read`)", ".5 is lost"),
+    ],
+)
+def test_the_name_and_the_reason_stay_as_the_model_wrote_them(
+    text: str, part: str, reason: str
+) -> None:
+    found = read(f"the fault is elsewhere: {text}")
+    assert isinstance(found, FaultElsewhere)
+    assert (found.part, found.reason) == (part, reason)
+
+
+def test_marks_around_the_whole_claim_are_no_part_of_its_reason() -> None:
+    for mark in ("`", "**", "**`"):
+        found = read(f"{mark}the fault is elsewhere: read, because `x` is 1.{mark[::-1]}")
+        assert isinstance(found, FaultElsewhere)
+        assert found.reason == "`x` is 1"
+
+
+@pytest.mark.parametrize("name", ["Box._has", "self._has", "_has", "`_has`"])
+def test_a_member_can_be_blamed_by_its_name_in_the_program_or_in_its_class(name: str) -> None:
+    functions = {"open": NodeId("S1"), "split": NodeId("S2"), "Box._has": NodeId("S1")}
+    contract = Contract(name="split")
+    code = SplitReplyFormat({NodeId("S2"): contract}, {}, present={NodeId("S2"): ADD})
+    shape = RepairReplyFormat(code, NodeId("S2"), ADD, functions)
+    text = f"the fault is elsewhere: {name}, because it takes any"
+    found = shape.read(Reply(text=text, finish=FinishReason.STOP, usage=Usage()))
+    assert isinstance(found, FaultElsewhere)
+    assert found.node == "S1"
 
 
 def test_changed_code_is_no_claim() -> None:

@@ -132,3 +132,35 @@ def test_methods_that_a_method_calls_are_shown(sandbox: Sandbox) -> None:
     section = text.partition("# Methods that it calls\n")[2].partition("# The failing")[0]
     assert "return len(self.items)  # all" in section
     assert "__init__" not in section
+
+
+def test_helpers_of_other_nodes_that_a_method_calls_are_shown(sandbox: Sandbox) -> None:
+    skeleton = (
+        "class Box:\n"
+        "    def __init__(self):\n        self.items = []\n\n"
+        '    def count(self) -> int:\n        """Count the items."""\n\n'
+        '    def double(self) -> int:\n        """Return twice the count."""\n'
+    )
+    task = Task(
+        title="Box",
+        statement=skeleton,
+        form=ClassForm(name="Box", skeleton=skeleton),
+        examples=(CodeExample(code="b = Box()\nb.items.append(1)\nassert b.double() == 2"),),
+    )
+    double = "class Box:\n    def double(self):\n        return {}\n"
+    methods = (
+        f"{double.format('self._size() // 0')}\n"
+        "    def count(self):\n        return self._size()\n\n"
+        "    def _size(self):\n        return len(self.items)  # all\n"
+    )
+    said: ScriptedReplies = {
+        "methods": python(methods),
+        "replan_node": finding(),
+        "repair_node": python(double.format("2 * self._size()")),
+    }
+    finished = run(sandbox, task, said, Options(review=False))
+    text = next(
+        r for _, r in finished.asked if "# Your step: the method again" in r.messages[-1].text
+    )
+    section = text.messages[-1].text.partition("# Methods that it calls\n")[2]
+    assert "return len(self.items)  # all" in section.partition("# The failing")[0]

@@ -3,7 +3,7 @@
 from enum import Enum
 
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.targets import Subject
+from auditcoder.domain.targets import AtNode, Subject
 from auditcoder.domain.values import CheckId, Digest, Value, digest
 
 
@@ -97,6 +97,10 @@ def node_check_id(
     return CheckId(f"{node}.{name}-{content}" if requirement else f"{node}.{name}")
 
 
+CLAIM = "elsewhere"
+"""Names the check that fails when the author of another repair blames a node."""
+
+
 class Frame(Value):
     """One frame of a traceback."""
 
@@ -141,3 +145,11 @@ class Evidence(Value):
         """Return the digests of the content that is stored outside the event."""
         names = (self.input, self.expected, self.observed, self.errors)
         return tuple(name for name in names if name is not None)
+
+
+def is_claim(evidence: Evidence) -> bool:
+    """Whether evidence is that the author of another repair blames a node."""
+    named = isinstance(evidence.subject, AtNode) and evidence.check.startswith(
+        f"{evidence.subject.node}.{CLAIM}-"
+    )
+    return named and evidence.kind is CheckKind.REVIEW

@@ -9,6 +9,9 @@ from auditcoder.domain.graph import GraphDelta
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.values import CheckId, Digest, Value
 
+FAULT_ELSEWHERE = "the fault is elsewhere: "
+"""Starts the reason of a transaction whose author named another part instead of writing code."""
+
 
 class Rank(Value, order=True):
     """The rank of a program: the paper's lexicographic tuple.

@@ -8,12 +8,18 @@ from collections.abc import Iterable, Sequence
 from difflib import unified_diff
 
 from auditcoder.domain.diagnosis import Localised
-from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
+from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict, is_claim
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
-from auditcoder.domain.repair import CodeDelta, Decision, RollbackStatus, Transaction
+from auditcoder.domain.repair import (
+    FAULT_ELSEWHERE,
+    CodeDelta,
+    Decision,
+    RollbackStatus,
+    Transaction,
+)
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
-from auditcoder.domain.trace import RecordedEvidence, Trace
+from auditcoder.domain.trace import RecordedEvidence, RulingRecord, Trace
 from auditcoder.domain.values import CheckId, Digest, Value
 
 
@@ -51,8 +57,7 @@ class VerdictChange(Value):
 
     check: CheckId
     before: Verdict
-    after: Verdict | None
-    """None if it did not run on the candidate."""
+    after: Verdict
 
 
 class RepairReport(Value):
@@ -66,6 +71,9 @@ class RepairReport(Value):
     """All pinned checks that failed before it; the one that was diagnosed comes first."""
     changes: tuple[CodeChange, ...]
     verdicts: tuple[VerdictChange, ...]
+    """The checks that ran on the candidate with another verdict than before."""
+    checked: bool
+    """Whether any check of the program ran on the candidate."""
 
 
 def repair_reports(trace: Trace, read: ReadBlob) -> tuple[RepairReport, ...]:
@@ -85,6 +93,7 @@ def repair_report(trace: Trace, t: Transaction, read: ReadBlob) -> RepairReport:
         failures=tuple(_failed_check(w, read) for w in _failures(trace, t)),
         changes=changes,
         verdicts=verdicts,
+        checked=bool(t.global_evidence),
     )
 
 
@@ -100,6 +109,12 @@ def present_failures(trace: Trace, read: ReadBlob) -> tuple[FailedCheck, ...]:
     ]
     failing.sort(key=lambda w: (trusts.index(w.evidence.trust), w.when.seq))
     return tuple(_failed_check(witness, read) for witness in failing)
+
+
+def ruled_check(trace: Trace, ruling: RulingRecord, read: ReadBlob) -> FailedCheck:
+    """Return the failed check that a ruling is about, with its content."""
+    event = ruling.ruling.evidence
+    return _failed_check(next(w for w in trace.evidence if w.when.seq == event), read)
 
 
 def text_of(content: bytes) -> str:
@@ -178,9 +193,9 @@ def _change(trace: Trace, delta: CodeDelta, read: ReadBlob) -> CodeChange:
 def _verdict_changes(t: Transaction) -> tuple[VerdictChange, ...]:
     after: dict[CheckId, Verdict] = {e.check: e.verdict for e in t.global_evidence}
     return tuple(
-        VerdictChange(check=check, before=before, after=after.get(check))
+        VerdictChange(check=check, before=before, after=after[check])
         for check, before in t.verdicts_before.items()
-        if t.decision is not None and after.get(check) is not before
+        if t.decision is not None and after.get(check, before) is not before
     )
 
 
@@ -250,6 +265,8 @@ def _is_further_reason(trace: Trace, t: Transaction, seen: Evidence) -> bool:
 def _observation(trace: Trace, t: Transaction, witness: RecordedEvidence) -> str:
     """Return failing evidence about a node as a clause."""
     seen, event = witness.evidence, f"(event {witness.when.seq})"
+    if is_claim(seen):
+        return f"{_on_one_line(seen.message)} {event}"
     said = one_sentence(seen.message)
     if not seen.kind.judges:
         whose = "" if len(t.selected) == 1 else f"of {listed(_names(trace, seen))}: "
@@ -265,6 +282,11 @@ def _names(trace: Trace, seen: Evidence) -> list[str]:
 def one_sentence(text: str) -> str:
     """Return a text as part of a sentence: on one line, without a full stop or semicolons."""
     return " ".join(text.split()).rstrip(". ").replace("; ", ", ")
+
+
+def _on_one_line(text: str) -> str:
+    """Return a quoted text on one line without a full stop; its semicolons are kept."""
+    return " ".join(text.split()).rstrip(". ")
 
 
 def _code_at(trace: Trace, t: Transaction, node: NodeId) -> Digest | None:
@@ -319,16 +341,32 @@ def _outcome(
         if edited
         else "a repair without changed code"
     )
+    if t.decision is Decision.ACCEPTED:
+        return f"{what} {_effects(t, verdicts)} and was accepted"
+    if t.global_evidence:
+        result = f"{what} {_effects(t, verdicts)} and was rejected"
+    elif t.reason.startswith(FAULT_ELSEWHERE) and not edited:
+        claim = _on_one_line(t.reason.removeprefix(FAULT_ELSEWHERE))
+        answer = f"the author of the repair answered that the fault is elsewhere ({claim})"
+        result = f"{answer}; nothing was changed or checked"
+    else:
+        why = f" ({one_sentence(t.reason)})" if t.reason else ""
+        result = f"{what} was rejected before any check ran{why}"
+    return f"{result}, so this attribution is not confirmed"
+
+
+def _effects(t: Transaction, verdicts: Sequence[VerdictChange]) -> str:
+    """Say which checks passed or failed only after a repair."""
     healed = [v.check for v in verdicts if v.after is Verdict.PASSED]
-    broken = [v.check for v in verdicts if v.before is Verdict.PASSED]
+    broken = [v.check for v in verdicts if v.before is Verdict.PASSED and v.after.failing]
     effects = [
         *([f"made {listed(healed)} pass"] if healed else []),
         *([f"made {listed(broken)} fail"] if broken else []),
     ]
-    seen = joined(effects) or "changed no verdict"
-    if t.decision is Decision.ACCEPTED:
-        return f"{what} {seen} and was accepted"
-    return f"{what} {seen} and was rejected, so this attribution is not confirmed"
+    if effects:
+        return joined(effects)
+    ran = {e.check for e in t.global_evidence}
+    return "changed no verdict" + ("" if ran >= t.verdicts_before.keys() else " of those that ran")
 
 
 _MOST_LISTED = 4

@@ -4,7 +4,14 @@ Like every explanation of a failure, a claim falls when another program is accep
 """
 
 from auditcoder.domain.diagnosis import Level, Localised
-from auditcoder.domain.evidence import CheckKind, Trust, Verdict, node_check_id
+from auditcoder.domain.evidence import (
+    CLAIM,
+    CheckKind,
+    Trust,
+    Verdict,
+    is_claim,
+    node_check_id,
+)
 from auditcoder.domain.targets import AtNode
 from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisInput,
@@ -20,19 +27,19 @@ from auditcoder.lifecycle.validation.check_recorder import (
 )
 
 RULE = "claim"
-_NAME = "elsewhere"
 
 
 def record_claim(context: RunContext, claim: FaultElsewhere, author: str) -> None:
     """Record a claim as failing evidence about the node that it names."""
     check = CheckSpec(
-        node_check_id(claim.node, _NAME, claim.reason),
+        node_check_id(claim.node, CLAIM, claim.reason),
         AtNode(node=claim.node),
         CheckKind.REVIEW,
         Trust.GENERATED,
-        f"a repair of another part does not find: {claim.reason}",
+        "no author of another repair names it as the fault",
     )
-    observed = CheckObservation(Verdict.FAILED, claim.reason, judge=author)
+    blames = f"the author of another repair blames {claim.part}: {claim.reason}"
+    observed = CheckObservation(Verdict.FAILED, blames, judge=author)
     record_unless_dropped(context, check, lambda: observed)
 
 
@@ -43,20 +50,16 @@ def claimed(case: DiagnosisInput) -> Localised | None:
     """
     failing = [s for s in case.program if s.evidence.verdict.failing]
     since = max((s.seq for s in case.program), default=0)
-    claims = sorted((s for s in case.local if s.seq > since and _is_claim(s)), key=lambda s: s.seq)
+    claims = sorted((s for s in case.local if s.seq > since and _blames(s)), key=lambda s: s.seq)
     if not claims or not failing:
         return None
     newest = claims[-1]
     target = newest.evidence.subject
     if not isinstance(target, AtNode) or target in case.tried:
         return None
-    why = f"the author of another repair blames {target.node}: {newest.evidence.message}"
-    return localised(case, target, RULE, Level.LOW, (failing[0].seq, newest.seq), why)
+    events = (failing[0].seq, newest.seq)
+    return localised(case, target, RULE, Level.LOW, events, newest.evidence.message)
 
 
-def _is_claim(standing: RecordedCheck) -> bool:
-    evidence = standing.evidence
-    named = isinstance(evidence.subject, AtNode) and evidence.check.startswith(
-        f"{evidence.subject.node}.{_NAME}-"
-    )
-    return named and evidence.kind is CheckKind.REVIEW and evidence.verdict.failing
+def _blames(standing: RecordedCheck) -> bool:
+    return is_claim(standing.evidence) and standing.evidence.verdict.failing

@@ -1,5 +1,6 @@
 """What of the plan is shown to those who write code, labelled; nothing where the plan is silent."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from auditcoder.domain.brief import Brief, DataRange
@@ -77,3 +78,24 @@ def defined_names(graph: TaskGraph, working: WorkingState) -> dict[str, NodeId]:
         (node, unit) for node, _ in definitions(graph, working) for unit in working.code[node].units
     )
     return {unit.name: node for node, unit in units if "." not in unit.name}
+
+
+def blamable_names(graph: TaskGraph, working: WorkingState, author: NodeId) -> dict[str, NodeId]:
+    """Return the names that the author of a repair can blame, with the nodes that own them.
+
+    Beside promised functions and definitions these are helpers and members, by their names in the
+    program and in the code of their nodes. A name of the author's own code means that code.
+    """
+    repairable = {*graph.promises.values(), *graph.defining} & working.code.keys()
+    units = [(n, unit) for n in sorted(repairable) for unit in working.code[n].units]
+    found = graph.promises | defined_names(graph, working)
+    for node, unit in units:
+        if node == author:
+            found.setdefault(unit.name, node)
+    for node, unit in units:
+        found.setdefault(unit.registered, node)
+    counts = Counter(unit.name for _, unit in units)
+    for node, unit in units:
+        if counts[unit.name] == 1:
+            found.setdefault(unit.name, node)
+    return found

@@ -12,9 +12,11 @@ from auditcoder.lifecycle.reply_splitter import SplitReply, SplitReplyFormat
 from auditcoder.lifecycle.response_formats import FormatMismatch, blocks
 
 _ELSEWHERE = re.compile(
-    r"fault (?:is|lies) elsewhere\W+([A-Za-z_][\w.]*)(?:\([^)\n]*\))?\W*(?:because\b)?\W*([^\n]*)",
+    r"fault (?:is|lies) elsewhere\W+([A-Za-z_][\w.]*)(?:\([^)\n]*\))?[`'\"*]*"
+    r"(?:[\s,.:;\u2013\u2014-]|\*\*)*(?:because\b)?[\s,:]*([^\n]*)",
     re.IGNORECASE,
 )
+"""A claim; a mark that opens its reason is part of the reason."""
 
 
 class FaultElsewhere(NamedTuple):
@@ -22,6 +24,13 @@ class FaultElsewhere(NamedTuple):
 
     node: NodeId
     reason: str
+    name: str
+    """The part as the reply names it."""
+
+    @property
+    def part(self) -> str:
+        """The node with the name that the reply has for it: "S1 (`DAY_CAP`)"."""
+        return self.node if self.name == self.node else f"{self.node} (`{self.name}`)"
 
 
 class RepairReplyFormat:
@@ -51,19 +60,31 @@ class RepairReplyFormat:
             piece = split.pieces.get(self._node)
             if piece is None or not _same(piece.source, self._present):
                 return split
-        node = self._named(claimed[1])
-        return FaultElsewhere(node, claimed[2].strip(" `*.") or "no reason was given")
+        name = claimed[1].rstrip(".")
+        return FaultElsewhere(self._named(name), _reason(claimed[2]), name)
 
     def _named(self, text: str) -> NodeId:
-        name = text.rstrip(".").rpartition(".")[2]
-        node = self._functions.get(name, NodeId(name))
-        others = {n: i for n, i in self._functions.items() if i != self._node}
+        name = text.rpartition(".")[2]
+        known = self._functions
+        members = {node for full, node in known.items() if full.rpartition(".")[2] == name}
+        only = members.pop() if len(members) == 1 else NodeId(name)
+        node = known.get(text) or known.get(name) or only
+        others = {n: i for n, i in known.items() if i != self._node}
         if node not in others.values():
+            listed = ", ".join(n for n in others if "." not in n)
             raise FormatMismatch(
-                f"{name} is no other function of the program; name one of {', '.join(others)},"
-                " or write the code"
+                f"{name} is no other part of the program; name one of {listed}, or write the code"
             )
         return node
+
+
+def _reason(text: str) -> str:
+    """Return a reason without its full stop and marks that close what it does not open."""
+    reason = text.rstrip(". ")
+    for mark in ("**", "`"):
+        if reason.count(mark) % 2:
+            reason = reason.rstrip(mark[0]).rstrip(". ")
+    return reason if any(map(str.isalnum, reason)) else "no reason was given"
 
 
 def _same(source: str, present: str) -> bool:

@@ -5,6 +5,7 @@ import re
 
 import msgspec
 
+from auditcoder.domain.code import program_name
 from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
@@ -17,8 +18,8 @@ from auditcoder.lifecycle.task_forms import stub_text
 
 FOUND = "found: "
 """Starts the line of a node's context that says what was wrong with it."""
-_NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\))?")
-"""A node id in an explanation, with its probability."""
+_NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\)| \(`([\w.]+)`\))?")
+"""A node id in an explanation, with its probability or the part of it that is meant."""
 
 
 def surroundings(context: RunContext, node: NodeId) -> str:
@@ -53,27 +54,35 @@ def _own_goal(node: Node) -> Node:
 
 
 def callees(context: RunContext, node: NodeId) -> tuple[NodeId, ...]:
-    """Return the other nodes whose functions a node's code calls directly, in the graph's order."""
+    """Return the other nodes whose functions a node's code calls directly, in the graph's order.
+
+    Their helpers count like the functions that they promise.
+    """
     ledger = context.recorder.ledger
-    code = ledger.working.code.get(node)
+    graph, working = ledger.graph, ledger.working
+    code = working.code.get(node)
     if code is None:
         return ()
     try:
         tree = parse(context.recorder.text(code.digest))
     except PARSE_ERRORS:
         return ()
-    of_class = isinstance(context.task.form, ClassForm)
-    names = {_called(call, of_class=of_class) for call in ast.walk(tree)}
-    found = {known for name, known in ledger.graph.promises.items() if name in names}
-    with_code = (found & ledger.working.code.keys()) - {node, ROOT}
-    return tuple(each.id for each in ledger.graph.nodes if each.id in with_code)
+    form = context.task.form
+    scope = form.name if isinstance(form, ClassForm) else ""
+    names = {_called(call, scope) for call in ast.walk(tree)} - {""}
+    owners = working.owners() | {program_name(n, scope): i for n, i in graph.promises.items()}
+    own = {program_name(unit.name, scope) for unit in code.units}
+    called = {program_name(name, scope) for name in names} - own
+    found = {owner for name, owner in owners.items() if name in called}
+    with_code = (found & working.code.keys()) - {node, ROOT}
+    return tuple(each.id for each in graph.nodes if each.id in with_code)
 
 
-def _called(tree: ast.AST, *, of_class: bool) -> str:
+def _called(tree: ast.AST, scope: str) -> str:
     match tree:
-        case ast.Attribute(value=ast.Name(id="self"), attr=name) if of_class:
-            return name
-        case ast.Name(id=name) if not of_class:
+        case ast.Attribute(value=ast.Name(id=base), attr=name) if scope:
+            return name if base in {"self", "cls", scope} else ""
+        case ast.Name(id=name) if not scope:
             return name
         case _:
             return ""
@@ -106,6 +115,8 @@ def suspicion(context: RunContext, explanation: str) -> str:
     names = {node: name for name, node in context.recorder.ledger.graph.promises.items()}
 
     def named(match: re.Match[str]) -> str:
+        if match[1]:
+            return f"`{match[1]}`"
         node = NodeId(match[0].split(" ")[0])
         return f"`{names[node]}`" if node in names else node
 

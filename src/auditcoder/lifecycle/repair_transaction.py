@@ -24,7 +24,12 @@ from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.graph import GraphDelta, apply, diff, named_in
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.python_names import PARSE_ERRORS, parse
-from auditcoder.domain.repair import Decision, IntegrationException, TransactionKind
+from auditcoder.domain.repair import (
+    FAULT_ELSEWHERE,
+    Decision,
+    IntegrationException,
+    TransactionKind,
+)
 from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
@@ -34,7 +39,7 @@ from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import ModelAnswer
-from auditcoder.lifecycle.plan_excerpts import defined_names
+from auditcoder.lifecycle.plan_excerpts import blamable_names
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
@@ -71,9 +76,7 @@ def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
         claim = _repair_nodes(context, chosen)
     if claim is not None:
         node = context.recorder.ledger.graph.by_id[claim.node]
-        decision = context.recorder.decide(
-            f"the fault is elsewhere: {claim.node}, because {claim.reason}"
-        )
+        decision = context.recorder.decide(f"{FAULT_ELSEWHERE}{claim.part}, because {claim.reason}")
         # After the rollback, which would remove it.
         record_claim(context, claim, code_builder.specialist(context, node))
         return decision
@@ -223,7 +226,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
                 code_builder.draft_shape(context, [node]),
                 node,
                 present,
-                graph.promises | defined_names(graph, working),
+                blamable_names(graph, working, node),
             ),
             Phase.GENERATION,
             REPAIRED_CODE,

@@ -77,6 +77,7 @@ def report(given: str, diff: str) -> RepairReport:
         failures=(failed,),
         changes=(change,),
         verdicts=(),
+        checked=False,
     )
 
 
@@ -90,6 +91,15 @@ def test_long_texts_are_cut_with_the_command_that_shows_all(
     assert "… 40 more lines: `auditcoder show sum S1 --history` shows all" in shown
     assert "message     ValueError: no" in shown
     assert len(shown.splitlines()) < 90
+
+
+def test_a_repair_that_nothing_was_checked_of_shows_no_verdicts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_repair(RUN, report("1", "--- before\n+++ after\n"))
+    shown = capsys.readouterr().out
+    assert "no check ran" in shown
+    assert "changed its verdict" not in shown
 
 
 def test_a_failed_test_is_shown_from_its_own_text_on() -> None:

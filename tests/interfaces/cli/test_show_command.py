@@ -1,5 +1,7 @@
 """`show` prints a run as a tree, or one responsibility in full."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -7,9 +9,13 @@ import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.evidence import Verdict
+from auditcoder.domain.request import Request
 from auditcoder.exports.responsibility_record import FIELDS
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_node, show_run
+from auditcoder.lifecycle.options import AutoSwitch, Options
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support import adder_task, addition_runs
 from tests.support.commands import RunCommand
 from tests.support.histories import accept_repair, traced
 from tests.support.record_builders import (
@@ -24,6 +30,13 @@ from tests.support.record_builders import (
     repairing,
     ticking,
 )
+from tests.support.scripted_runs import ScriptedReplies, python, sandboxed, stub
+from tests.support.scripted_runs import run as run_script
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
 
 
 def test_a_run_is_shown_as_a_tree(run: RunCommand, example: Path) -> None:
@@ -138,3 +151,58 @@ def test_a_failure_that_no_longer_stands_is_not_red(
     accept_repair(recorder)
     show_node(traced(store), S1_1, store.blob)
     assert "\033[2mfailed\033[0m  S1_1.generated" in capsys.readouterr().out
+
+
+def test_a_ruling_on_a_dropped_case_shows_its_input_and_results(
+    sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solve = stub("solve(data: str) -> str", "Solve.", "example: solve('4 5') == '10'")
+    body = "return str(add_up(read_numbers(data)))"
+    parts = addition_runs.READ + addition_runs.ADD + solve.replace("...", body)
+    right = "def solve(data):\n    return str(sum(int(word) for word in data.split()))\n"
+
+    def nine(request: Request) -> str:
+        side = "A" if "Result A:\n9\n" in request.messages[-1].text else "B"
+        return json.dumps({"derivation": "added by hand", "right": side})
+
+    replies: ScriptedReplies = {
+        "sketch": python(parts),
+        "joint": python(addition_runs.READS + addition_runs.ADDS),
+        "independent": python(right),
+        "adjudicator": nine,
+    }
+    options = Options(adjudication=AutoSwitch.ON, review=False)
+    finished = run_script(sandbox, addition_runs.TASK, replies, options)
+    show_run(finished.solution.trace, finished.raw.blobs.__getitem__)
+    shown = capsys.readouterr().out
+    ruling = shown[shown.index("Ruling at event") :].splitlines()
+    assert [line.split() for line in ruling[1:4]] == [
+        ["input", "4", "5"],
+        ["expected", "10"],
+        ["got", "9"],
+    ]
+    assert "the independent implementation gives the result of the program" in ruling[4]
+
+
+def test_a_node_shows_what_the_plan_notes_and_requires_without_claiming_a_check(
+    sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = (
+        "ensures: result == sum(numbers)",
+        "cost: O(n)",
+        "trap: an empty text",
+        "limits: n < 9",
+    )
+    add = stub("add(numbers: list[int]) -> int", "Add them up.", *facts, "assumes: n < 9")
+    replies = adder_task.script(
+        adder_task.GOOD_READ,
+        adder_task.GOOD_ADD,
+        sketch=python(adder_task.READ + add + adder_task.ROOT),
+    )
+    finished = run_script(sandbox, adder_task.TASK, replies, Options(review=False))
+    show_node(finished.solution.trace, S2, finished.raw.blobs.__getitem__)
+    shown = capsys.readouterr().out
+    assert "  to validate: its cost grows no faster than O(n)\n" in shown
+    assert "validated " not in shown
+    for noted in ("trap: an empty text", "assumes: n < 9"):
+        assert f"  context    {noted}\n" in shown

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from auditcoder.domain.evidence import CheckKind, Verdict
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.values import RunId
-from auditcoder.exports.repair_report import CodeChange, FailedCheck, RepairReport, VerdictChange
+from auditcoder.exports.repair_report import CodeChange, FailedCheck, RepairReport
 from auditcoder.interfaces.cli.terminal import count, one_line, paint, say, verdict
 
 _MOST_LINES = 12
@@ -45,16 +45,23 @@ def _failure(run: RunId, failed: FailedCheck) -> None:
         f"  failed        {verdict(failed.verdict)}  {failed.check}"
         f"  ({failed.trust.value}, event {failed.event}){requirement}"
     )
+    show_values(run, failed)
+    if _is_informative(failed):
+        _labelled("message", failed.message, _command(run, failed))
+
+
+def show_values(run: RunId, failed: FailedCheck) -> None:
+    """Print the input of a failed check, the expected and the actual result, as recorded."""
     is_test = failed.kind is CheckKind.TEST
     given = own_text(failed) if is_test else failed.input
-    for label, text in (
-        ("test" if is_test else "input", given),
-        ("expected", failed.expected),
-        ("got", failed.got),
-        ("message", failed.message if _is_informative(failed) else None),
-    ):
+    label = "test" if is_test else "input"
+    for name, text in ((label, given), ("expected", failed.expected), ("got", failed.got)):
         if text is not None:
-            _labelled(label, text, f"auditcoder show {run} --event {failed.event}")
+            _labelled(name, text, _command(run, failed))
+
+
+def _command(run: RunId, failed: FailedCheck) -> str:
+    return f"auditcoder show {run} --event {failed.event}"
 
 
 def own_text(failed: FailedCheck) -> str | None:
@@ -117,11 +124,8 @@ def _decision(report: RepairReport) -> None:
     back = ", rolled back" if report.rolled_back else ""
     say(f"  decision      {paint(report.decision.value, style[report.decision])}{back}")
     for change in report.verdicts:
-        say(f"    {change.check}  {_verdicts(change)}")
-    if not report.verdicts:
+        say(f"    {change.check}  {verdict(change.before)} -> {verdict(change.after)}")
+    if not report.checked:
+        say("    no check ran")
+    elif not report.verdicts:
         say("    no check changed its verdict")
-
-
-def _verdicts(change: VerdictChange) -> str:
-    after: Verdict | None = change.after
-    return f"{verdict(change.before)} -> {verdict(after) if after else 'did not run'}"

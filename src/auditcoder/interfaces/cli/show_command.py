@@ -19,14 +19,19 @@ from auditcoder.domain.usage import total
 from auditcoder.domain.values import Value
 from auditcoder.exports.code_history import code_history
 from auditcoder.exports.event_content import event_content
-from auditcoder.exports.repair_report import present_failures, repair_report, repair_reports
+from auditcoder.exports.repair_report import (
+    present_failures,
+    repair_report,
+    repair_reports,
+    ruled_check,
+)
 from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
 from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.history_view import show_history
 from auditcoder.interfaces.cli.observation_view import show_observations
-from auditcoder.interfaces.cli.repair_view import show_failures, show_repair
+from auditcoder.interfaces.cli.repair_view import show_failures, show_repair, show_values
 from auditcoder.interfaces.cli.run_output import say_doubts
 from auditcoder.interfaces.cli.terminal import (
     clock,
@@ -168,7 +173,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     for retired in sorted(trace.retired):
         say(f"{retired}  retired at event {trace.retired[retired].seq}")
     _program_checks(trace)
-    _rulings(trace)
+    _rulings(trace, read)
     for transaction in trace.history:
         say()
         _transaction_heading(transaction)
@@ -258,12 +263,15 @@ def _program_checks(trace: Trace) -> None:
             _show_check(trace, recorded)
 
 
-def _rulings(trace: Trace) -> None:
+def _rulings(trace: Trace, read: ReadBlob) -> None:
     for recorded in trace.rulings:
         ruling = recorded.ruling
         said = ruling.ruling.value.replace("_", " ")
         say()
         say(f"Ruling at event {recorded.when.seq} on {ruling.check}: {said}")
+        ruled = ruled_check(trace, recorded, read)
+        if ruled.expected is not None:  # else the input is all that the check tries
+            show_values(trace.run, ruled)
         for opinion in ruling.opinions:
             said = opinion.ruling.value.replace("_", " ")
             reply = f" (event {opinion.reply})" if opinion.reply is not None else ""
@@ -382,8 +390,11 @@ def _contract(trace: Trace, node_id: NodeId) -> None:
         say("  input      none declared")
     for slot in node.outputs:
         say(f"  output     {slot.name}{f': {slot.type}' if slot.type else ''}")
+    for line in node.context.splitlines():
+        say(f"  context    {one_line(line)}")
+    # What the plan requires; only the evidence tells whether it was checked.
     for requirement in node.validation:
-        say(f"  validated  {one_line(requirement)}")
+        say(f"  to validate: {one_line(requirement)}")
     for hint in node.hints:
         say(f"  hint       {one_line(hint)}")
 

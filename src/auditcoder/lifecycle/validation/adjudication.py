@@ -43,6 +43,7 @@ from auditcoder.prompts import answer_schema
 
 IMPLEMENTATION, MODEL = "independent implementation", "model"
 EXAMPLE_RUNS = "example runs"
+_THE_OTHER = f"the {IMPLEMENTATION}"
 _ADJUDICATED_KINDS = frozenset({CheckKind.EXAMPLE, CheckKind.BOUNDARY})
 _MAX_SHOWN = 2000
 """Maximum number of characters of each input and result that a model is shown."""
@@ -200,16 +201,16 @@ class Adjudicator:
             for check, example in checks(self._context):
                 given = check.trust is Trust.GIVEN
                 if given and self._run(doubt, source, example).verdict is not Verdict.PASSED:
-                    return Ruling.UNDECIDED, f"it fails {check.id} itself"
+                    return Ruling.UNDECIDED, f"{_THE_OTHER} fails {check.id} itself"
         seen = self._run(doubt, source, doubt.example)
         if seen.verdict is Verdict.PASSED:
-            return Ruling.PROGRAM_WRONG, "it gives the expected result"
+            return Ruling.PROGRAM_WRONG, f"{_THE_OTHER} gives the expected result"
         if not seen.verdict.clean:
-            return Ruling.UNDECIDED, f"it has no result: {seen.message}"[:_MAX_REASON]
+            return Ruling.UNDECIDED, f"{_THE_OTHER} has no result: {seen.message}"[:_MAX_REASON]
         ours = with_result(doubt.example, doubt.got)
         if ours is not None and self._run(doubt, source, ours).verdict is Verdict.PASSED:
-            return Ruling.CHECK_WRONG, "it gives the result of the program"
-        return Ruling.UNDECIDED, f"it gives a third result: {seen.observed}"[:_MAX_REASON]
+            return Ruling.CHECK_WRONG, f"{_THE_OTHER} gives the result of the program"
+        return Ruling.UNDECIDED, f"{_THE_OTHER} gives a third result: {seen.observed}"[:_MAX_REASON]
 
     def _run(self, doubt: Doubt, source: str, example: Example) -> CheckObservation:
         context = self._context
