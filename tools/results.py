@@ -24,7 +24,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "examples": runs.examples,
     "locators": locators.locators,
     "judged": locators.judged,
-    "judged-sample": locators.judged_sample,
+    "judged-opinions": locators.judged_opinions,
     "locate": locators.locate,
     "repair-yardstick": repairs.yardstick,
     "repair-several": repairs.several,
@@ -42,7 +42,6 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "replies": replies.replies,
     "prompt_sizes": requests.prompt_sizes,
     "task_tokens": requests.task_tokens,
-    "planner_cost": requests.planner_cost,
     "law_mutants": mutants.law_mutants,
 }
 GENERATED = "<!-- Written by tools/results.py from {source}; do not edit. -->"

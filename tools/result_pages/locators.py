@@ -374,7 +374,7 @@ significant.
   and that of a small model is often wrong. The data set with corrupted opinions approximates this.
 - Faults that no test reveals are not part of the study.
 - It was made before all second opinions were substituted at once and a lone failure became a
-  feature; see [judged-sample](judged-sample.md).
+  feature; see [judged-opinions](judged-opinions.md).
 
 [judged](judged.md) evaluates the weights in the package on held-out failures.
 """,
@@ -429,24 +429,24 @@ data, without the real failures and the second half of the programs that are eva
 
 Most tasks of the real failures also have other answers that were used for fitting. None of these
 programs was used for fitting. The limits of [locators](locators.md) apply. The packaged weights for
-programs have been extended since; see [judged-sample](judged-sample.md).
+programs have been extended since; see [judged-opinions](judged-opinions.md).
 """,
     )
 
 
-def judged_sample(result: Result) -> Page:
-    """Describe the packaged weights on a sample of the held-out failures."""
+def judged_opinions(result: Result) -> Page:
+    """Describe the packaged weights on the held-out failures, with all opinions tried at once."""
     datasets = (REAL, INJECTED)
     sections = "\n\n".join(f"### {DATASETS[n]}\n\n{_located(result, n)}" for n in datasets)
     return Page(
-        "The packaged locator weights on a sample of held-out failures",
+        "The packaged locator weights, with all second opinions tried at once",
         "Does the locator that substitutes all second opinions at once, and counts a lone failure"
         " against every part, name the right part, and none if only the check is wrong?",
         f"""## Method
 
-`auditcoder faults judge` applies the weights in the package to a random sample of the failures that
-were held out when they were fitted; it fits nothing. The sample of real failures is drawn from the
-development set of FaultBench, that of injected faults from the second half of the programs. Weights
+`auditcoder faults judge` applies the weights in the package to failures that were held out when
+they were fitted; it fits nothing. Real failures are those of the development set of FaultBench, as in
+[judged](judged.md); injected faults are those of the second half of the programs. Weights
 for classes are those of [judged](judged.md). Weights for programs are extended by the features of a
 lone failure, with base rates adjusted, on a sample of the first half of the programs:
 
@@ -472,12 +472,12 @@ opinions were substituted one after another, for five nodes at most.
 
 ## Limits
 
-The samples are small; their sizes are in the tables. The features of a lone failure were chosen
+The features of a lone failure were chosen
 after errors on a part of the programs had been inspected, among them some that are evaluated here;
 the weights were not fitted on them. In the benchmark a wrong check is always the only wrong one of
 several, so that its failure is always alone. Where several checks are wrong, or the only one, the
-locator has no such evidence. Failures whose substitutions had not been run are not in the sample.
-No second opinions were corrupted. On the same real failures, substituting second opinions one after
+locator has no such evidence. No second opinions
+were corrupted. On the same real failures, substituting second opinions one after
 another names equally many first (by inspection of the observation files, not in the result file).
 """,
     )
