@@ -97,7 +97,7 @@ def test_a_stub_has_no_statement_that_does_something(body: str, expected: bool) 
 
 @pytest.mark.parametrize("docstring", ["One line.", "First.\n\nexample: f(1) == 1"])
 def test_a_stub_is_written_with_its_header_and_docstring(docstring: str) -> None:
-    written = function(stub_text(Contract(name="f", returns="int"), docstring))
+    written = function(stub_text(Contract(name="f", returns="int").header(), docstring))
     assert ast.get_docstring(written) == docstring
     assert is_stub(written)
 

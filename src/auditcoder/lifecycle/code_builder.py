@@ -17,6 +17,7 @@ from auditcoder.lifecycle.module_statements import binds, definition_form
 from auditcoder.lifecycle.options import Build
 from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.plan import GivenCode
+from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.planning.sketch_writer import sketch_text
 from auditcoder.lifecycle.reply_splitter import (
     CodePiece,
@@ -154,7 +155,7 @@ def request_node(
             role=specialist(context, chosen),
             node=node,
             statement=context.statement,
-            header=chosen.contract.header(),
+            header=shown_signature(chosen).header,
             plan=shown_plan(context.recorder.ledger.working.brief),
             hints="".join(f"\n- {hint}" for hint in hints),
             advice=advice_for(context, chosen),

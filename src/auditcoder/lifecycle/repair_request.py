@@ -12,9 +12,8 @@ from auditcoder.domain.python_names import PARSE_ERRORS, parse
 from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
-from auditcoder.lifecycle.planning.sketch_writer import docstring
+from auditcoder.lifecycle.planning.sketch_writer import stub_of
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.task_forms import stub_text
 
 FOUND = "found: "
 """Starts the line of a node's context that says what was wrong with it."""
@@ -40,7 +39,7 @@ def surroundings(context: RunContext, node: NodeId) -> str:
     shown = [
         _with_goal(each, _code(context, each.id))
         if each.id in called
-        else stub_text(each.contract, docstring(_own_goal(each) if each.id == node else each))
+        else stub_of(_own_goal(each) if each.id == node else each)
         for each in graph.nodes
         if each.contract and not (each.id == ROOT and code_builder.root_code(context, [node]))
     ]

@@ -41,6 +41,7 @@ from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.plan_excerpts import blamable_names
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
+from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
 from auditcoder.lifecycle.reply_splitter import CodePiece
@@ -236,7 +237,7 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
             code=present.strip(),
             failure=failure_text(context, chosen.failing),
             reason=f"{chosen.finding.explanation}{hints}",
-            header=contract.header(),
+            header=shown_signature(described_node).header,
             advice=code_builder.advice_for(context, described_node),
             program=repair_request.surroundings(context, node),
             suspicion=repair_request.suspicion(context, chosen.reasons),

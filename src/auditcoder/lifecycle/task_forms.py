@@ -122,12 +122,12 @@ def is_placeholder(statement: ast.stmt) -> bool:
             return False
 
 
-def stub_text(contract: Contract, docstring: str) -> str:
+def stub_text(header: str, docstring: str) -> str:
     """Return a function stub as a sketch shows it."""
     lines = textwrap.indent(
         f'"""{docstring}\n"""' if "\n" in docstring else f'"""{docstring}"""', "    "
     )
-    return f"def {contract.header()}:\n{lines}\n    ...\n"
+    return f"def {header}:\n{lines}\n    ...\n"
 
 
 _SHOWN_EXAMPLES = 4

@@ -47,6 +47,7 @@ def test_a_docstring_lists_the_contract() -> None:
         "Add them up.",
         "",
         "cost: O(n log n) at most",
+        "uses: one",
         "",
         "kind: two_pointer",
         "requires: len(numbers) > 0",
@@ -54,6 +55,17 @@ def test_a_docstring_lists_the_contract() -> None:
         "ensures: result >= min(numbers)",
         "example: add_up([1, 2]) == 3",
     ]
+
+
+def test_a_stub_names_the_functions_that_its_docstring_named() -> None:
+    text = sketch_text(planned(SKETCH).graph)
+    assert text.count("uses: one") == 1
+    assert "uses:" not in sketch_text(planned(SKETCH.replace("uses: one", "note: one")).graph)
+
+
+def test_a_use_of_no_function_of_the_sketch_is_not_shown() -> None:
+    text = sketch_text(planned(SKETCH.replace("uses: one", "uses: nothing")).graph)
+    assert "uses:" not in text
 
 
 def test_a_node_is_described_with_its_cost_and_its_hints() -> None:

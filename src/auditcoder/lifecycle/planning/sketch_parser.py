@@ -31,6 +31,7 @@ from auditcoder.lifecycle.planning.contract_parser import (
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
+from auditcoder.lifecycle.planning.signature_notes import signature_notes
 from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
 from auditcoder.lifecycle.task_forms import contract_of, is_stub
 
@@ -153,7 +154,8 @@ def _stub(
     mentioned = {word for pair in named for word in pair if word}
     called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     examples, unread = _examples(function.name, docstring.of("example"))
-    facts = [*unread, *_signature_notes(function), *_notes(docstring, names)]
+    facts = [*unread, *signature_notes(function), *_notes(docstring, names)]
+    facts += _uses(docstring, {*functions} - {function.name})
     return Stub(
         contract=Contract(
             name=interface.name,
@@ -216,18 +218,10 @@ def _notes(docstring: StubDocstring, params: set[str]) -> list[str]:
     ]
 
 
-def _signature_notes(function: Function) -> list[str]:
-    """Return what the header of a stub says beyond positional parameters and their types."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = zip(reversed(positional), reversed(arguments.defaults), strict=False)
-    notes = [f"default: {a.arg}={ast.unparse(d)}" for a, d in reversed(list(defaults))]
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        value = f"={ast.unparse(default)}" if default else ""
-        notes.append(f"keyword only: {ast.unparse(argument)}{value}")
-    notes += [f"also takes: *{a.arg}" for a in [arguments.vararg] if a]
-    notes += [f"also takes: **{a.arg}" for a in [arguments.kwarg] if a]
-    return notes + [f"decorator: @{ast.unparse(d)}" for d in function.decorator_list]
+def _uses(docstring: StubDocstring, functions: set[str]) -> list[str]:
+    """Return the lines in which a docstring names other functions of the sketch."""
+    said = docstring.of("uses")
+    return [f"uses: {text}" for text in said if functions & {*re.findall(r"\w+", text)}]
 
 
 def _refuse_unknown_calls(top: Function, functions: Iterable[str], module: ast.Module) -> None:

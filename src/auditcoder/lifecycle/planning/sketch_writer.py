@@ -3,6 +3,7 @@
 from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import ROOT
 from auditcoder.domain.task import CallExample
+from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.task_forms import stub_text
 
 
@@ -14,16 +15,21 @@ def sketch_text(graph: TaskGraph, root_code: str = "", definitions: str = "") ->
     shown = [n for n in graph.nodes if n.contract and not (n.id == ROOT and root_code)]
     if len(shown) == 1 and not root_code:
         return f"def {shown[0].contract.header()}:\n    ..." if shown[0].contract else ""
-    stubs = [stub_text(n.contract, docstring(n)) for n in shown if n.contract]
+    stubs = [stub_of(n) for n in shown]
     stubs[:0] = [f"{definitions}\n"] if definitions else []
     return "\n\n".join([*stubs, root_code.strip()] if root_code else stubs).strip()
 
 
+def stub_of(node: Node) -> str:
+    """Return the stub that a node has in a sketch."""
+    return stub_text(shown_signature(node).header, docstring(node))
+
+
 def docstring(node: Node) -> str:
     """Return the docstring that a node has in a sketch: its goal, context and contract."""
-    lines = [node.goal, *(["", *node.context.splitlines()] if node.context else [])]
+    said = shown_signature(node).context.splitlines()
+    lines = [node.goal, *(["", *said] if said else [])]
     facts = [f"kind: {node.kind.value}"] if node.id != ROOT else []
-    said = node.context.splitlines()
     facts += [fact for fact in facts_of(node) if not any(line.startswith(fact) for line in said)]
     text = "\n".join([*lines, "", *facts] if facts else lines)
     return text.replace("\\", "\\\\").replace('"""', "'''")
