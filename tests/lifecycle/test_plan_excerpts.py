@@ -7,11 +7,13 @@ import pytest
 
 from auditcoder.domain.brief import Approach, Brief, DataRange, Parsed, Trap
 from auditcoder.domain.events import RunOutcome
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import GENEROUS
 from auditcoder.domain.task import Limits
 from auditcoder.lifecycle.options import AutoSwitch, Build, Options
-from auditcoder.lifecycle.plan_excerpts import shown_plan
+from auditcoder.lifecycle.plan_excerpts import blamable_names, shown_plan
 from auditcoder.lifecycle.ports import Sandbox
+from tests.support import adder_task
 from tests.support.addition_runs import ADDS, CLASS, FUNCTION, READS, SKETCH, TASK
 from tests.support.scripted_runs import python, run, sandboxed
 from tests.support.sketches import planned
@@ -123,3 +125,15 @@ def test_methods_are_requested_with_the_limits_of_the_task(sandbox: Sandbox, bui
     assert "\nLimits of one run: 3 s.\n" in finished.request(
         "methods" if build is Build.JOINT else "method"
     )
+
+
+def test_helpers_can_be_blamed_beside_promised_functions(sandbox: Sandbox) -> None:
+    reads = (
+        "def read(text):\n    return [_number(word) for word in text.split()]\n\n"
+        "def _number(word):\n    return int(word)\n"
+    )
+    replies = adder_task.script(reads, adder_task.GOOD_ADD)
+    finished = run(sandbox, adder_task.TASK, replies, Options(review=False))
+    working = finished.solution.trace.working
+    names = blamable_names(finished.graph, working, NodeId("S2"))
+    assert (names["read"], names["add"], names["_number"]) == ("S1", "S2", "S1")
