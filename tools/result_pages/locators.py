@@ -445,8 +445,8 @@ def judged_opinions(result: Result) -> Page:
         f"""## Method
 
 `auditcoder faults judge` applies the weights in the package to failures that were held out when
-they were fitted; it fits nothing. Real failures are those of the development set of FaultBench, as in
-[judged](judged.md); injected faults are those of the second half of the programs. Weights
+they were fitted; it fits nothing. Real failures are those of the development set of FaultBench, as
+in [judged](judged.md); injected faults are those of the second half of the programs. Weights
 for classes are those of [judged](judged.md). Weights for programs are extended by the features of a
 lone failure, with base rates adjusted, on a sample of the first half of the programs:
 
