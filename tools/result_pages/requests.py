@@ -83,7 +83,7 @@ def task_tokens(result: Result) -> Page:
         for version in ("before", "after")
     ]
     each = [
-        (f"`{row['run']}`", row["after"]["outcome"], _sum(row["before"]), _sum(row["after"]))
+        (row["run"].split(".")[1], row["after"]["outcome"], _sum(row["before"]), _sum(row["after"]))
         for row in rows
     ]
     return Page(
@@ -101,7 +101,7 @@ tasks in the version of commit `6c3905c9bd53` and in the present one;
 
 {table(["version", "calls", "prompt tokens", "reply tokens", "mean tokens of a task"], sums)}
 
-{table(["run", "outcome", "tokens before", "tokens after"], each)}
+{table(["problem", "outcome", "tokens before", "tokens after"], each)}
 
 ## Limits
 
