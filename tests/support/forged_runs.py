@@ -14,7 +14,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from auditcoder.adapters.stores.bundle import BundleFile
-from auditcoder.domain.events import CheckRan, CodeWritten
+from auditcoder.domain.events import CheckRan
 from auditcoder.domain.evidence import Evidence, Verdict
 from auditcoder.domain.laws.verdict_laws import DATA_KINDS, OVER_INPUTS, PARSED_KINDS
 from auditcoder.domain.targets import AtNode, AtProgram
@@ -80,8 +80,6 @@ def is_believed(forgery: Forgery) -> bool:
     ):
         return False
     before, after = forgery.before, forgery.event
-    if forgery.field == "CodeWritten.code" and isinstance(before, CodeWritten):
-        return before.reply is None  # it was replaced before there was a program, or never in one
     derived = DERIVED.get(forgery.field.removeprefix("CheckRan.evidence."))
     if derived is None or not isinstance(before, CheckRan) or not isinstance(after, CheckRan):
         return True
