@@ -14,7 +14,7 @@ from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import Event, RunStarted
 from auditcoder.domain.values import NO_DIGEST, Digest, Value, digest, nests_deeper
 
-FORMAT = 3
+FORMAT = 4
 """The version of the format that is written. Older versions can be read through UPGRADES."""
 
 MAX_DEPTH = 64
@@ -22,7 +22,7 @@ MAX_DEPTH = 64
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
-UPGRADES: Mapping[int, Upgrade | None] = {1: None, 2: None}
+UPGRADES: Mapping[int, Upgrade | None] = {1: None, 2: None, 3: None}
 """For each older format: a function that converts an entry, as plain JSON, to the next format.
 
 None if only the encoding differs. Digests are computed over the bytes as written, so an upgrade

@@ -41,6 +41,8 @@ class Contract(Value):
     name: str
     """The name of the function that the node must define."""
     params: tuple[Param, ...] = ()
+    any_params: bool = False
+    """Whether the task names the function only, so that code may choose its parameters."""
     returns: str = ""
     returns_description: str = ""
     requires: tuple[Clause, ...] = ()
@@ -56,6 +58,8 @@ class Contract(Value):
 
     def header(self) -> str:
         """Return the interface as a function header."""
+        if self.any_params:
+            return f"{self.name}(...)"
         params = ", ".join(f"{p.name}: {p.type}" if p.type else p.name for p in self.params)
         return f"{self.name}({params})" + (f" -> {self.returns}" if self.returns else "")
 
@@ -65,7 +69,8 @@ def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
 
     This is the paper's check: a declared name, code that parses, exactly one function of that
     name, and the declared positional parameters in order, except for a leading `self`. Types,
-    defaults and keyword-only parameters are not compared.
+    defaults and keyword-only parameters are not compared, nor is any parameter if none is declared
+    because the task names the function only.
     """
     if not contract.name:
         return ("the contract declares no function name",)
@@ -78,6 +83,8 @@ def signature_faults(contract: Contract, source: str) -> tuple[str, ...]:
     ]
     if len(functions) != 1:
         return (f"{len(functions)} functions are named {contract.name}, not one",)
+    if contract.any_params:
+        return ()
     arguments = functions[0].args
     actual = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
     declared = [p.name for p in contract.params]

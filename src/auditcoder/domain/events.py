@@ -7,6 +7,7 @@ from auditcoder.domain.assembly import Segment
 from auditcoder.domain.brief import Brief
 from auditcoder.domain.code import Unit
 from auditcoder.domain.diagnosis import Diagnosis
+from auditcoder.domain.drafts import CheckResult, DraftPart, DraftSlot, Sufficiency
 from auditcoder.domain.evidence import Evidence
 from auditcoder.domain.graph import GraphDelta, TaskGraph
 from auditcoder.domain.ids import NodeId
@@ -130,6 +131,60 @@ class ReplyRecorded(Recordable, tag="reply_recorded"):
             seconds=(self.milliseconds or 0.0) / 1000,
             attempts=self.attempts,
         )
+
+
+class DraftsCommitted(Recordable, tag="drafts_committed"):
+    """The drafts of some nodes were fixed, and how they are compared, before any was requested."""
+
+    nodes: tuple[NodeId, ...]
+    slots: tuple[DraftSlot, ...]
+    inputs: Digest
+    """A JSON array of texts: inputs without an expected result, on which drafts may agree."""
+    enough: Sufficiency = Sufficiency()
+
+    def blobs(self) -> tuple[Digest, ...]:
+        """Return the digest of the inputs."""
+        return (self.inputs,)
+
+
+class DraftWritten(Recordable, tag="draft_written"):
+    """A reply gave a draft: code for every drafted node, which is not the program's code yet."""
+
+    slot: int
+    """The number of its slot, counted from 1."""
+    reply: int
+    """Sequence number of the reply that it comes from."""
+    parts: tuple[DraftPart, ...]
+
+    def blobs(self) -> tuple[Digest, ...]:
+        """Return the digests of the code."""
+        return tuple(part.code for part in self.parts)
+
+
+class VariantTried(Recordable, tag="variant_tried"):
+    """A program that takes the code of each node from one of its drafts ran, beside the program."""
+
+    versions: dict[NodeId, int]
+    """The slot of the draft that each node's code is taken from."""
+    program: Digest
+    results: dict[CheckId, CheckResult]
+    """The result of every check of the program."""
+    outputs: Digest
+    """A JSON array: the output for each input as text, or null if there was none."""
+    judge: str
+    """The sandbox kind that ran it."""
+
+    def blobs(self) -> tuple[Digest, ...]:
+        """Return the digests of the program and of what was observed."""
+        seen = (result.observed for result in self.results.values())
+        return (self.program, self.outputs, *(name for name in seen if name is not None))
+
+
+class DraftChosen(Recordable, tag="draft_chosen"):
+    """The variant with the highest rank was chosen; its code becomes the code of the nodes."""
+
+    versions: dict[NodeId, int]
+    reason: str
 
 
 class CodeWritten(Recordable, tag="code_written"):
@@ -304,6 +359,10 @@ Event: TypeAlias = (
     | GraphCommitted
     | GraphRevised
     | ReplyRecorded
+    | DraftsCommitted
+    | DraftWritten
+    | VariantTried
+    | DraftChosen
     | CodeWritten
     | CheckRan
     | CheckDropped

@@ -149,6 +149,12 @@ class TaskGraph(Value, dict=True):
         return tuple(sorted(above, key=lambda n: (-len(self.path(n)), n)))
 
     @cached_property
+    def whole(self) -> NodeId | None:
+        """The only leaf, if it is a whole program and so promises no function; else None."""
+        alone = len(self.order) == 1 and not any(node.contract for node in self.nodes)
+        return self.order[0] if alone else None
+
+    @cached_property
     def promises(self) -> dict[str, NodeId]:
         """The node of each function that a contract names."""
         return {node.contract.name: node.id for node in self.nodes if node.contract}

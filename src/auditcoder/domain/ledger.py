@@ -8,6 +8,7 @@ from auditcoder.domain.assembly import Assembly
 from auditcoder.domain.brief import Brief
 from auditcoder.domain.code import CodeBundle, NodeCode
 from auditcoder.domain.diagnosis import Diagnosis
+from auditcoder.domain.drafts import DraftPart, DraftSlot, Sufficiency, TriedVariant
 from auditcoder.domain.evidence import CheckKind, Trust, Verdict
 from auditcoder.domain.graph import Region, TaskGraph, region_of
 from auditcoder.domain.ids import NodeId
@@ -124,10 +125,39 @@ class UsableReply(Value):
     seq: int
     """The number of its event."""
     text: Digest
+    request: Digest
+    """The request that it answers."""
     node: NodeId | None = None
     """The node that it is for; None if it is for several."""
     plans: bool = False
     """Whether it is a plan, which may hold the definitions of the nodes that follow from it."""
+
+
+class WrittenDraft(Value):
+    """A draft of some nodes, and the reply that it comes from."""
+
+    reply: int
+    parts: dict[NodeId, DraftPart]
+
+
+class Drafting(Value):
+    """The drafts of some nodes and what is known of them."""
+
+    nodes: frozenset[NodeId]
+    slots: tuple[DraftSlot, ...]
+    inputs: int
+    """The number of inputs on which drafts may agree."""
+    enough: Sufficiency
+    drafts: dict[int, WrittenDraft] = {}
+    """The drafts by slot; a slot without a usable reply has none."""
+    tried: tuple[TriedVariant, ...] = ()
+    chosen: dict[NodeId, int] | None = None
+    """The versions of the chosen variant; None until it is chosen."""
+
+    def part(self, node: NodeId, slot: int) -> DraftPart | None:
+        """Return a node's code in the draft of a slot; None if there is none."""
+        draft = self.drafts.get(slot)
+        return draft.parts.get(node) if draft else None
 
 
 class Ledger(Value):
@@ -148,6 +178,8 @@ class Ledger(Value):
     """Replies that code may come from. A transaction's start or end clears them."""
     opinions: dict[NodeId, UsableReply] = {}
     """The newest second opinion on each node, which code may also come from."""
+    drafting: Drafting | None = None
+    """The drafts of the first code; None if none were planned."""
     answers: frozenset[int] = frozenset()
     """The events of all usable replies."""
     checks: dict[CheckId, RegisteredCheck] = {}

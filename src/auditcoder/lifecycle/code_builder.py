@@ -35,9 +35,14 @@ DEGRADED = "degraded"
 
 def build(context: RunContext, given: Mapping[NodeId, GivenCode]) -> None:
     """Record the code that the plan gives, then request the rest."""
+    write_all_given(context, given)
+    ask_for(context, unwritten(context))
+
+
+def write_all_given(context: RunContext, given: Mapping[NodeId, GivenCode]) -> None:
+    """Record the code that the plan gives."""
     for node, known in given.items():
         write_given(context, node, known)
-    ask_for(context, _unwritten(context))
 
 
 def write_given(context: RunContext, node: NodeId, known: GivenCode) -> None:
@@ -54,10 +59,14 @@ def write_given(context: RunContext, node: NodeId, known: GivenCode) -> None:
         write_stub(context, node, str(refused), losses=(f"the definitions, because {refused}",))
 
 
-def _unwritten(context: RunContext) -> list[NodeId]:
-    """Return the nodes with a contract and no code yet, leaves first and the root last."""
+def unwritten(context: RunContext) -> list[NodeId]:
+    """Return the nodes whose code is to be written, leaves first and the root last.
+
+    They are those with a contract and without code, and a leaf that is a whole program.
+    """
     graph, code = context.recorder.ledger.graph, context.recorder.ledger.working.code
-    return [n for n in (*graph.order, *graph.inner) if graph.by_id[n].contract and n not in code]
+    wanted = {n.id for n in graph.nodes if n.contract} | {graph.whole} - {None}
+    return [n for n in (*graph.order, *graph.inner) if n in wanted and n not in code]
 
 
 def ask_for(context: RunContext, nodes: list[NodeId], lesson: str = "") -> None:
@@ -97,9 +106,7 @@ def request_joint(
     context: RunContext, nodes: list[NodeId], lesson: str = ""
 ) -> ModelAnswer[SplitReply] | None:
     """Request the code of all `nodes` in one call; return None if no answer is usable."""
-    graph = context.recorder.ledger.graph
-    hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
-    prompt, values = _joint_prompt(context, nodes)
+    prompt, values = joint_prompt(context, nodes)
     try:
         return context.ask(
             prompt,
@@ -109,14 +116,21 @@ def request_joint(
             role="joint builder",
             node=None,
             statement=context.statement,
-            advice=(f"\n{hints}" if hints else "") + (f"\n\n{lesson}" if lesson else ""),
+            advice=hints_for(context, nodes) + (f"\n\n{lesson}" if lesson else ""),
             **values,
         )
     except ReplyUnusable:
         return None
 
 
-def _joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
+def hints_for(context: RunContext, nodes: list[NodeId]) -> str:
+    """Return the hints of the plan for these nodes as a list; empty if it has none."""
+    graph = context.recorder.ledger.graph
+    hints = "".join(f"\n- {h}" for n in nodes for h in graph.by_id[n].hints)
+    return f"\n{hints}" if hints else ""
+
+
+def joint_prompt(context: RunContext, nodes: list[NodeId]) -> tuple[str, dict[str, str]]:
     """Return the name of the prompt that requests all `nodes`, and its variables."""
     ledger = context.recorder.ledger
     wanted = contracts(ledger.graph, nodes).values()
@@ -344,9 +358,9 @@ def _write(
 ) -> None:
     context.recorder.write_code(
         node,
-        _with_main(context, node, piece.source),
+        with_main(context, node, piece.source),
         agent=agent,
-        scope=_scope(context) if node != ROOT else "",
+        scope=scope_of(context, node),
         cause=cause,
         reply=seq,
         losses=piece.losses,
@@ -354,7 +368,12 @@ def _write(
     )
 
 
-def _with_main(context: RunContext, node: NodeId, source: str) -> str:
+def scope_of(context: RunContext, node: NodeId) -> str:
+    """Return the class that the code of a node is placed in; empty for module level."""
+    return _scope(context) if node != ROOT else ""
+
+
+def with_main(context: RunContext, node: NodeId, source: str) -> str:
     """Return the root's code with the given code and main block of its form; others unchanged."""
     if node != ROOT or isinstance(context.task.form, ClassForm):
         return source
@@ -393,7 +412,7 @@ def stub_of(node: Node, reason: str) -> str:
     """Return the code of a node's stub."""
     if node.contract is None:
         return "# The definitions could not be used.\n"
-    names = ", ".join(p.name for p in node.contract.params)
+    names = "*_" if node.contract.any_params else ", ".join(p.name for p in node.contract.params)
     raising = f"raise NotImplementedError({reason[:200]!r})"
     return f"def {node.contract.name}({names}):\n    {raising}\n"
 

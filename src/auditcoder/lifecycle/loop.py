@@ -20,6 +20,7 @@ from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.clash_resolution import nodes_to_stub
 from auditcoder.lifecycle.doubt_resolution import settle_doubts
+from auditcoder.lifecycle.drafting import write_first_code
 from auditcoder.lifecycle.full_replan import fall_back
 from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import (
@@ -27,8 +28,13 @@ from auditcoder.lifecycle.locating.diagnosis_input import (
     Locator,
     most_trusted_failure,
 )
-from auditcoder.lifecycle.options import Planner
-from auditcoder.lifecycle.planning import class_planner, sketch_planner, staged_planner
+from auditcoder.lifecycle.options import Build, Planner
+from auditcoder.lifecycle.planning import (
+    class_planner,
+    sketch_planner,
+    staged_planner,
+    task_planner,
+)
 from auditcoder.lifecycle.planning.edge_cases import with_edge_cases
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.repair_choice import choose, local_evidence
@@ -85,7 +91,7 @@ def auditcoder_strategy(context: RunContext) -> tuple[RunOutcome, str]:
         )
     )
     drop_contradicted_cases(context)
-    code_builder.build(context, plan.given)
+    write_code(context, plan)
     local = validate_region(context, plan.graph.ids)
     assemble(context)
     validate_program(context)
@@ -137,9 +143,22 @@ def make_plan(context: RunContext) -> Plan:
     form = context.task.form
     if isinstance(form, ClassForm):
         return class_planner.plan(context.task, form)
+    if context.options.planner is Planner.TASK:
+        return task_planner.plan(context.task)
     if context.options.planner is Planner.STAGED:
         return staged_planner.plan(context)
     return sketch_planner.plan(context)
+
+
+def write_code(context: RunContext, plan: Plan) -> None:
+    """Write the code that the plan gives and the rest, with the planner `task` from drafts."""
+    options = context.options
+    if options.planner is not Planner.TASK or options.drafts == 0 or options.build is Build.NODE:
+        code_builder.build(context, plan.given)
+        return
+    code_builder.write_all_given(context, plan.given)
+    if nodes := code_builder.unwritten(context):
+        write_first_code(context, nodes)
 
 
 def assemble(context: RunContext) -> None:

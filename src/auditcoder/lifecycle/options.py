@@ -32,6 +32,8 @@ from auditcoder.lifecycle.budget import Budget
 class Planner(Enum):
     """How the task graph is made."""
 
+    TASK = "task"
+    """No call: the interface that the task gives is the plan."""
     SKETCH = "sketch"
     """One call; the plan is Python stubs."""
     STAGED = "staged"
@@ -135,12 +137,41 @@ class Options(Value):
 
     planner: Annotated[
         Planner,
-        Option("how to plan; sketch: one call, Python stubs; staged: eight roles in turn"),
+        Option(
+            "how to plan; task: no call, the interface of the task is the plan; sketch: one call,"
+            " Python stubs; staged: eight roles in turn"
+        ),
     ] = Planner.SKETCH
     build: Annotated[
         Build,
         Option("how to request code; joint: one call, split by owner; node: one call per node"),
     ] = Build.JOINT
+    drafts: Annotated[
+        _Count | None,
+        Option(
+            "maximum number of drafts of the first code, of which one is chosen by execution; 0:"
+            " none, the first reply is the code (default: by the model)",
+            "N",
+            before="0",
+        ),
+    ] = None
+    draft_temperature: Annotated[
+        _Temperature,
+        Option(
+            "sampling temperature of all drafts but the first",
+            "T",
+            ManifestPart.DECODING,
+            before="0.8",
+        ),
+    ] = 0.8
+    max_search_runs: Annotated[
+        _Count,
+        Option(
+            "maximum number of programs that are tried to combine the parts of drafts",
+            "N",
+            before="0",
+        ),
+    ] = 60
     max_repairs: Annotated[_Count, Option("maximum number of repair transactions", "K")] = 3
     fallback: Annotated[
         bool, Option("after an abstention, plan and write the whole program again, once")
@@ -261,6 +292,7 @@ class Options(Value):
         """Return the options of a run with a model that has these traits."""
         return msgspec.structs.replace(
             self,
+            drafts=_drafts_by(traits) if self.drafts is None else self.drafts,
             adjudication=self.adjudication.decided(traits),
             edge_cases=self.edge_cases.decided(traits),
         )
@@ -270,6 +302,11 @@ class Options(Value):
         """The token and cost limits as a budget."""
         limits = recorded_values(self, ManifestPart.BUDGET)
         return Budget(**{_limit(name): value for name, value in limits.items()})
+
+
+def _drafts_by(traits: Traits) -> int:
+    """Return the number of drafts for a model; a strong one is told what failed instead."""
+    return 8 if traits.limits.small else 3
 
 
 class OptionSpec(NamedTuple):

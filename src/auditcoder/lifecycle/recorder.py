@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,6 +27,7 @@ from auditcoder.domain.events import (
     Manifest,
     RolledBack,
     RunStarted,
+    VariantTried,
 )
 from auditcoder.domain.evidence import CheckKind, Evidence
 from auditcoder.domain.ids import NodeId
@@ -55,6 +56,11 @@ Result = TypeVar("Result")
 
 _MAX_REMEMBERED = 4096
 """Maximum number of stored blobs whose digests are remembered."""
+
+
+def plain_lines(source: str) -> str:
+    """Return code as it is recorded: valid Unicode, with line feeds as line ends."""
+    return whole("\n".join(source.replace("\r\n", "\n").split("\r")))
 
 
 class RunHistory:
@@ -235,6 +241,10 @@ class Recorder:
         """Return the recorded evidence of a check if that event comes next."""
         return None
 
+    def recall_variant(self, versions: Mapping[NodeId, int]) -> VariantTried | None:  # noqa: ARG002
+        """Return the recorded run of a variant if that event comes next."""
+        return None
+
     def recall_drop(self) -> CheckDropped | None:
         """Return the recorded dropping of a check if that event comes next."""
         return None
@@ -313,8 +323,7 @@ class Recorder:
         Line ends become line feeds, because the parser counts other line ends differently. The
         recorded reply keeps the original ones.
         """
-        source = "\n".join(source.replace("\r\n", "\n").split("\r"))
-        source = whole(source)
+        source = plain_lines(source)
         with self._lock:
             with self._refusing():
                 taken = taken_names(self._ledger, node)

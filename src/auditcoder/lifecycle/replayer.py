@@ -8,7 +8,7 @@ reproducible. Recorded calls are neither made nor paid again.
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Self, TypeAlias
 
 import msgspec
@@ -23,8 +23,10 @@ from auditcoder.domain.events import (
     Manifest,
     ReplyRecorded,
     RunResumed,
+    VariantTried,
 )
 from auditcoder.domain.evidence import Evidence
+from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import FinishReason, Reply, Request
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import CheckId, Digest, RunId, encode
@@ -262,6 +264,14 @@ class Replayer(Recorder):
         with self._turn:
             self._skip()
             return self._log.evidence(check, against)
+
+    def recall_variant(self, versions: Mapping[NodeId, int]) -> VariantTried | None:
+        """Return the recorded run of a variant if that event comes next."""
+        with self._turn:
+            self._skip()
+            entry = self._log.next()
+            event = entry.event if entry else None
+            return event if isinstance(event, VariantTried) and event.versions == versions else None
 
     def recall_drop(self) -> CheckDropped | None:
         """Return the recorded dropping of a check if that event comes next."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import TIGHT, TokenLimits
@@ -27,6 +28,13 @@ from auditcoder.lifecycle.token_limits import ReplySize, quoted_characters, room
 from auditcoder.prompts import Prompt, load
 
 
+class Sampling(NamedTuple):
+    """How a reply is sampled."""
+
+    temperature: float
+    seed: int | None
+
+
 @dataclass(frozen=True)
 class RunContext:
     """Everything that is fixed for a run; its changing state is in the recorder's ledger."""
@@ -42,6 +50,8 @@ class RunContext:
     """The token limits of the model's replies."""
     opinion_limits: TokenLimits | None = None
     """Those of the model for second opinions; None if it is the run's model."""
+    sampling: Sampling | None = None
+    """How replies are sampled; None if the options decide."""
     on_difference: Callable[[str], None] | None = None
     """While replaying with a sandbox: receives every check whose result differs from the record.
 
@@ -95,6 +105,7 @@ class RunContext:
         regenerating = repairing and (phase is Phase.GENERATION or role in OPINIONS)
         room = room_for(size, self._limits_of(role))
         temperatures = self.options.temperature, self.options.repair_temperature
+        sampling = self.sampling or Sampling(temperatures[regenerating], self.options.seed)
         return self.client.ask(
             ModelQuestion(
                 messages=chosen.fill(**values),
@@ -107,7 +118,7 @@ class RunContext:
                 node=None if isinstance(node, tuple) else node,
                 nodes=node if isinstance(node, tuple) else (),
                 prompt=chosen.digest,
-                temperature=temperatures[regenerating],
-                seed=self.options.seed,
+                temperature=sampling.temperature,
+                seed=sampling.seed,
             )
         )

@@ -179,3 +179,27 @@ def _as_text(task: Task, example: Example) -> str:
         case _:
             assert_never(example)
     return "" if known or len(text) > _SHOWN_LENGTH else text
+
+
+def stated(task: Task) -> str:
+    """Return the task's statement, followed by examples, tests and limits that it lacks itself."""
+    parts = (task.statement, shown_examples(task), shown_tests(task), shown_limits(task))
+    return "\n\n".join(part for part in parts if part)
+
+
+def wanted(task: Task) -> str:
+    """Describe the code that the model has to write for this form of task."""
+    match task.form:
+        case ProgramForm():
+            return "the complete program, which reads standard input and writes standard output"
+        case FunctionForm(entry=entry, signature=signature):
+            return f"the function `{signature or entry}` with everything that it needs"
+        case ClassForm(name=name):
+            return f"the complete class `{name}` with all of its methods and imports"
+        case FilesForm(inputs=inputs, artefacts=artefacts):
+            return (
+                f"the complete program, which reads {', '.join(inputs) or 'the input files'} from"
+                f" the current folder and writes {', '.join(artefacts) or 'its results'} there"
+            )
+        case _:
+            assert_never(task.form)

@@ -2,19 +2,19 @@
 
 from auditcoder.domain.events import RunOutcome
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder_bench.baselines.single_program import SingleProgram
+from auditcoder_bench.baselines.single_program import DIRECT, SingleProgram
 
 
 def direct(context: RunContext) -> tuple[RunOutcome, str]:
     """Ask for the program once."""
     program = SingleProgram(context, "direct")
-    program.write("direct")
+    program.write(DIRECT)
     return program.finish()
 
 
 def direct_retry(context: RunContext) -> tuple[RunOutcome, str]:
     """Ask for the program; retry once if it fails an example."""
     program = SingleProgram(context, "direct-retry")
-    program.write("direct")
+    program.write(DIRECT)
     program.retry()
     return program.finish()

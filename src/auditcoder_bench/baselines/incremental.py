@@ -4,7 +4,9 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle.response_formats import PythonBlock
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder_bench.baselines.single_program import PROGRAM, SingleProgram, wanted_of
+from auditcoder.lifecycle.task_forms import wanted
+from auditcoder.lifecycle.token_limits import WHOLE_PROGRAM
+from auditcoder_bench.baselines.single_program import SingleProgram
 
 _STEPS = (
     "what comes in, and the data structures for it",
@@ -26,7 +28,7 @@ def step_by_step(context: RunContext) -> tuple[RunOutcome, str]:
 def framework(context: RunContext) -> tuple[RunOutcome, str]:
     """Ask for a skeleton, then for the complete program."""
     program = SingleProgram(context, "framework")
-    wanted = wanted_of(context.task)
-    answer = program.ask("skeleton", PythonBlock(), Phase.PLANNING, PROGRAM, wanted=wanted)
+    text = wanted(context.task)
+    answer = program.ask("skeleton", PythonBlock(), Phase.PLANNING, WHOLE_PROGRAM, wanted=text)
     program.write("fill", skeleton=answer.value if answer else "# there is none")
     return program.finish()

@@ -6,7 +6,6 @@ Therefore their trace coverage is zero.
 
 from collections.abc import Iterable
 from functools import partial
-from typing import assert_never
 
 from auditcoder.domain.brief import Approach
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
@@ -15,7 +14,7 @@ from auditcoder.domain.evidence import Evidence, Trust
 from auditcoder.domain.graph import Node, NodeKind, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.targets import AtNode
-from auditcoder.domain.task import ClassForm, Example, FilesForm, FunctionForm, ProgramForm, Task
+from auditcoder.domain.task import ClassForm, Example
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.failure_report import failure_text
@@ -24,8 +23,8 @@ from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.response_formats import PythonBlock, ResponseFormat, T
 from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.task_forms import root_of, shown_examples, shown_limits, shown_tests
-from auditcoder.lifecycle.token_limits import Purpose, ReplySize
+from auditcoder.lifecycle.task_forms import root_of, stated, wanted
+from auditcoder.lifecycle.token_limits import WHOLE_PROGRAM, ReplySize
 from auditcoder.lifecycle.validation import validate_program
 from auditcoder.lifecycle.validation.check_recorder import record
 from auditcoder.lifecycle.validation.program_checks import check_for, run_example
@@ -34,8 +33,8 @@ from auditcoder.prompts import load
 PROMPTS = "auditcoder_bench.prompts"
 """The package that holds the prompts of the compared methods."""
 WHOLE = NodeId("S1")
-PROGRAM = ReplySize(Purpose.CODE, 1200)
-"""The size of a reply with a whole program."""
+DIRECT = "direct"
+"""Asks for the whole program: the prompt of the first draft of AuditCoder."""
 _PLACEHOLDER = "raise NotImplementedError('no usable answer came')\n"
 
 
@@ -83,13 +82,13 @@ class SingleProgram:
         """Send one of the method's prompts; return None if there is no usable reply."""
         try:
             return self._context.ask(
-                load(f"methods/{prompt}", PROMPTS),
+                load("draft") if prompt == DIRECT else load(f"methods/{prompt}", PROMPTS),
                 shape,
                 phase,
                 size,
                 role=prompt,
                 node=WHOLE,
-                statement=statement(self._context.task),
+                statement=stated(self._context.task),
                 **values,
             )
         except ReplyUnusable:
@@ -97,8 +96,10 @@ class SingleProgram:
 
     def write(self, prompt: str, **values: str) -> None:
         """Ask for code and store it; the code stays as it is if there is no usable reply."""
-        wanted = wanted_of(self._context.task)
-        answer = self.ask(prompt, PythonBlock(), Phase.GENERATION, PROGRAM, wanted=wanted, **values)
+        text = wanted(self._context.task)
+        answer = self.ask(
+            prompt, PythonBlock(), Phase.GENERATION, WHOLE_PROGRAM, wanted=text, **values
+        )
         if answer is not None:
             self._write_code(answer.value, prompt, answer.seq)
         elif WHOLE not in self._context.recorder.ledger.working.code:
@@ -152,27 +153,3 @@ class SingleProgram:
         if context.recorder.ledger.passes():
             return RunOutcome.PASSED, ""
         return RunOutcome.FAILED, "the program fails, and the method ends here"
-
-
-def statement(task: Task) -> str:
-    """Return the task's statement, followed by examples, tests and limits that it lacks itself."""
-    parts = (task.statement, shown_examples(task), shown_tests(task), shown_limits(task))
-    return "\n\n".join(part for part in parts if part)
-
-
-def wanted_of(task: Task) -> str:
-    """Describe the code that the model has to write for this form of task."""
-    match task.form:
-        case ProgramForm():
-            return "the complete program, which reads standard input and writes standard output"
-        case FunctionForm(entry=entry, signature=signature):
-            return f"the function `{signature or entry}` with everything that it needs"
-        case ClassForm(name=name):
-            return f"the complete class `{name}` with all of its methods and imports"
-        case FilesForm(inputs=inputs, artefacts=artefacts):
-            return (
-                f"the complete program, which reads {', '.join(inputs) or 'the input files'} from"
-                f" the current folder and writes {', '.join(artefacts) or 'its results'} there"
-            )
-        case _:
-            assert_never(task.form)

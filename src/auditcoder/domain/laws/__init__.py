@@ -17,6 +17,9 @@ from auditcoder.domain.events import (
     CheckDropped,
     CheckRan,
     CodeWritten,
+    DraftChosen,
+    DraftsCommitted,
+    DraftWritten,
     Event,
     ExceptionRaised,
     GraphCommitted,
@@ -30,6 +33,7 @@ from auditcoder.domain.events import (
     RunStarted,
     TransactionDecided,
     TransactionOpened,
+    VariantTried,
 )
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.ids import ROOT
@@ -49,6 +53,13 @@ from auditcoder.domain.laws.common import (
     listed,
     open_doubts,
     refuse,
+)
+from auditcoder.domain.laws.draft_laws import (
+    draft_chosen,
+    draft_written,
+    drafts_committed,
+    refuse_other_draft,
+    variant_tried,
 )
 from auditcoder.domain.laws.graph_laws import brief_committed, graph_committed, graph_revised
 from auditcoder.domain.laws.repair_laws import (
@@ -87,7 +98,16 @@ def advance(  # noqa: C901  one case per event
         case ReplyRecorded():
             after = reply_recorded(ledger, event)
         case CodeWritten():
+            refuse_other_draft(ledger, event)
             after = code_written(ledger, event, read)
+        case DraftsCommitted():
+            after = drafts_committed(ledger, event, read)
+        case DraftWritten():
+            after = draft_written(ledger, event, read)
+        case VariantTried():
+            after = variant_tried(ledger, event, read)
+        case DraftChosen():
+            after = draft_chosen(ledger, event)
         case Assembled():
             after = assembled(ledger, event, read)
         case RunStarted():

@@ -55,7 +55,13 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
     if event.rejected:
         return ledger
     plans = event.phase is Phase.PLANNING
-    reply = UsableReply(seq=ledger.seq, text=event.reply, node=event.node, plans=plans)
+    reply = UsableReply(
+        seq=ledger.seq,
+        text=event.reply,
+        request=event.request,
+        node=event.node,
+        plans=plans,
+    )
     after = change(ledger, answers=ledger.answers | {ledger.seq})
     if event.phase is Phase.VERIFICATION:
         opinions = {n: reply for n in (event.node, *event.nodes) if n is not None}

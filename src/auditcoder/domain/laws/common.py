@@ -36,6 +36,7 @@ class Law(Enum):
     WRONG_DECISION = "wrong-decision"
     ROLLBACK_INCOMPLETE = "rollback-incomplete"
     UNEARNED_OUTCOME = "unearned-outcome"
+    WRONG_DRAFT = "wrong-draft"
 
 
 class IllegalHistory(Exception):

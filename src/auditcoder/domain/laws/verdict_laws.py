@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from auditcoder.domain.assembly import owner_of_line
 from auditcoder.domain.contract import signature_faults
+from auditcoder.domain.drafts import CheckResult
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import PROGRAM_FILE
 from auditcoder.domain.ids import NodeId
@@ -23,8 +24,9 @@ from auditcoder.domain.task import (
     FilesExample,
     FilesForm,
     StdioExample,
+    example_content,
 )
-from auditcoder.domain.values import Digest, whole
+from auditcoder.domain.values import CheckId, Digest, whole
 from auditcoder.sandboxed.result_comparison import same_output, same_value
 
 MAX_OUTPUT = 100_000
@@ -120,7 +122,11 @@ def _refuse_unfounded_inconclusive(ledger: Ledger, evidence: Evidence) -> None:
 
 def _may_decide_nothing(ledger: Ledger, evidence: Evidence) -> bool:
     """Whether a check of the program has no test, or expects what cannot be evaluated."""
-    match ledger.examples.get(evidence.check), evidence.verdict:
+    return _decides_nothing(ledger.examples.get(evidence.check), evidence.verdict)
+
+
+def _decides_nothing(example: Example | None, verdict: Verdict) -> bool:
+    match example, verdict:
         case CodeExample(), Verdict.VACUOUS:
             return True
         case CallExample(result=expected), Verdict.NOT_RUN:
@@ -188,11 +194,41 @@ def _possible_answers(ledger: Ledger, evidence: Evidence, read: ReadBlob) -> fro
     assert evidence.expected is not None
     expected, observed = (_text(read, name) for name in (evidence.expected, evidence.observed))
     if isinstance(evidence.subject, AtProgram):
-        answers = _answers(ledger, ledger.examples[evidence.check], expected, observed)
-    else:
-        answers = _answers_of_node(ledger, evidence, expected, observed)
-    # A wrong result may be cut, and then begin like the right one.
+        return _answers_of_program(ledger, evidence.check, expected, observed)
+    return _or_cut(_answers_of_node(ledger, evidence, expected, observed), observed)
+
+
+def _or_cut(answers: frozenset[bool], observed: str) -> frozenset[bool]:
+    """Allow for a wrong result that was cut, and then begins like the right one."""
     return answers | {False} if len(observed) == MAX_OUTPUT else answers
+
+
+def _answers_of_program(
+    ledger: Ledger, check: CheckId, expected: str, observed: str
+) -> frozenset[bool]:
+    return _or_cut(_answers(ledger, ledger.examples[check], expected, observed), observed)
+
+
+def refuse_false_result(
+    ledger: Ledger, check: CheckId, result: CheckResult, read: ReadBlob
+) -> None:
+    """Refuse a verdict on a variant that contradicts the result of its run."""
+    expected = example_content(ledger.examples[check]).expected
+    if not result.verdict.conclusive:
+        if not _decides_nothing(ledger.examples[check], result.verdict) or result.observed:
+            refuse(Law.FALSE_VERDICT, ledger, f"{check} always has a result")
+        return
+    if expected is None or not result.verdict.clean:
+        return
+    answers = frozenset({False})
+    if result.observed is not None:
+        answers = _answers_of_program(ledger, check, expected, _text(read, result.observed))
+    if (result.verdict is Verdict.PASSED) not in answers:
+        refuse(
+            Law.FALSE_VERDICT,
+            ledger,
+            f"{check} {result.verdict.value} on a variant, but its result says otherwise",
+        )
 
 
 def _answers(ledger: Ledger, example: Example, expected: str, observed: str) -> frozenset[bool]:

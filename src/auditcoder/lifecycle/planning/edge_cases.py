@@ -39,7 +39,7 @@ _PROGRAM_FORM = (
 def with_edge_cases(context: RunContext, plan: Plan) -> Plan:
     """Return the plan with the edge cases of a model among its checks, if they are asked for."""
     options, form = context.options, context.task.form
-    wanted = options.edge_cases is AutoSwitch.ON and options.planner is Planner.SKETCH
+    wanted = options.edge_cases is AutoSwitch.ON and options.planner is not Planner.STAGED
     if not wanted or not isinstance(form, FunctionForm | ProgramForm):
         return plan
     try:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from auditcoder.domain.assembly import owner_of_line
+from auditcoder.domain.drafts import CheckResult
 from auditcoder.domain.events import CheckRan
 from auditcoder.domain.evidence import CheckKind, Evidence, Frame, Trust, Verdict, node_check_id
 from auditcoder.domain.execution import PROGRAM_FILE, Ending, ExecutionOutcome, Raised
@@ -116,6 +117,12 @@ def record_unless_dropped(
     if check.id in context.recorder.ledger.dropped:
         return []
     return [record(context, check, run)]
+
+
+def result_of(context: RunContext, check: CheckSpec, seen: CheckObservation) -> CheckResult:
+    """Return what a check observed on a program that is not the present one."""
+    observed = None if seen.observed is None else context.recorder.put(_kept(check, seen))
+    return CheckResult(verdict=_verdict(check, seen), observed=observed)
 
 
 def _difference(recorded: Evidence, repeated: Evidence) -> str:

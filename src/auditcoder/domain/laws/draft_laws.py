@@ -1,0 +1,212 @@
+"""The laws of drafts: planned before the first, compared on fixed inputs, chosen by results."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from auditcoder.domain.assembly import AssemblyConflict, AssemblyDraft, assemble
+from auditcoder.domain.code import read_bundle, units_of
+from auditcoder.domain.drafts import DraftPart, TriedVariant, best
+from auditcoder.domain.events import (
+    CodeWritten,
+    DraftChosen,
+    DraftsCommitted,
+    DraftWritten,
+    VariantTried,
+)
+from auditcoder.domain.ids import ROOT, NodeId
+from auditcoder.domain.laws.code_laws import code_written, taken_names
+from auditcoder.domain.laws.common import (
+    IllegalHistory,
+    Law,
+    ReadBlob,
+    committed_graph,
+    listed,
+    refuse,
+)
+from auditcoder.domain.laws.verdict_laws import refuse_false_result
+from auditcoder.domain.ledger import Drafting, Ledger, UsableReply, WrittenDraft, change
+from auditcoder.domain.repair import rank
+from auditcoder.domain.request import Request
+from auditcoder.domain.values import CheckId, Digest, digest
+
+T = TypeVar("T")
+
+MOST_SLOTS = 64
+MOST_INPUTS = 200
+DRAFTER = "drafter"
+"""The agent of code that is a draft."""
+STUB = "degraded"
+"""The agent of a stub that stands in for code that is missing."""
+
+
+def drafts_committed(ledger: Ledger, event: DraftsCommitted, read: ReadBlob) -> Ledger:
+    """Register planned drafts: they come before any request for code."""
+    graph = committed_graph(ledger)
+    if ledger.format < 4:
+        refuse(Law.OUT_OF_PLACE, ledger, "drafts exist since format 4")
+    if ledger.drafting is not None or ledger.assembled:
+        refuse(Law.OUT_OF_PLACE, ledger, "drafts are planned once, before the first program")
+    if any(not reply.plans for reply in ledger.replies.values()):
+        refuse(Law.WRONG_DRAFT, ledger, "code was requested before the drafts were planned")
+    nodes = frozenset(event.nodes)
+    if not nodes or len(nodes) != len(event.nodes) or not nodes <= graph.ids - {ROOT}:
+        refuse(Law.MISDECLARED, ledger, "the drafted nodes are not nodes of this run")
+    if written := nodes & ledger.working.code.keys():
+        refuse(Law.OUT_OF_PLACE, ledger, f"{listed(written)} has code already")
+    if not 1 <= len(event.slots) <= MOST_SLOTS:
+        refuse(Law.MISDECLARED, ledger, f"there are 1 to {MOST_SLOTS} drafts")
+    if event.enough.examples < 1 or event.enough.agreeing < 1:
+        refuse(Law.MISDECLARED, ledger, "no draft suffices without an example or an agreement")
+    inputs = _texts(ledger, event.inputs, read, list[str])
+    if len(inputs) > MOST_INPUTS or len(set(inputs)) != len(inputs):
+        refuse(Law.MISDECLARED, ledger, "the inputs are too many, or one stands twice")
+    drafting = Drafting(nodes=nodes, slots=event.slots, inputs=len(inputs), enough=event.enough)
+    return change(ledger, drafting=drafting)
+
+
+def draft_written(ledger: Ledger, event: DraftWritten, read: ReadBlob) -> Ledger:
+    """Register a draft: its reply was sampled as planned, and could be the code of the nodes."""
+    drafting = open_drafting(ledger)
+    if not 1 <= event.slot <= len(drafting.slots) or event.slot <= max(drafting.drafts, default=0):
+        refuse(Law.WRONG_DRAFT, ledger, f"slot {event.slot} is not one that comes next")
+    reply = ledger.replies.get(event.reply)
+    if reply is None or any(event.reply == d.reply for d in drafting.drafts.values()):
+        refuse(Law.MISDECLARED, ledger, f"event {event.reply} is not the reply of a draft")
+    _refuse_other_sampling(ledger, event, drafting, reply, read)
+    parts = {part.node: part for part in event.parts}
+    own = parts.keys() - {ROOT}
+    if len(parts) != len(event.parts) or own != drafting.nodes:
+        refuse(Law.MISDECLARED, ledger, f"a draft has code for {listed(drafting.nodes)}")
+    draft = WrittenDraft(reply=event.reply, parts=parts)
+    after = replace(drafting, drafts=drafting.drafts | {event.slot: draft})
+    with_draft = change(ledger, drafting=after)
+    in_place(with_draft, dict.fromkeys(parts, event.slot), read)
+    return with_draft
+
+
+def _refuse_other_sampling(
+    ledger: Ledger, event: DraftWritten, drafting: Drafting, reply: UsableReply, read: ReadBlob
+) -> None:
+    slot = drafting.slots[event.slot - 1]
+    try:
+        request = msgspec.json.decode(read(reply.request), type=Request)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError):
+        refuse(Law.MISDECLARED, ledger, "the request of a draft cannot be read")
+    sampled = (request.prompt, request.temperature, request.seed)
+    if sampled != (slot.prompt, slot.temperature, slot.seed):
+        refuse(Law.WRONG_DRAFT, ledger, f"slot {event.slot} was planned with other settings")
+
+
+def variant_tried(ledger: Ledger, event: VariantTried, read: ReadBlob) -> Ledger:
+    """Register a variant: it is assembled from drafts, and its results follow from its runs."""
+    drafting = open_drafting(ledger)
+    if any(event.versions == variant.versions for variant in drafting.tried):
+        refuse(Law.MISDECLARED, ledger, "this variant was tried before")
+    draft = variant(ledger, event.versions, read)
+    if draft is None or event.program != digest(draft.text.encode()):
+        refuse(Law.UNFAITHFUL_ASSEMBLY, ledger, "the program is not made of these drafts")
+    if event.results.keys() != deciding_checks(ledger):
+        refuse(Law.WRONG_DRAFT, ledger, "a variant runs every check of the program")
+    if not event.judge:
+        refuse(Law.FALSE_VERDICT, ledger, "nobody is named who ran the variant")
+    for check, result in event.results.items():
+        refuse_false_result(ledger, check, result, read)
+    outputs = _texts(ledger, event.outputs, read, list[str | None])
+    if len(outputs) != drafting.inputs:
+        refuse(Law.WRONG_DRAFT, ledger, "a variant runs on every input that was planned")
+    pinned = {check: ledger.checks[check].trust for check in event.results}
+    tried = TriedVariant(
+        seq=ledger.seq,
+        versions=event.versions,
+        rank=rank({c: result.verdict for c, result in event.results.items()}, pinned),
+        outputs=tuple(None if text is None else digest(text.encode()) for text in outputs),
+    )
+    return change(ledger, drafting=replace(drafting, tried=(*drafting.tried, tried)))
+
+
+def draft_chosen(ledger: Ledger, event: DraftChosen) -> Ledger:
+    """Register the choice: the variant with the highest rank, the earliest of several."""
+    drafting = open_drafting(ledger)
+    if not drafting.tried:
+        refuse(Law.WRONG_DRAFT, ledger, "no draft was tried")
+    chosen = drafting.tried[best(drafting.tried)]
+    if event.versions != chosen.versions:
+        refuse(Law.WRONG_DRAFT, ledger, f"the variant of event {chosen.seq} ranks higher or equal")
+    return change(ledger, drafting=replace(drafting, chosen=event.versions))
+
+
+def open_drafting(ledger: Ledger) -> Drafting:
+    """Return the planned drafts; none of them may be chosen yet."""
+    if ledger.drafting is None or ledger.drafting.chosen is not None:
+        refuse(Law.OUT_OF_PLACE, ledger, "no drafts are planned, or one is chosen already")
+    return ledger.drafting
+
+
+def deciding_checks(ledger: Ledger) -> frozenset[CheckId]:
+    """Return the checks of the program that every variant runs."""
+    return frozenset(ledger.examples) - ledger.dropped
+
+
+def refuse_other_draft(ledger: Ledger, event: CodeWritten) -> None:
+    """Refuse code of a drafted node that is not the code of the chosen variant."""
+    drafting = ledger.drafting
+    if drafting is None or ledger.assembled:
+        return
+    if drafting.chosen is None:
+        if event.node in drafting.nodes and drafting.drafts:
+            refuse(Law.WRONG_DRAFT, ledger, f"no draft of {event.node} is chosen yet")
+    elif (slot := drafting.chosen.get(event.node)) is not None:
+        part = drafting.part(event.node, slot)
+        if part is None or part.code != event.code:
+            refuse(Law.WRONG_DRAFT, ledger, f"the code of {event.node} is not its chosen draft")
+
+
+def event_of(ledger: Ledger, part: DraftPart, reply: int, read: ReadBlob) -> CodeWritten:
+    """Return the event that makes a part of a draft the code of its node."""
+    source = read(part.code).decode("utf-8", "replace")
+    taken = taken_names(ledger, part.node)
+    return CodeWritten(
+        node=part.node,
+        code=part.code,
+        units=units_of(read_bundle(source), part.node, part.scope, taken),
+        scope=part.scope,
+        agent=STUB if part.is_stub else DRAFTER,
+        reply=None if part.is_stub else reply,
+        losses=part.losses,
+        note=part.note,
+    )
+
+
+def in_place(ledger: Ledger, versions: Mapping[NodeId, int], read: ReadBlob) -> Ledger:
+    """Return the state in which the versions are the code; raise IllegalHistory if impossible."""
+    drafting, after = ledger.drafting, change(ledger, drafting=None)
+    assert drafting is not None
+    for node, slot in sorted(versions.items()):
+        draft = drafting.drafts.get(slot)
+        part = draft.parts.get(node) if draft else None
+        if draft is None or part is None:
+            refuse(Law.MISDECLARED, ledger, f"slot {slot} has no code for {node}")
+        after = code_written(after, event_of(after, part, draft.reply, read), read)
+    return after
+
+
+def variant(ledger: Ledger, versions: Mapping[NodeId, int], read: ReadBlob) -> AssemblyDraft | None:
+    """Return the program that takes each node's code from a draft; None if it is impossible."""
+    drafting = ledger.drafting
+    if drafting is None or versions.keys() - {ROOT} != drafting.nodes:
+        return None
+    try:
+        working = in_place(ledger, versions, read).working
+        return assemble(ledger.graph, working.code, working.bundles)
+    except (IllegalHistory, AssemblyConflict):
+        return None
+
+
+def _texts(ledger: Ledger, name: Digest, read: ReadBlob, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(read(name), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        refuse(Law.MISDECLARED, ledger, "inputs and outputs are JSON arrays of texts")
