@@ -1,4 +1,4 @@
-"""The ten compared methods: nine baselines and AuditCoder itself.
+"""The compared methods: the nine baselines of the paper, two more, and AuditCoder itself.
 
 All use the same model, sandbox, budget and recorder, see the statement and the public examples of
 the task, and record their runs in the same format.
@@ -16,6 +16,7 @@ from auditcoder_bench.baselines import (
     direct,
     graph_ablations,
     incremental,
+    whole_programs,
 )
 from auditcoder_bench.baselines.single_program import PROMPTS
 
@@ -33,10 +34,12 @@ METHODS: dict[str, Method] = {
         Method("agentcoder", agentcoder.agentcoder),
         Method("task-plan", auditcoder_strategy, graph_ablations.task_plan),
         Method("task-plan-agents", auditcoder_strategy, graph_ablations.task_plan_agents),
+        Method("best-of-k", whole_programs.best_of_k),
+        Method("consensus", whole_programs.consensus),
         AUDITCODER,
     )
 }
-"""In the order of the paper's table."""
+"""In the order of the paper's table, with the methods that it does not have before AuditCoder."""
 
 
 def method(name: str) -> Method:

@@ -19,26 +19,32 @@ from auditcoder.lifecycle.drafting.comparison_inputs import comparison_inputs
 from auditcoder.lifecycle.drafting.draft_requests import Draft, prompts, request_draft
 from auditcoder.lifecycle.drafting.recombination import recombine
 from auditcoder.lifecycle.drafting.variant_runs import try_variant
+from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.run_context import RunContext
+from auditcoder.prompts import Prompt
+
+DEFAULT = Sufficiency()
 
 
-def write_first_code(context: RunContext, nodes: list[NodeId]) -> None:
+def write_first_code(
+    context: RunContext, nodes: list[NodeId], enough: Sufficiency = DEFAULT
+) -> None:
     """Write the first code of `nodes`, chosen among drafts; stubs if no reply is usable."""
     recorder = context.recorder
-    brief = recorder.ledger.working.brief
-    inputs = comparison_inputs(context.task, brief)
-    slots = _slots(context, nodes)
+    inputs = comparison_inputs(context.task, recorder.ledger.working.brief)
+    planned = prompts(context, nodes, context.options.drafts or 1)
+    slots = _slots(context.options, planned)
     recorder.record(
         DraftsCommitted(
             nodes=tuple(nodes),
             slots=slots,
             inputs=recorder.put(json.dumps(inputs)),
-            enough=Sufficiency(),
+            enough=enough,
         )
     )
     try:
-        for number, slot in enumerate(slots, start=1):
-            draft = request_draft(context, nodes, slot)
+        for number, (slot, prompt) in enumerate(zip(slots, planned, strict=True), start=1):
+            draft = request_draft(context, nodes, slot, prompt)
             if draft is not None and _record(context, number, draft):
                 versions = {part.node: number for part in draft.parts}
                 try_variant(context, versions, inputs)
@@ -55,20 +61,15 @@ def write_first_code(context: RunContext, nodes: list[NodeId]) -> None:
     _choose(context)
 
 
-def _slots(context: RunContext, nodes: list[NodeId]) -> tuple[DraftSlot, ...]:
+def _slots(options: Options, planned: list[Prompt]) -> tuple[DraftSlot, ...]:
     """Return the slots; the first is sampled like the first answer of any method."""
-    options = context.options
-    count = options.drafts or 1
-    seeds = [options.seed, *((options.seed or 0) + number for number in range(1, count))]
     return tuple(
         DraftSlot(
             prompt=prompt.digest,
             temperature=options.draft_temperature if number else options.temperature,
-            seed=seed,
+            seed=(options.seed or 0) + number if number else options.seed,
         )
-        for number, (prompt, seed) in enumerate(
-            zip(prompts(context, nodes, count), seeds, strict=True)
-        )
+        for number, prompt in enumerate(planned)
     )
 
 

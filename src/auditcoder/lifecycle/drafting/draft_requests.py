@@ -20,6 +20,10 @@ from auditcoder.lifecycle.token_limits import WHOLE_PROGRAM, code_size
 from auditcoder.prompts import Prompt, load
 
 ROLE = "drafter"
+PLAIN = "draft"
+"""The prompt of a direct request."""
+REASONED = "draft_reasoned"
+_PLAIN_SLOTS = 6
 
 
 class Draft(NamedTuple):
@@ -31,30 +35,41 @@ class Draft(NamedTuple):
 
 def is_whole(context: RunContext, nodes: list[NodeId]) -> bool:
     """Whether one node is the whole program, so that a reply is taken as it is."""
-    return len(nodes) == 1 and context.recorder.ledger.graph.by_id[ROOT].contract is None
+    graph = context.recorder.ledger.graph
+    of_class = isinstance(context.task.form, ClassForm)
+    return nodes == [graph.whole if of_class else graph.whole or graph.sole]
 
 
 def prompts(context: RunContext, nodes: list[NodeId], count: int) -> list[Prompt]:
-    """Return the prompt of each slot; the first is what a direct request would use."""
-    whole = is_whole(context, nodes) or isinstance(context.task.form, ClassForm)
-    return [load("draft" if whole else code_builder.joint_prompt(context, nodes)[0])] * count
+    """Return the prompt of each slot; the first is what a direct request would use.
+
+    The last slots of a whole program have another prompt: what fails again and again under one
+    wording may pass under another.
+    """
+    if not is_whole(context, nodes):
+        of_class = isinstance(context.task.form, ClassForm)
+        return [load(PLAIN if of_class else code_builder.joint_prompt(context, nodes)[0])] * count
+    plain = min(count, _PLAIN_SLOTS)
+    return [load(PLAIN)] * plain + [load(REASONED)] * (count - plain)
 
 
-def request_draft(context: RunContext, nodes: list[NodeId], slot: DraftSlot) -> Draft | None:
-    """Request one draft; return None if no reply is usable."""
+def request_draft(
+    context: RunContext, nodes: list[NodeId], slot: DraftSlot, prompt: Prompt
+) -> Draft | None:
+    """Request the draft of a slot; return None if no reply is usable."""
     context = replace(context, sampling=Sampling(slot.temperature, slot.seed))
     try:
         if is_whole(context, nodes):
-            return _whole(context, nodes[0])
-        answer = _joint(context, nodes)
+            return _whole(context, nodes[0], prompt)
+        answer = _joint(context, nodes, prompt)
     except ReplyUnusable:
         return None
     return Draft(answer.seq, tuple(_parts(context, nodes, answer.value)))
 
 
-def _whole(context: RunContext, node: NodeId) -> Draft:
+def _whole(context: RunContext, node: NodeId, prompt: Prompt) -> Draft:
     answer = context.ask(
-        "draft",
+        prompt,
         PythonBlock(),
         Phase.GENERATION,
         WHOLE_PROGRAM,
@@ -67,11 +82,11 @@ def _whole(context: RunContext, node: NodeId) -> Draft:
     return Draft(answer.seq, (DraftPart(node=node, code=context.recorder.put(text), note=note),))
 
 
-def _joint(context: RunContext, nodes: list[NodeId]) -> ModelAnswer[SplitReply]:
+def _joint(context: RunContext, nodes: list[NodeId], prompt: Prompt) -> ModelAnswer[SplitReply]:
     shape = code_builder.draft_shape(context, nodes)
     if isinstance(context.task.form, ClassForm):
         return context.ask(
-            "draft",
+            prompt,
             shape,
             Phase.GENERATION,
             WHOLE_PROGRAM,
@@ -80,7 +95,7 @@ def _joint(context: RunContext, nodes: list[NodeId]) -> ModelAnswer[SplitReply]:
             statement=stated(context.task),
             wanted=wanted(context.task),
         )
-    prompt, values = code_builder.joint_prompt(context, nodes)
+    _, values = code_builder.joint_prompt(context, nodes)
     return context.ask(
         prompt,
         shape,

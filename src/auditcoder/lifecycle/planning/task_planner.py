@@ -27,6 +27,17 @@ def plan(task: Task) -> Plan:
             root = root_of(task)
             contract = replace(root.contract, any_params=not root.fixed)
             return single(task, root, _REASON.format("function"), PLANNER, contract)
+        case _:
+            return whole(task)
+
+
+def whole(task: Task) -> Plan:
+    """Return a plan with one node for everything, also for the methods of a class."""
+    match task.form:
+        case FunctionForm():
+            return plan(task)
+        case ClassForm(name=name):
+            return _program(task, (), (name,))
         case ProgramForm():
             stdin, stdout = Slot(name="stdin", type="str", source=FromTask()), ("stdout",)
             return _program(task, (stdin,), stdout)
