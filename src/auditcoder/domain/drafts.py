@@ -27,8 +27,10 @@ class Sufficiency(Value):
 
     examples: int = 1
     """With at least this many given examples, the first draft that passes all of them suffices."""
+    others: int = 2
+    """With fewer, and at least this many other checks, the first draft that passes every check."""
     agreeing: int = 2
-    """With fewer, this many drafts that pass them and give the same output for every input."""
+    """Otherwise, this many drafts that pass what was given and give the same outputs."""
 
 
 class DraftPart(Value):
@@ -107,10 +109,12 @@ def best(tried: Sequence[TriedVariant]) -> int:
     return max(range(len(ranked)), key=lambda index: (ranked[index], -index))
 
 
-def is_enough(tried: Iterable[TriedVariant], given: int, rule: Sufficiency) -> bool:
-    """Whether the whole drafts so far suffice, for a task with this many given examples."""
+def is_enough(tried: Iterable[TriedVariant], given: int, others: int, rule: Sufficiency) -> bool:
+    """Whether the whole drafts so far suffice, if there are so many given and other checks."""
     passing = [v for v in tried if v.slot is not None and v.rank.external_passes == given]
     if given >= rule.examples:
         return bool(passing)
+    if others >= rule.others and any(v.rank.internal_passes == others for v in passing):
+        return True
     agreed = Counter(v.outputs for v in passing if v.outputs and None not in v.outputs)
     return max(agreed.values(), default=0) >= rule.agreeing

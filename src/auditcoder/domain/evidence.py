@@ -51,6 +51,8 @@ class Trust(Enum):
     """Given with the task: an example, or a test from the user."""
     DERIVED = "derived"
     """Derived mechanically from the task or a contract."""
+    STATED = "stated"
+    """In a docstring of the task, where examples are often wrong: it ranks, and never rejects."""
     GENERATED = "generated"
     """Written by a model, and possibly wrong."""
 

@@ -141,10 +141,10 @@ def _undecided(context: RunContext) -> str:
 def make_plan(context: RunContext) -> Plan:
     """Plan with the planner that the form of the task and the options select."""
     form = context.task.form
-    if isinstance(form, ClassForm):
-        return class_planner.plan(context.task, form)
     if context.options.planner is Planner.TASK:
         return task_planner.plan(context.task)
+    if isinstance(form, ClassForm):
+        return class_planner.plan(context.task, form)
     if context.options.planner is Planner.STAGED:
         return staged_planner.plan(context)
     return sketch_planner.plan(context)

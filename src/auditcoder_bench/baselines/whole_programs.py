@@ -9,7 +9,7 @@ from auditcoder.lifecycle.planning import task_planner
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation import validate_program
 
-_NEVER = Sufficiency(examples=1_000_000, agreeing=MOST_SLOTS + 1)
+_NEVER = Sufficiency(examples=1_000_000, others=1_000_000, agreeing=MOST_SLOTS + 1)
 """Every draft is requested."""
 
 

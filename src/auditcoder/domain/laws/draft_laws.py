@@ -58,8 +58,8 @@ def drafts_committed(ledger: Ledger, event: DraftsCommitted, read: ReadBlob) -> 
         refuse(Law.OUT_OF_PLACE, ledger, f"{listed(written)} has code already")
     if not 1 <= len(event.slots) <= MOST_SLOTS:
         refuse(Law.MISDECLARED, ledger, f"there are 1 to {MOST_SLOTS} drafts")
-    if event.enough.examples < 1 or event.enough.agreeing < 1:
-        refuse(Law.MISDECLARED, ledger, "no draft suffices without an example or an agreement")
+    if min(event.enough.examples, event.enough.others, event.enough.agreeing) < 1:
+        refuse(Law.MISDECLARED, ledger, "no draft suffices without a check or an agreement")
     inputs = _texts(ledger, event.inputs, read, list[str])
     if len(inputs) > MOST_INPUTS or len(set(inputs)) != len(inputs):
         refuse(Law.MISDECLARED, ledger, "the inputs are too many, or one stands twice")

@@ -4,6 +4,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
+from auditcoder.domain.docstring_examples import stated_examples
 from auditcoder.domain.events import BriefCommitted, GraphCommitted, GraphRevised
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.graph import (
@@ -41,6 +42,7 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
         refuse(Law.BOUNDARY_CROSSED, ledger, "a bounded repair cannot revise the brief")
     checks, examples = dict(ledger.checks), dict(ledger.examples)
     derived = derived_examples(task_of(ledger))
+    stated = stated_examples(task_of(ledger)) if ledger.format >= 4 else ()
     for planned in event.brief.requirements.checks:
         _refuse_reserved_name(ledger, planned.id)
         if planned.id in ledger.dropped:
@@ -49,6 +51,8 @@ def brief_committed(ledger: Ledger, event: BriefCommitted) -> Ledger:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} was not given with the task")
         if planned.trust is Trust.DERIVED and planned.example not in derived:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} does not follow from an example")
+        if planned.trust is Trust.STATED and planned.example not in stated:
+            refuse(Law.MISDECLARED, ledger, f"no docstring states check {planned.id}")
         new = program_check(planned.example, planned.trust, planned.description)
         if checks.setdefault(planned.id, new) != new:
             refuse(Law.MISDECLARED, ledger, f"check {planned.id} changed its definition")

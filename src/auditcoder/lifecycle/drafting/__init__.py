@@ -84,7 +84,9 @@ def _record(context: RunContext, slot: int, draft: Draft) -> bool:
 
 def _suffices(context: RunContext) -> bool:
     drafting = _drafting(context)
-    return is_enough(drafting.tried, len(context.task.examples), drafting.enough)
+    given = len(context.task.examples)
+    others = len(deciding_checks(context.recorder.ledger)) - given
+    return is_enough(drafting.tried, given, others, drafting.enough)
 
 
 def _choose(context: RunContext) -> None:

@@ -35,8 +35,11 @@ def _methods(body: ast.ClassDef) -> dict[str, list[Function]]:
     return methods
 
 
-def plan(task: Task, form: ClassForm) -> Plan:
-    """Return a plan with a node for every method; the root owns the class statement."""
+def plan(task: Task, form: ClassForm, *, stated: bool = False) -> Plan:
+    """Return a plan with a node for every method; the root owns the class statement.
+
+    With `stated`, the examples in docstrings are among the checks of the program.
+    """
     module, body = _read(form)
     methods = _methods(body)
     bundle = read_bundle(form.skeleton)
@@ -56,7 +59,7 @@ def plan(task: Task, form: ClassForm) -> Plan:
         dependencies=tuple(n.id for n in nodes),
     )
     return Plan(
-        brief=brief_for(task, Approach(strategy="the skeleton is the plan")),
+        brief=brief_for(task, Approach(strategy="the skeleton is the plan"), stated=stated),
         graph=TaskGraph(nodes=(top, *nodes), order=tuple(n.id for n in nodes)),
         planner=PLANNER,
         granularity=f"{len(nodes)} nodes: the skeleton's methods, one each; nothing was asked",

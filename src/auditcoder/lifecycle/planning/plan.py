@@ -8,6 +8,7 @@ import msgspec
 
 from auditcoder.domain.brief import Approach, Brief, Parsed, PlannedCheck, Requirements
 from auditcoder.domain.contract import RESULT, Contract
+from auditcoder.domain.docstring_examples import stated_examples
 from auditcoder.domain.evidence import Trust
 from auditcoder.domain.graph import (
     FromTask,
@@ -64,10 +65,15 @@ class PlanRefused(FormatMismatch):
 
 
 def brief_for(
-    task: Task, approach: Approach, generated: tuple[tuple[Example, str], ...] = ()
+    task: Task,
+    approach: Approach,
+    generated: tuple[tuple[Example, str], ...] = (),
+    *,
+    stated: bool = False,
 ) -> Brief:
     """Return the brief: what the task fixes, what the plan assumes and how the program is judged.
 
+    With `stated`, the examples in docstrings of a class skeleton are among its checks.
     Examples that a model generated are hypotheses. One that repeats a given example is left out.
     One that contradicts a given example is kept here, so that its removal is recorded later.
     """
@@ -79,6 +85,15 @@ def brief_for(
             description="the last line of the input need not be ended",
         )
         for number, example in enumerate(derived_examples(task), start=1)
+    ]
+    checks += [
+        PlannedCheck(
+            id=CheckId(f"stated-{number}"),
+            trust=Trust.STATED,
+            example=example,
+            description="a docstring of the skeleton shows this result",
+        )
+        for number, example in enumerate(stated_examples(task) if stated else (), start=1)
     ]
     known = {msgspec.json.encode(e) for e in _without_explanations(task.examples)}
     for example, description in generated:

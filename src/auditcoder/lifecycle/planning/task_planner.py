@@ -22,7 +22,7 @@ def plan(task: Task) -> Plan:
     """Return the plan that follows from the form of the task."""
     match task.form:
         case ClassForm():
-            return class_planner.plan(task, task.form)
+            return class_planner.plan(task, task.form, stated=True)
         case FunctionForm():
             root = root_of(task)
             contract = replace(root.contract, any_params=not root.fixed)
@@ -60,7 +60,7 @@ def _program(task: Task, inputs: tuple[Slot, ...], outputs: tuple[str, ...]) -> 
     )
     top = Node(id=ROOT, goal="Answer the task", kind=NodeKind.ORCHESTRATION, dependencies=(only,))
     return Plan(
-        brief=brief_for(task, Approach(strategy="one responsibility")),
+        brief=brief_for(task, Approach(strategy="one responsibility"), stated=True),
         graph=TaskGraph(nodes=(top, node), order=(only,)),
         planner=PLANNER,
         granularity=_REASON.format("program"),
