@@ -57,6 +57,8 @@ def test_a_line_behind_the_code_is_read() -> None:
         ("**Cause**: `x` is off by one.", "`x` is off by one"),
         ("cause: KIND, because it counts twice", "it counts twice"),
         ("Cause: logic, because it counts twice", "logic, because it counts twice"),
+        ("cause: global variables are shared", "global variables are shared"),
+        ("cause: interface types differ, because", "interface types differ, because"),
         ("cause:", ""),
         ("cause: implementation", ""),
         ("cause: implementation, because", ""),

@@ -51,9 +51,11 @@ _LABEL = re.compile(
 _KIND = re.compile(
     r"[`'\"]?(?:kind\b\W*)?(?:an?\s+)?"
     rf"({'|'.join(kind.value for kind in RootCause)})(?:ic)?\b"
-    rf"(?:\s+(?:error|fault|bug|problem|issue|mistake)\b)?{BECAUSE}",
+    rf"(?:\s+(?:error|fault|bug|problem|issue|mistake)\b)?"
+    rf"(?=[\s`'\"*]*(?:$|[,.:;()\u2013\u2014-]|because\b)){BECAUSE}",
     re.IGNORECASE,
 )
+"""A kind is a word of its own: "global variables are shared" names none."""
 _NO_KIND = re.compile(rf"(?:`?kind\b[`*]*)?{_REASON}", re.IGNORECASE)
 
 
