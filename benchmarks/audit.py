@@ -132,7 +132,7 @@ def _code(leaf: NodeId, version: int) -> str:
 def _ask(recorder: Recorder, scope: Scope, phase: Phase, node: NodeId | None = None) -> int:
     return recorder.record(
         ReplyRecorded(
-            role="math" if phase is Phase.GENERATION else "task replanner",
+            role="math" if phase is Phase.GENERATION else "branch replanner",
             scope=scope,
             phase=phase,
             request=recorder.put("please"),

@@ -150,6 +150,9 @@ CAUSE = json.dumps(
         "signature": "",
     }
 )
+"""The cause, for versions that ask for it in a request of its own."""
+STATED = "cause: implementation, because it picks the last of several equal shelves"
+"""The same for versions that ask for it together with the code."""
 SLOW = (
     "def weights_of(boxes):\n"
     "    return {n: sum(w for m, w in boxes if m == n) for n, _ in boxes}\n\n"
@@ -272,7 +275,7 @@ def _shelves(pick: str = LAST) -> dict[str, object]:
         "joint": lambda request: _code(request, known),
         "node": lambda request: _code(request, known),
         "replan_node": CAUSE,
-        "repair_node": lambda request: _code(request, again),
+        "repair_node": lambda request: f"{STATED}\n\n{_code(request, again)}",
         "replan_branch": _python(PICK),
         "redo": _python(SKETCH.replace("read_boxes", "parse").replace("weights_of", "add")),
         "second_opinion": lambda request: _code(request, again),
@@ -291,7 +294,7 @@ def _sole() -> dict[str, object]:
         "sketch": _python("def longest_run(values: list[int]) -> int:\n    ...\n"),
         "sole": _python(RUNS.format("")),
         "replan_node": CAUSE,
-        "repair_node": _python(RUNS.format(" + 0")),
+        "repair_node": f"{STATED}\n\n{_python(RUNS.format(' + 0'))}",
         "redo": "nothing",
     }
 
@@ -302,7 +305,7 @@ def _counter() -> dict[str, object]:
         "methods": _python(wrong),
         "method": lambda request: _method(request, wrong),
         "replan_node": CAUSE,
-        "repair_method": _python(again),
+        "repair_method": f"{STATED}\n\n{_python(again)}",
         "second_opinion_methods": _python(again),
     }
 

@@ -16,7 +16,6 @@ from auditcoder.lifecycle.ports import Sandbox
 from tests.support.adder_task import ROOT, TASK, function
 from tests.support.scripted_runs import (
     ScriptedReplies,
-    finding,
     opinions,
     python,
     run,
@@ -73,7 +72,6 @@ def test_code_clauses_references_and_examples_leave_nothing_outside_the_sandbox(
         "brute_force": python(slow + made),
         "second_opinion": python(read + good),
         "verdict": opinions(add="fail", read="pass"),
-        "replan_node": finding(),
         "repair_node": lambda request: function(request, read, good),
     }
     expected = CallExample(arguments="'4'", result=f"{leaving(tmp_path, 'expected')} and 4")

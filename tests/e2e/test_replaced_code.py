@@ -24,7 +24,6 @@ from tests.support.addition_runs import (
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
@@ -63,7 +62,6 @@ def test_a_node_that_replaces_another_is_found_and_repaired(sandbox: Sandbox, wa
     replies: ScriptedReplies = {
         "sketch": KNOWN,
         "joint": python(reader(WAYS[way]) + OFF),
-        "replan_node": finding(),
         "repair_node": [python(READS), python(ADDS)],
     }
     finished = run(sandbox, TASK, replies, SILENT)
@@ -80,7 +78,6 @@ def test_a_run_that_keeps_the_replacement_does_not_pass(sandbox: Sandbox, way: s
     replies: ScriptedReplies = {
         "sketch": KNOWN,
         "joint": python(reader(WAYS[way]) + OFF),
-        "replan_node": finding(),
         "repair_node": python(reader(f"{WAYS[way]}  # again")),
         "replan_branch": "No.",
     }
@@ -95,7 +92,6 @@ def test_a_repair_cannot_change_a_frozen_node_at_run_time(sandbox: Sandbox, way:
     replies: ScriptedReplies = {
         "sketch": KNOWN,
         "joint": python(reader("assert len(data) > 99") + OFF),
-        "replan_node": finding(),
         "repair_node": python(reader(WAYS[way])),
         "replan_branch": "No.",
     }
@@ -159,7 +155,6 @@ def test_a_method_that_replaces_another_does_not_pass(
     )
     replies: ScriptedReplies = {
         "methods": python(tally(does)),
-        "replan_node": finding(),
         "repair_node": python(tally(f"{does}  # again")),
         "replan_branch": "No.",
     }

@@ -16,7 +16,7 @@ from auditcoder.lifecycle.options import LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support import adder_task, addition_runs
 from tests.support.addition_runs import ANEW, OFF, READS, SKETCH, TAKES
-from tests.support.scripted_runs import FinishedRun, python, run, sandboxed
+from tests.support.scripted_runs import FinishedRun, caused, python, run, sandboxed
 
 BUNDLES = Path(__file__).parents[1] / "data" / "runs"
 
@@ -125,6 +125,17 @@ def test_an_answer_that_the_fault_is_elsewhere_reports_no_change_and_no_verdicts
     assert second.cause.startswith(
         "`read` (S1) was named (low confidence) because the author of another repair blames"
         " S1 (`read`): `int` is missing; words are left (event "
+    )
+
+
+def test_an_answer_that_the_plan_is_at_fault_reports_no_change(sandbox: Sandbox) -> None:
+    replies = {**addition_runs.REJECTED, "repair_node": caused("global", "the units; differ")}
+    (report,) = reports(run(sandbox, addition_runs.TASK, replies))
+    assert (report.verdicts, report.changes, report.checked) == ((), (), False)
+    assert report.cause.endswith(
+        "; the author of the repair answered that the plan is at fault (no single part can be right"
+        " alone, because the units; differ); nothing was changed or checked,"
+        " so this attribution is not confirmed."
     )
 
 

@@ -28,7 +28,7 @@ from tests.support.addition_runs import (
     localised,
     targets,
 )
-from tests.support.scripted_runs import ScriptedReplies, finding, python, run, sandboxed, stub
+from tests.support.scripted_runs import ScriptedReplies, caused, python, run, sandboxed, stub
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -82,7 +82,6 @@ class TestUnusableReplies:
         replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS),
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies)
@@ -94,7 +93,7 @@ class TestUnusableReplies:
 
     def test_a_run_with_only_truncated_replies_still_ends(self, sandbox: Sandbox) -> None:
         cut = Reply(text="def", finish=FinishReason.LENGTH, usage=Usage(calls=1))
-        roles = ("sketch", "joint", "replan_node", "repair_node", "replan_branch")
+        roles = ("sketch", "joint", "repair_node", "replan_branch")
         finished = run(sandbox, TASK, dict.fromkeys(roles, cut))
         assert finished.outcome is RunOutcome.ABSTAINED
         assert [t.reason for t in finished.history] == ["nothing was changed"] * 2
@@ -122,7 +121,6 @@ class TestUnusableReplies:
         replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(reads + ADDS),
-            "replan_node": finding(),
             "repair_node": python(READS),
         }
         finished = run(sandbox, TASK, replies)
@@ -138,10 +136,10 @@ class TestUnusableReplies:
         replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": [python(READS + helped), python(new)],
-            "replan_node": finding("decomposition"),
+            "repair_node": caused("decomposition", "it is two things"),
             "replan_branch": python(part + "def add_up(numbers: list[int]) -> int:\n    ..."),
         }
-        assert run(sandbox, TASK, replies, Options(max_repairs=1)).outcome is RunOutcome.PASSED
+        assert run(sandbox, TASK, replies, Options(max_repairs=2)).outcome is RunOutcome.PASSED
 
     def test_a_shared_helper_is_copied_to_each_node_that_uses_it(self, sandbox: Sandbox) -> None:
         helped = "def helper(x):\n    return x\n"
@@ -246,7 +244,6 @@ class TestBuildingNodeByNode:
         replies: ScriptedReplies = {
             "sketch": SKETCH,
             "node": node,
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies, self.OPTIONS, parallel=4)
@@ -271,7 +268,6 @@ class TestClassTask:
     def test_a_class_is_repaired_method_by_method(self, sandbox: Sandbox) -> None:
         replies: ScriptedReplies = {
             "methods": python(UP.replace("+= 1", "+= 1 // 0")),
-            "replan_node": finding(),
             "repair_node": python(UP),
         }
         finished = run(sandbox, CLASS, replies)
@@ -298,7 +294,6 @@ class TestClassTask:
         )
         replies: ScriptedReplies = {
             "methods": python(UP.replace("+= 1", "+= 1 // 0")),
-            "replan_node": finding(),
             "repair_node": python(helped),
         }
         assert run(sandbox, CLASS, replies).outcome is RunOutcome.PASSED

@@ -14,7 +14,7 @@ from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.response_formats import FormatMismatch
 from tests.support.addition_runs import decisions, targets
-from tests.support.scripted_runs import finding, python, run, sandboxed, stub
+from tests.support.scripted_runs import caused, python, run, sandboxed, stub
 
 TASK = Task(
     title="Lengths",
@@ -59,8 +59,7 @@ def test_a_class_that_crashes_is_located_and_written_again(
     replies = {
         "sketch": SKETCH,
         "joint": CODE,
-        "replan_node": finding(explanation="the attribute is text"),
-        "repair_definitions": python(MENDED),
+        "repair_definitions": caused("implementation", "the attribute is text", MENDED),
     }
     finished = run(sandbox, TASK, replies, locator=locator)
     assert targets(finished) == [AtNode(node=NodeId("S1"))]
@@ -69,14 +68,14 @@ def test_a_class_that_crashes_is_located_and_written_again(
     asked = finished.request("repair_definitions")
     assert "write no function of the sketch" in asked
     assert "`SHORT`, `Word`" in asked
-    assert "the attribute is text" in asked
+    assert "# Why this code is suspected" in asked
+    assert finished.graph.by_id[NodeId("S1")].context.endswith("found: the attribute is text")
 
 
 def test_definitions_that_stay_wrong_end_the_run(sandbox: Sandbox) -> None:
     replies = {
         "sketch": SKETCH,
         "joint": CODE,
-        "replan_node": finding(),
         "repair_definitions": [python(DEFINITIONS), python("SHORT = 2"), "nothing", "nothing"],
     }
     finished = run(sandbox, TASK, replies)

@@ -21,7 +21,6 @@ from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
     costly,
-    finding,
     python,
     resume_after,
     run,
@@ -67,7 +66,6 @@ def solved(
         "sketch": sketch(*cases),
         "joint": python(READS + adds),
         "independent": python(RIGHT),
-        "replan_node": finding(),
         "repair_node": python(ADDS),
         **said,
     }

@@ -18,7 +18,6 @@ from tests.support.adder_task import ADD, BAD_ADD, GOOD_ADD, GOOD_READ, READ, RO
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
@@ -51,7 +50,6 @@ def solve(
     said: ScriptedReplies = {
         "sketch": python(READ + ADD + ROOT),
         "joint": python(joint),
-        "replan_node": finding(),
         "repair_node": repair,
         "replan_branch": "I see no other way.",
         "second_opinion": python(GOOD_READ + BAD_ADD),
@@ -126,7 +124,6 @@ def test_a_blamed_helper_method_leads_to_the_node_that_owns_it(sandbox: Sandbox)
     claim = "the fault is elsewhere: _has, because `item` is not looked for"
     said: ScriptedReplies = {
         "methods": python(put.format("bool(self.items)") + first),
-        "replan_node": finding(),
         "repair_node": lambda request: (
             claim
             if "write `first(" in request.messages[-1].text.rpartition("# Your step")[2]
@@ -174,7 +171,6 @@ def test_a_claim_does_not_outlive_the_program_that_it_is_about(sandbox: Sandbox)
     said: ScriptedReplies = {
         "sketch": python(READ + ADD + ROOT),
         "joint": [python(GOOD_READ + "\n" + CRASHES), python(GOOD_ADD)],
-        "replan_node": finding(),
         "repair_node": lambda request: (
             python(GOOD_READ)
             if "write `read(" in request.messages[1].text.rpartition("# Your step")[2]

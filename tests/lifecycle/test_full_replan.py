@@ -26,7 +26,7 @@ from tests.support.addition_runs import (
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
-    finding,
+    caused,
     python,
     run,
     sandboxed,
@@ -106,12 +106,14 @@ class TestFallback:
         replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": [python(READS + OFF), python(TAKES)],
-            "replan_node": finding("global"),
+            "repair_node": caused("global", "the units differ"),
             "redo": ANEW,
         }
         finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.PASSED
-        assert finished.history[0].kind is TransactionKind.FALLBACK
+        claimed, fallback = finished.history
+        assert (claimed.kind, claimed.code_deltas) == (TransactionKind.BOUNDED, ())
+        assert fallback.kind is TransactionKind.FALLBACK
 
     def test_the_fallback_may_plan_one_node(self, sandbox: Sandbox) -> None:
         replies = {

@@ -37,6 +37,7 @@ from auditcoder.domain.task import (
 from auditcoder.lifecycle.loop import run_strategy
 from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.root_cause import RootCause
 from auditcoder.lifecycle.run_context import RunContext
 from tests.support.addition_runs import (
     ADD,
@@ -64,8 +65,8 @@ from tests.support.records import take
 from tests.support.run_contexts import open_run
 from tests.support.scripted_runs import (
     ScriptedReplies,
+    caused,
     costly,
-    finding,
     opinions,
     python,
     run,
@@ -144,7 +145,7 @@ class TestBudget:
         replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": python(READS + OFF),
-            "replan_node": costly(finding(hints=["count"]), 50_000),
+            "repair_node": costly("cause: implementation, because it must count", 50_000),
         }
         finished = run(sandbox, TASK, replies, self.OPTIONS)
         assert finished.outcome is RunOutcome.STOPPED
@@ -153,7 +154,7 @@ class TestBudget:
         assert done.rollback is RollbackStatus.RESTORED
         assert done.reason == "the budget was spent before the candidate was complete"
         assert finished.code("S2") == OFF
-        assert finished.graph.by_id[S2].hints == ()
+        assert "found" not in finished.graph.by_id[S2].context
         assert finished.all(RolledBack)[0].restored == finished.solution.trace.working.digest()
 
     def test_a_budget_that_is_spent_after_every_check_passed_keeps_the_outcome(
@@ -247,7 +248,6 @@ class TestGeneratedChecks:
         replies: ScriptedReplies = {
             "sketch": promising("ensures: result == 5", "example: add_up([1, 2]) == 4"),
             "joint": python(READS + crashes),
-            "replan_node": finding(),
             "repair_node": python(ADDS),
             "replan_branch": no_branch,
         }
@@ -308,7 +308,6 @@ class TestDifferentialChecks:
             "sketch": SKETCH,
             "joint": python(READS + OFF),
             "brute_force": self.references,
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies, self.OPTIONS)
@@ -403,11 +402,10 @@ def f(x: int) -> int:
         replies: ScriptedReplies = {
             "sketch": python(one + self.ROOT),
             "joint": python("def one(x):\n    return 2\ndef poly(x):\n    return x * x\n"),
-            "replan_node": finding("decomposition"),
+            "repair_node": [caused("decomposition", "it is two things"), python(self.ONES)],
             "replan_branch": python(poly + "def one(x: int) -> int:\n    return poly(1)\n"),
-            "repair_node": python(self.ONES),
         }
-        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=1))
+        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=2))
         assert finished.outcome in {RunOutcome.PASSED, RunOutcome.FAILED}
 
     def test_a_function_without_a_signature_takes_it_from_the_sketch(
@@ -521,7 +519,6 @@ class TestFiles:
         replies: ScriptedReplies = {
             "sketch": python("def solve() -> None:\n    ..."),
             "joint": python("def solve():\n    open('out.txt', 'w').write('ab')"),
-            "replan_node": finding(),
             "repair_node": python(
                 "def solve():\n    open('out.txt', 'w').write(open('in.txt').read().upper())"
             ),
@@ -562,7 +559,6 @@ def staged_replies() -> ScriptedReplies:
     }
     replies |= {
         "joint": python(READS + OFF + SOLVE),
-        "replan_node": finding(),
         "repair_node": python(ADDS),
     }
     return replies
@@ -623,13 +619,12 @@ def _code(chance: random.Random) -> str:
     return python("\n".join(parts))
 
 
-def _finding(chance: random.Random) -> str:
-    causes = ("implementation", "algorithm", "interface", "decomposition", "global")
-    headers = ("", "def add_up(numbers, k):", "one(x: int, y: int) -> int", "garbage (")
-    costs = ("", "O(n)", "fast")
-    return finding(
-        chance.choice(causes), signature=chance.choice(headers), cost=chance.choice(costs)
-    )
+def _repaired(chance: random.Random) -> str:
+    cause = chance.choice([kind.value for kind in RootCause])
+    because = chance.choice(["", "it is off", "`x` is 1", "the fault is elsewhere: add_up"])
+    new = chance.choice(["add_up(numbers, k)", "read_numbers(text)", "one(x, y=1)"])
+    code = chance.choice([_code(chance), "", python(f"def {new}:\n    return 0")])
+    return f"cause: {cause}, because {because}\n{code}"
 
 
 def _verdicts(chance: random.Random) -> str:
@@ -646,8 +641,8 @@ def test_no_random_replies_stop_a_run(sandbox: Sandbox, seed: int) -> None:
 
     replies: ScriptedReplies = {
         **dict.fromkeys(("sketch", "redo", "replan_branch"), random_reply(_stubs)),
-        **dict.fromkeys(("joint", "node", "repair_node"), random_reply(_code)),
-        "replan_node": random_reply(_finding),
+        **dict.fromkeys(("joint", "node"), random_reply(_code)),
+        "repair_node": random_reply(_repaired),
         "verdict": random_reply(_verdicts),
     }
     options = Options(

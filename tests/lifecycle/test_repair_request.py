@@ -11,7 +11,6 @@ from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
@@ -48,7 +47,6 @@ def finished(sandbox: Sandbox) -> FinishedRun:
     said: ScriptedReplies = {
         "sketch": python(SKETCH),
         "joint": python(f"{READS}\n{LARGEST}\n{FAULTY}"),
-        "replan_node": finding(),
         "repair_node": python(fixed),
     }
     return run(sandbox, TASK, said, Options(review=False))
@@ -76,11 +74,11 @@ def test_the_way_to_name_another_part_is_documented_in_repairs_alone(
     finished: FinishedRun,
 ) -> None:
     assert "`the fault is elsewhere: NAME, because REASON`" in finished.request("repair_node")
-    for name in ("sketch", "joint", "replan_node"):
+    for name in ("sketch", "joint"):
         assert "elsewhere" not in finished.request(name)
 
 
-@pytest.mark.parametrize("prompt", ["sketch", "joint", "replan_node", "repair_node"])
+@pytest.mark.parametrize("prompt", ["sketch", "joint", "repair_node"])
 def test_every_request_states_the_limits(finished: FinishedRun, prompt: str) -> None:
     assert "Limits of one run: 2 s and 64 MB of memory." in finished.request(prompt)
 
@@ -91,7 +89,6 @@ def test_a_function_alone_is_shown_without_a_sketch_and_blames_nobody(sandbox: S
     said: ScriptedReplies = {
         "sketch": python("def top(text: str) -> int:\n    ...\n"),
         "joint": python(whole.format("1 // 0")),
-        "replan_node": finding(),
         "repair_node": python(whole.format(right)),
     }
     text = run(sandbox, TASK, said, Options(review=False)).request("repair_node")
@@ -124,7 +121,6 @@ def test_methods_that_a_method_calls_are_shown(sandbox: Sandbox) -> None:
 
     said: ScriptedReplies = {
         "methods": python(methods.format("self.count() // 0")),
-        "replan_node": finding(),
         "repair_node": repair,
     }
     run(sandbox, task, said, Options(review=False))
@@ -155,7 +151,6 @@ def test_helpers_of_other_nodes_that_a_method_calls_are_shown(sandbox: Sandbox) 
     )
     said: ScriptedReplies = {
         "methods": python(methods),
-        "replan_node": finding(),
         "repair_node": python(double.format("2 * self._size()")),
     }
     finished = run(sandbox, task, said, Options(review=False))

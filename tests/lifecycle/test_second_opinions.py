@@ -13,7 +13,6 @@ from tests.support.adder_task import ADD, BAD_ADD, GOOD_ADD, GOOD_READ, READ, RO
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
@@ -32,7 +31,6 @@ def solve(sandbox: Sandbox, view: SecondOpinions, **more: str) -> FinishedRun:
     said: ScriptedReplies = {
         "sketch": python(READ + UNCHECKED + ROOT),
         "joint": python(GOOD_READ + BAD_ADD),
-        "replan_node": finding(),
         "repair_node": python(GOOD_ADD),
         **more,
     }
@@ -97,7 +95,6 @@ def test_an_informed_opinion_on_methods_sees_them(sandbox: Sandbox) -> None:
     said: ScriptedReplies = {
         "methods": python(methods),
         "second_opinion_methods_informed": python(right),
-        "replan_node": finding(),
         "repair_node": python(right),
     }
     options = Options(second_opinions=SecondOpinions.INFORMED)

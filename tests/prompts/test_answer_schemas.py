@@ -9,7 +9,6 @@ import pytest
 from auditcoder.lifecycle.planning.planner_roles import PlannedCases, PlanOpinion
 from auditcoder.lifecycle.planning.staged_planner import _STEPS
 from auditcoder.lifecycle.response_formats import JsonValue, closed_schema
-from auditcoder.lifecycle.root_cause import CauseAnalysis
 from auditcoder.lifecycle.validation.adjudication import ResultComparison
 from auditcoder.lifecycle.validation.model_review import Opinions
 from auditcoder.prompts import answer_schema
@@ -19,7 +18,6 @@ ANSWERS: dict[str, Any] = {
     **{step.role.value: step.answer for step in _STEPS if step.answer},
     "test_case_analyzer": PlannedCases,
     "plan_reviewer": PlanOpinion,
-    "replan_node": CauseAnalysis,
     "verdict": Opinions,
     "adjudicator": ResultComparison,
 }

@@ -3,7 +3,7 @@
 from auditcoder.adapters.models.scripted import Line
 from auditcoder.domain.request import Request
 from auditcoder.domain.task import CallExample, FunctionForm, Task
-from tests.support.scripted_runs import ScriptedReplies, finding, python, stub
+from tests.support.scripted_runs import ScriptedReplies, python, stub
 
 TASK = Task(
     title="Sum",
@@ -33,10 +33,14 @@ def script(*joint: str, **more: Line) -> ScriptedReplies:
         "sketch": python(READ + ADD + ROOT),
         "joint": python("\n".join(joint)),
         "second_opinion": python(GOOD_READ + GOOD_ADD),
-        "replan_node": finding(),
-        "repair_node": lambda request: function(request, GOOD_READ, GOOD_ADD),
+        "repair_node": lambda request: repaired(request, GOOD_READ, GOOD_ADD),
         **more,
     }
+
+
+def repaired(request: Request, *known: str) -> str:
+    """Return the requested function below a cause."""
+    return f"cause: implementation, because it is off\n\n{function(request, *known)}"
 
 
 def function(request: Request, *known: str) -> str:

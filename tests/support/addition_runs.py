@@ -15,7 +15,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.lifecycle.options import Options
-from tests.support.scripted_runs import FinishedRun, ScriptedReplies, finding, python, stub
+from tests.support.scripted_runs import FinishedRun, ScriptedReplies, python, stub
 
 
 def program(*cases: tuple[str, str], seconds: float | None = None) -> Task:
@@ -117,7 +117,6 @@ BRANCH_WRONG = python(
 BRANCH: ScriptedReplies = {
     "sketch": BRANCH_SKETCH,
     "joint": [BRANCH_WRONG],
-    "replan_node": finding("algorithm", "twice too much"),
     "replan_branch": python("def add_up(numbers: list[int]) -> int:\n    ..."),
 }
 
@@ -132,7 +131,6 @@ BRANCH_REPLANNED = python(
 REJECTED: ScriptedReplies = {
     "sketch": KNOWN,
     "joint": [python(READS + OFF), python("def add_up(numbers):\n    return 8")],
-    "replan_node": finding(),
     "repair_node": [python(OFF_AGAIN)],
     "replan_branch": [python("def add_up(numbers: list[int]) -> int:\n    ...")],
 }

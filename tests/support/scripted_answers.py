@@ -193,7 +193,6 @@ STEPS = {
     "# Your step: the methods": "methods",
     "# Your step: one method": "method",
     "# Your step: a verdict on each function": "verdict",
-    "# Your step: what was wrong": "finding",
     "# Your step: the function again": "again",
     "# Your step: the method again": "again",
     "# Your step: a new sketch for this part alone": "branch",
@@ -322,13 +321,7 @@ def reference_for(request: Request) -> str:
     return f"{text}\n\ndef small_input(chance):\n    return ({given},)\n"
 
 
-FINDING = {
-    "cause": "implementation",
-    "explanation": "it does something else",
-    "hints": ["do what the docstring says"],
-    "cost": "",
-    "signature": "",
-}
+CAUSE = "cause: implementation, because it does something else"
 
 
 def opinions_for(request: Request, reject: str = "") -> dict[str, Any]:
@@ -398,12 +391,12 @@ def right(request: Request) -> str:
             return fenced(sketch_for(request))
         case "verdict":
             return fenced(json.dumps(opinions_for(request)), "json")
-        case "finding":
-            return fenced(json.dumps(FINDING), "json")
         case "reference":
             return fenced(reference_for(request))
         case "staged":
             return fenced(json.dumps(staged_for(request)), "json")
+        case "again":
+            return f"{CAUSE}\n\n{fenced(code_for(request))}"
         case _:
             return fenced(code_for(request))
 
@@ -426,7 +419,7 @@ MALFORMED: dict[str, Move] = {
     "unfenced": lambda r, _n: right(r).replace("```python\n", "").replace("```", ""),
     "bad syntax": lambda _r, _n: fenced("def solve(data:\n    return ("),
     "code for JSON": lambda r, _n: fenced(code_for(r)),
-    "JSON for code": lambda _r, _n: fenced(json.dumps(FINDING), "json"),
+    "JSON for code": lambda _r, _n: fenced(json.dumps({"cause": CAUSE}), "json"),
     "null": lambda _r, _n: "null",
     "deep JSON": lambda _r, _n: "[" * 5000 + "]" * 5000,
     "NaN": lambda _r, _n: '{"cause": NaN, "opinions": [NaN], "parts": NaN}',
@@ -872,37 +865,38 @@ def _by_schema(request: Request, number: int) -> str:
     return fenced(json.dumps(made, ensure_ascii=bool(number % 2)), "json")
 
 
-_CAUSES = ("implementation", "algorithm", "interface", "decomposition", "global")
-_SIGNATURES = (
-    "",
-    "def square(number: int, other: int) -> int:",
+_CAUSES = ("implementation", "algorithm", "interface", "decomposition", "global", "", "KIND")
+_CAUSE_LINES = (
+    "cause: {kind}, because {why}",
+    "**Cause:** {kind} - {why}",
+    "The root cause is {kind}: {why}.",
+    "cause: {kind}\ncause: {why}",
+    "{why}\u2028cause={kind}",
+)
+_WHYS = ("", " ", "it is wrong", "\x00\u2028", "`x` is **1**", "\ud800", "cause: " * 50)
+_HEADERS = (
+    "square(number: int, other: int) -> int",
     "square(result)",
     "sum_squares(numbers, extra=1, *more)",
     "sum_squares(numbers: " + "+".join(["int"] * 700) + ")",
-    "\ud800",
-    "square(number):\n    import os\n    x = (1",
-    "square(number: '\\ud800')",
+    "square(number: '\ud800')",
+    "read_numbers()",
     "solve(x)",
-    "class X",
 )
 
 
-def _some_finding(request: Request, number: int) -> str:
-    finding = {
-        **FINDING,
-        "cause": _CAUSES[number % len(_CAUSES)],
-        "signature": _SIGNATURES[number // 5 % len(_SIGNATURES)],
-        "hints": ["", " ", "x" * 500, "\u2028"][: number % 5],
-        "cost": ["", "O(n)", "O(", "fast"][number % 4],
-        "explanation": ["", " ", "it is wrong", "\x00\u2028"][number % 4],
-    }
-    text = json.dumps(finding, ensure_ascii=bool(number % 2))
-    return fenced(text, "json")
+def _some_cause(request: Request, number: int) -> str:
+    """State some cause, in some way, with the right code, code under another header, or none."""
+    line = _CAUSE_LINES[number % len(_CAUSE_LINES)]
+    kind = _CAUSES[number // 2 % len(_CAUSES)]
+    stated = line.format(kind=kind, why=_WHYS[number // 3 % len(_WHYS)])
+    header = _HEADERS[number // 5 % len(_HEADERS)]
+    code = ("", fenced(code_for(request)), fenced(function(header)))[number % 3]
+    return f"{stated}\n{code}" if number % 7 else code.replace("```python", f"```python\n{stated}")
 
 
 SAID: dict[str, Move] = {
     "by schema": _by_schema,
-    "some finding": _some_finding,
     "rejects all": lambda r, _n: fenced(json.dumps(opinions_for(r, "*")), "json"),
     "rejects one": lambda r, n: fenced(
         json.dumps(opinions_for(r, _OTHERS[n % len(_OTHERS)])), "json"
@@ -931,6 +925,8 @@ def moves_for(step: str) -> dict[str, Move]:
     """Return the possible moves at a step other than a correct reply."""
     if step in SKETCHES:
         return DRAWN | MALFORMED
+    if step == "again":
+        return {"some cause": _some_cause} | WRITTEN | MALFORMED
     if step in CODES:
         return WRITTEN | MALFORMED
     if step == "reference":

@@ -63,10 +63,10 @@ def python(code: str) -> str:
     return f"```python\n{code.strip()}\n```"
 
 
-def finding(cause: str = "implementation", explanation: str = "it is off", **said: object) -> str:
-    """Return a reply that names the root cause of a failure."""
-    blank: dict[str, object] = {"hints": [], "cost": "", "signature": ""}
-    return json.dumps({"cause": cause, "explanation": explanation, **blank, **said})
+def caused(cause: str, because: str, code: str = "") -> str:
+    """Return a reply that states the root cause of a failure, with the code that removes it."""
+    line = f"cause: {cause}, because {because}"
+    return f"{line}\n\n{python(code)}" if code else line
 
 
 def costly(text: str, tokens: int) -> Reply:

@@ -11,6 +11,8 @@ from auditcoder.domain.values import CheckId, Digest, Value
 
 FAULT_ELSEWHERE = "the fault is elsewhere: "
 """Starts the reason of a transaction whose author named another part instead of writing code."""
+PLAN_AT_FAULT = "the plan is at fault: "
+"""Starts the reason of a transaction whose author said that no code of the node can be right."""
 
 
 class Rank(Value, order=True):

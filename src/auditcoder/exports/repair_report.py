@@ -13,6 +13,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.repair import (
     FAULT_ELSEWHERE,
+    PLAN_AT_FAULT,
     CodeDelta,
     Decision,
     RollbackStatus,
@@ -345,14 +346,20 @@ def _outcome(
         return f"{what} {_effects(t, verdicts)} and was accepted"
     if t.global_evidence:
         result = f"{what} {_effects(t, verdicts)} and was rejected"
-    elif t.reason.startswith(FAULT_ELSEWHERE) and not edited:
-        claim = _on_one_line(t.reason.removeprefix(FAULT_ELSEWHERE))
-        answer = f"the author of the repair answered that the fault is elsewhere ({claim})"
-        result = f"{answer}; nothing was changed or checked"
+    elif not edited and (claim := _claim(t.reason)):
+        result = f"the author of the repair answered that {claim}; nothing was changed or checked"
     else:
         why = f" ({one_sentence(t.reason)})" if t.reason else ""
         result = f"{what} was rejected before any check ran{why}"
     return f"{result}, so this attribution is not confirmed"
+
+
+def _claim(reason: str) -> str:
+    """Return the answer without code that ended a repair, as a clause; empty if there was none."""
+    for start in (FAULT_ELSEWHERE, PLAN_AT_FAULT):
+        if reason.startswith(start):
+            return f"{start.removesuffix(': ')} ({_on_one_line(reason.removeprefix(start))})"
+    return ""
 
 
 def _effects(t: Transaction, verdicts: Sequence[VerdictChange]) -> str:

@@ -10,7 +10,8 @@
 - `code_builder` requests code; `reply_splitter` and `import_completion` prepare it;
   `clash_resolution` chooses what becomes a stub if the code of several nodes clashes.
 - `validation` runs checks; `sandbox_source` reads the files that run inside the sandbox.
-- `locating` finds the node at fault; `repair_choice` and `root_cause` decide what to repair.
+- `locating` finds the node at fault; `repair_choice` decides what to repair; `root_cause` reads the
+  cause that a reply states.
 - `repair_transaction` repairs a region, `full_replan` everything; `failure_report` describes a
   failure to the model.
 """

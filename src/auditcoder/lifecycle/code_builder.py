@@ -193,11 +193,12 @@ def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]
 
 
 def draft_shape(
-    context: RunContext, nodes: list[NodeId], *, strict: bool = True
+    context: RunContext, nodes: list[NodeId], *, strict: bool = True, new_header: bool = False
 ) -> SplitReplyFormat:
     """Return the format of a reply with the code of `nodes`, given the present code.
 
-    A second opinion is not read strictly, and its pieces are tried alone.
+    A second opinion is not read strictly, and its pieces are tried alone. With `new_header`, the
+    reply may change the parameters of a function.
     """
     graph = context.recorder.ledger.graph
     return SplitReplyFormat(
@@ -208,6 +209,7 @@ def draft_shape(
         strict=strict,
         known=_known(context, nodes),
         alone=not strict,
+        new_header=new_header,
     )
 
 

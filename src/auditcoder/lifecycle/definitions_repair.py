@@ -11,28 +11,35 @@ from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.import_completion import completing, imports_by_name
+from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.module_statements import binds, is_harmless, source_of, summary
+from auditcoder.lifecycle.repair_reply import DefinitionsReplyFormat, RepairedCode
 from auditcoder.lifecycle.reply_splitter import CodePiece, parsed_module
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.token_limits import REPAIRED_CODE
 
 
-def write_definitions_again(
-    context: RunContext, node: NodeId, failing: Evidence, reason: str
-) -> None:
-    """Request new code of a node that owns definitions; it must define the same names."""
+def request_definitions(
+    context: RunContext, node: NodeId, failing: Evidence, **reasons: str
+) -> ModelAnswer[RepairedCode] | None:
+    """Request new code of a node that owns definitions; it must define the same names.
+
+    `reasons` are the sections of the prompt about the cause. Return None if no reply is usable.
+    """
     ledger = context.recorder.ledger
     code = ledger.working.code.get(node)
     if code is None:
-        return
+        return None
     names = sorted(u.name for u in code.units if "." not in u.name)
     functions = frozenset(ledger.graph.promises)
     present = imports_by_name({n: b.source for n, b in ledger.working.bundles.items()}, {node})
     try:
-        answer = context.ask(
+        return context.ask(
             "repair_definitions",
-            ParsedPython(lambda text: definitions_of(text, names, functions, present)),
+            DefinitionsReplyFormat(
+                ParsedPython(lambda text: definitions_of(text, names, functions, present)), node
+            ),
             Phase.GENERATION,
             REPAIRED_CODE,
             role=code_builder.specialist(context, ledger.graph.by_id[node]),
@@ -40,14 +47,12 @@ def write_definitions_again(
             statement=context.statement,
             code=context.recorder.text(code.digest).strip(),
             failure=failure_text(context, failing),
-            reason=reason,
             names=", ".join(f"`{name}`" for name in names) or "none has a name",
+            **reasons,
             **code_builder.surrounding_code(context, [node]),
         )
     except ReplyUnusable:
-        return  # both answers are recorded; an unchanged candidate is rejected
-    agent = code_builder.specialist(context, ledger.graph.by_id[node])
-    code_builder.write_piece(context, node, answer.value, answer.seq, agent)
+        return None  # both answers are recorded; an unchanged candidate is rejected
 
 
 def definitions_of(

@@ -3,7 +3,7 @@
 from auditcoder.domain.repair import Decision
 from auditcoder.lifecycle.locating.diagnosis_input import DiagnosisState, Locator
 from auditcoder.lifecycle.options import AutoSwitch
-from auditcoder.lifecycle.repair_choice import choose, local_evidence
+from auditcoder.lifecycle.repair_choice import after_repair, choose, local_evidence
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.adjudication import Adjudicator, drop_overbroad_promises
@@ -41,9 +41,9 @@ def _repair(context: RunContext, locator: Locator, adjudicator: Adjudicator, rep
         if not isinstance(chosen, PlannedRepair):
             return 0
         repairs -= 1
-        decision = repair(context, chosen)
+        result = repair(context, chosen)
         drop_contradicted_clauses(context, local_evidence(context))
-        if decision is Decision.ACCEPTED:
+        if result.decision is Decision.ACCEPTED:
             break
-        state = state.with_rejected(chosen.target)
+        state = after_repair(state, chosen, result)
     return repairs

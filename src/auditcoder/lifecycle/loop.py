@@ -1,7 +1,6 @@
 """The lifecycle of a run on one page: plan, build, assemble, validate, locate, repair."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
@@ -37,7 +36,12 @@ from auditcoder.lifecycle.planning import (
 )
 from auditcoder.lifecycle.planning.edge_cases import with_edge_cases
 from auditcoder.lifecycle.planning.plan import Plan
-from auditcoder.lifecycle.repair_choice import choose, local_evidence
+from auditcoder.lifecycle.repair_choice import (
+    after_acceptance,
+    after_repair,
+    choose,
+    local_evidence,
+)
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, repair
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation import validate_program, validate_region
@@ -115,16 +119,13 @@ def repair_until_done(context: RunContext, locator: Locator) -> tuple[RunOutcome
         chosen, state = choose(context, locator, state)
         if isinstance(chosen, PlannedRepair):
             repairs += 1
-            decision = repair(context, chosen)
+            state = after_repair(state, chosen, repair(context, chosen))
         elif may_fall_back and not chosen.flaky:
             may_fall_back = False  # at most once, and counted separately
-            decision = fall_back(context, most_trusted_failure(context))
+            if fall_back(context, most_trusted_failure(context)) is Decision.ACCEPTED:
+                state = after_acceptance(state)
         else:
             return RunOutcome.ABSTAINED, chosen.reason
-        if decision is Decision.ACCEPTED:
-            state = replace(state, rejected=())
-        elif isinstance(chosen, PlannedRepair):
-            state = state.with_rejected(chosen.target)
         drop_contradicted_clauses(context, local_evidence(context))
     return RunOutcome.PASSED, ""
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -13,10 +14,18 @@ from auditcoder.domain.task import ClassForm
 from auditcoder.lifecycle import code_builder
 from auditcoder.lifecycle.plan_excerpts import defined_text, shown_plan
 from auditcoder.lifecycle.planning.sketch_writer import stub_of
+from auditcoder.lifecycle.root_cause import PLAN_FAULTS, RootCause
 from auditcoder.lifecycle.run_context import RunContext
 
 FOUND = "found: "
 """Starts the line of a node's context that says what was wrong with it."""
+_MEANINGS = {
+    RootCause.IMPLEMENTATION: "wrong code",
+    RootCause.ALGORITHM: "wrong idea",
+    RootCause.INTERFACE: "wrong parameters",
+    RootCause.DECOMPOSITION: "wrong functions",
+    RootCause.GLOBAL: "no function can be right alone",
+}
 _NODE = re.compile(r"\bS\d+(?:_\d+)*\b(?: \(\d\.\d+\)| \(`([\w.]+)`\))?")
 """A node id in an explanation, with its probability or the part of it that is meant."""
 
@@ -126,6 +135,24 @@ def suspicion(context: RunContext, explanation: str) -> str:
     sentences = [_NODE.sub(named, reason) for reason in reasons]
     text = " ".join(f"{s[0].upper()}{s[1:].rstrip('.')}." for s in sentences)
     return f"\n\n# Why this code is suspected\n{text[: context.quoted]}" if text else ""
+
+
+def told(explanation: str, hints: Iterable[str] = ()) -> str:
+    """Return the section with what was said about the cause already, and the hints of the plan."""
+    text = "\n".join([*([explanation] if explanation else []), *(f"- {hint}" for hint in hints)])
+    return f"\n\n# What may be wrong\n{text}" if text else ""
+
+
+def kinds(beyond: Collection[RootCause]) -> str:
+    """Return the kinds of causes that the reply may state, and which of them need no code.
+
+    `beyond` are those that new code of the node alone does not remove.
+    """
+    offered = {RootCause.IMPLEMENTATION, RootCause.ALGORITHM, *beyond}
+    *others, last = [f"`{k.value}` ({_MEANINGS[k]})" for k in RootCause if k in offered]
+    bare = len(PLAN_FAULTS.keys() & offered)
+    tail = ("", "; the last needs no code", "; the last two need no code")[bare]
+    return f"{', '.join(others)} or {last}{tail}"
 
 
 def elsewhere(context: RunContext) -> str:

@@ -1,31 +1,32 @@
 """Repairs a region inside a transaction; the candidate is accepted if its rank is higher.
 
-The responses to the paper's six failure modes (appendix G):
+One request asks for the cause and the code. The responses to the paper's six failure modes
+(appendix G):
 
-- implementation or algorithm: the node is written again (`_revise`), or replaced by a second
+- implementation or algorithm: the code of the reply is written (`_write`), or that of a second
   opinion that is known to pass (`_write_second_opinion`);
-- interface: the region is first widened to the callers (`_widen`);
-- decomposition: the branch is repaired instead, and a global cause leads to an abstention
-  (`repair_choice.choose`);
+- interface: the region is first widened to the callers (`_widen`), which are asked for next;
+- decomposition or global: if the reply has no code, nothing is changed; the branch is repaired
+  next, or the locator abstains (`repair_choice.choose`);
 - ambiguous evidence: the locator has abstained before;
 - regression: the rank of the measured candidate decides (`measure`).
 """
 
-import ast
 from typing import NamedTuple
 
 import msgspec
 
 from auditcoder.domain.assembly import AssemblyConflict
-from auditcoder.domain.contract import Contract, CostBudget
+from auditcoder.domain.contract import Contract
+from auditcoder.domain.diagnosis import Localised
 from auditcoder.domain.errors import RecordRefused, ReplyUnusable
 from auditcoder.domain.events import ExceptionRaised, GraphRevised
 from auditcoder.domain.evidence import Evidence
-from auditcoder.domain.graph import GraphDelta, apply, diff, named_in
-from auditcoder.domain.ids import NodeId
-from auditcoder.domain.python_names import PARSE_ERRORS, parse
+from auditcoder.domain.graph import GraphDelta, Region, TaskGraph, apply, diff, named_in
+from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.repair import (
     FAULT_ELSEWHERE,
+    PLAN_AT_FAULT,
     Decision,
     IntegrationException,
     TransactionKind,
@@ -34,7 +35,7 @@ from auditcoder.domain.targets import AtBranch, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.usage import Phase
 from auditcoder.lifecycle import code_builder, repair_request
-from auditcoder.lifecycle.definitions_repair import write_definitions_again
+from auditcoder.lifecycle.definitions_repair import request_definitions
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
@@ -43,45 +44,87 @@ from auditcoder.lifecycle.plan_excerpts import blamable_names
 from auditcoder.lifecycle.planning.branch_replan import graft_shape
 from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.planning.sketch_writer import described
-from auditcoder.lifecycle.repair_reply import FaultElsewhere, RepairReplyFormat
-from auditcoder.lifecycle.reply_splitter import CodePiece
-from auditcoder.lifecycle.root_cause import CauseAnalysis, RootCause, first_node
+from auditcoder.lifecycle.repair_reply import (
+    NO_REASON,
+    FaultElsewhere,
+    RepairAnswer,
+    RepairedCode,
+    RepairReplyFormat,
+)
+from auditcoder.lifecycle.reply_splitter import CodePiece, SplitReply
+from auditcoder.lifecycle.root_cause import PLAN_FAULTS, UNKNOWN_CAUSE, RootCause, StatedCause
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.second_opinions import opinion_role
-from auditcoder.lifecycle.task_forms import contract_of
+from auditcoder.lifecycle.task_forms import with_header_of
 from auditcoder.lifecycle.token_limits import REPAIRED_CODE, SKETCH
 from auditcoder.lifecycle.validation import validate_program, validate_region
 
 
 class PlannedRepair(NamedTuple):
-    """One bounded repair: its target, the failing check and the cause."""
+    """One bounded repair: its diagnosis, the failing check and what is known of the cause."""
 
-    target: Target
+    diagnosis: Localised
     failing: Evidence
-    finding: CauseAnalysis
+    cause: StatedCause = UNKNOWN_CAUSE
+    """What was said about the cause before this repair."""
     known: SecondOpinion | None = None
     """A second opinion on the first node with which every check is known to pass."""
     reasons: str = ""
     """The explanation of the diagnosis."""
+    without_code: frozenset[RootCause] = frozenset()
+    """The causes that may be answered without code, because another step can follow from them."""
+
+    @property
+    def target(self) -> Target:
+        """What is to be repaired."""
+        return self.diagnosis.target
+
+    @property
+    def nodes(self) -> tuple[NodeId, ...]:
+        """The nodes that the target names, the most likely first."""
+        return named_in(self.target)
 
 
-def repair(context: RunContext, chosen: PlannedRepair) -> Decision:
+class RepairResult(NamedTuple):
+    """The result of a repair."""
+
+    decision: Decision
+    cause: StatedCause | None = None
+    """The cause that the author of the code stated; None if there was none."""
+    plan_fault: bool = False
+    """Whether the cause came without code, because no code of the node can be right."""
+
+
+def repair(context: RunContext, chosen: PlannedRepair) -> RepairResult:
     """Regenerate the region in a transaction; accept the candidate or roll back."""
     context.recorder.open_transaction(TransactionKind.BOUNDED)
     graph = context.recorder.ledger.graph
-    is_function = graph.by_id[first_node(chosen.target)].contract is not None
+    is_function = graph.by_id[chosen.nodes[0]].contract is not None
     of_class = isinstance(context.task.form, ClassForm)
     if isinstance(chosen.target, AtBranch) and is_function and not of_class:
-        claim = _repair_branch(context, chosen)
+        answer = _repair_branch(context, chosen)
     else:
-        claim = _repair_nodes(context, chosen)
-    if claim is not None:
-        node = context.recorder.ledger.graph.by_id[claim.node]
-        decision = context.recorder.decide(f"{FAULT_ELSEWHERE}{claim.part}, because {claim.reason}")
-        # After the rollback, which would remove it.
-        record_claim(context, claim, code_builder.specialist(context, node))
-        return decision
-    return measure(context, chosen.finding.explanation)
+        answer = _repair_nodes(context, chosen)
+    match answer:
+        case FaultElsewhere():
+            return RepairResult(_follow_claim(context, answer))
+        case StatedCause(kind=kind, explanation=explanation):
+            reason = f"{PLAN_AT_FAULT}{PLAN_FAULTS[kind]}, because {explanation or NO_REASON}"
+            return RepairResult(context.recorder.decide(reason), answer, plan_fault=True)
+        case RepairedCode(cause=cause) if cause.explanation:
+            return RepairResult(measure(context, cause.explanation), cause)
+        case _:
+            planned = isinstance(chosen.target, AtBranch)
+            done = "the branch was planned again" if planned else "no cause was stated"
+            return RepairResult(measure(context, chosen.cause.explanation or done))
+
+
+def _follow_claim(context: RunContext, claim: FaultElsewhere) -> Decision:
+    node = context.recorder.ledger.graph.by_id[claim.node]
+    decision = context.recorder.decide(f"{FAULT_ELSEWHERE}{claim.part}, because {claim.reason}")
+    # After the rollback, which would remove it.
+    record_claim(context, claim, code_builder.specialist(context, node))
+    return decision
 
 
 def measure(context: RunContext, reason: str) -> Decision:
@@ -103,22 +146,34 @@ def measure(context: RunContext, reason: str) -> Decision:
     return recorder.decide(reason)
 
 
-def _repair_nodes(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere | None:
-    """Revise the first node's description, widen the region if needed, request the code again.
+def _repair_nodes(context: RunContext, chosen: PlannedRepair) -> RepairAnswer | None:
+    """Request and write the code of the first node, then that of the others and of callers.
 
-    If the first answer names another part instead, nothing is written and its claim is returned.
+    Return the answer for the first node; None if there is none, or if it names another node that
+    is repaired here. If it is not code, nothing is written.
     """
-    nodes = named_in(chosen.target)
-    if chosen.known and _write_second_opinion(context, nodes[0], chosen.known):
+    first, *others = chosen.nodes
+    if chosen.known and _write_second_opinion(context, first, chosen.known):
         return None
-    callers = _widen(context, nodes[0], chosen.finding)
-    _revise(context, nodes[0], chosen.finding, may_change_interface=bool(callers))
-    claim = _write_again(context, nodes[0], chosen)
-    if claim is not None and claim.node not in {*nodes, *callers}:
-        return claim
-    for node in (*nodes[1:], *callers):
-        _write_again(context, node, chosen)
-    return None
+    answer = _request(context, first, chosen, leads=True)
+    stated: RepairAnswer | None = answer.value if answer else None
+    names_other = isinstance(stated, FaultElsewhere) and stated.node not in others
+    if names_other or isinstance(stated, StatedCause):
+        return stated
+    if answer is not None and isinstance(stated, RepairedCode):
+        kind, explanation = stated.cause
+        cause = StatedCause(kind, explanation or chosen.cause.explanation)
+        chosen = chosen._replace(cause=cause)
+        callers = _widen(context, first, cause)
+        _write(context, first, answer, stated.code, cause, new_interface=bool(callers))
+        # The reply may hold the callers' code as well.
+        written = stated.code.crossing if stated.code.rationale else ()
+        others += [caller for caller in callers if caller not in {*others, *written}]
+    for node in others:
+        further = _request(context, node, chosen)
+        if further is not None and isinstance(further.value, RepairedCode):
+            _write(context, node, further, *further.value)
+    return None if isinstance(stated, FaultElsewhere) else stated
 
 
 def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
@@ -129,60 +184,58 @@ def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinio
     )
 
 
-def _widen(context: RunContext, node: NodeId, finding: CauseAnalysis) -> list[NodeId]:
-    """If the interface is wrong, record exceptions that widen the region; return the callers."""
-    if finding.cause is not RootCause.INTERFACE:
+def _callers(graph: TaskGraph, node: NodeId) -> Region:
+    """Return the callers that a change of a node's interface must include; none if it is fixed.
+
+    The task fixes the interface of the root, and the skeleton those of a class.
+    """
+    callers = graph.callers(node)
+    fixed = node == ROOT or any(graph.by_id[caller].contract is None for caller in callers)
+    return frozenset() if fixed else callers
+
+
+def _widen(context: RunContext, node: NodeId, cause: StatedCause) -> list[NodeId]:
+    """If the interface is wrong, record exceptions that widen the region; return all callers."""
+    if cause.kind is not RootCause.INTERFACE:
         return []
     ledger = context.recorder.ledger
     assert ledger.transaction is not None
-    callers = sorted(ledger.graph.callers(node) - ledger.transaction.region)
-    widened = []
+    callers = sorted(_callers(ledger.graph, node))
     for caller in callers:
-        if ledger.graph.by_id[caller].contract is None:
+        if caller in ledger.transaction.region:
             continue
         context.recorder.record(
             ExceptionRaised(
                 exception=IntegrationException(
                     parent=node,
                     child=caller,
-                    rationale=finding.explanation.strip() or "the interface is not what is meant",
+                    rationale=cause.explanation or "the interface is not what is meant",
                     region=(caller,),
                 )
             )
         )
-        widened.append(caller)
-    return widened
+    return callers
 
 
 def _revise(
-    context: RunContext, node: NodeId, finding: CauseAnalysis, *, may_change_interface: bool
+    context: RunContext, node: NodeId, cause: StatedCause, contract: Contract | None = None
 ) -> None:
-    """Update the node's hints, context, cost and, if allowed, interface from the analysis."""
+    """Record the cause on a node and, if one is given, its new contract."""
     graph = context.recorder.ledger.graph
     before = graph.by_id[node]
-    contract = before.contract
-    if contract is not None and finding.cost.strip().startswith("O("):
-        contract = msgspec.structs.replace(
-            contract, cost=CostBudget(time=finding.cost.strip(), space=contract.cost.space)
-        )
-    if contract is not None and may_change_interface:
-        contract = _with_header(contract, finding.signature)
-    hints = tuple(h.strip() for h in finding.hints if h.strip())[:3]
-    if finding.cause is RootCause.ALGORITHM:
-        hints = (*hints, "the idea so far cannot work; use another one")
     after = msgspec.structs.replace(
         before,
-        contract=contract,
-        hints=hints or before.hints,
-        context=_with_finding(before.context, finding.explanation.strip()),
+        contract=contract or before.contract,
+        context=_with_finding(before.context, cause.explanation),
     )
     if after == before:
         return
     delta = GraphDelta(revised=(after,), order=graph.order)
     try:
-        context.recorder.record(GraphRevised(delta=delta, reason=finding.cause.value))
+        context.recorder.record(GraphRevised(delta=delta, reason=cause.kind.value))
     except RecordRefused:
-        return  # nodes outside the region rely on the interface, so the contract stays
+        if contract is not None:  # the contract stays
+            _revise(context, node, cause)
 
 
 def _with_finding(context: str, explanation: str) -> str:
@@ -192,42 +245,40 @@ def _with_finding(context: str, explanation: str) -> str:
     return "\n".join([*lines, *found])
 
 
-def _with_header(contract: Contract, header: str) -> Contract:
-    """Return the contract with another header, unless it is invalid or of another function."""
-    try:
-        text = header.strip().removeprefix("def ").removesuffix(":").strip("` ")
-        function = parse(f"def {text}:\n    ...").body[0]
-    except (*PARSE_ERRORS, IndexError):
-        return contract
-    if not isinstance(function, ast.FunctionDef) or function.name != contract.name:
-        return contract
-    new = contract_of(function)
-    return msgspec.structs.replace(contract, params=new.params, returns=new.returns)
+def _request(
+    context: RunContext, node: NodeId, chosen: PlannedRepair, *, leads: bool = False
+) -> ModelAnswer[RepairAnswer] | ModelAnswer[RepairedCode] | None:
+    """Request a node's code with the cause; return None if no answer is usable.
 
-
-def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> FaultElsewhere | None:
-    """Request a node's code again; return the claim of an answer that names another part."""
+    Only the answer that leads a repair may change the interface or do without code.
+    """
     recorder = context.recorder
     graph, working = recorder.ledger.graph, recorder.ledger.working
     described_node = graph.by_id[node]
-    code = working.code.get(node)
-    contract = described_node.contract
+    code, contract = working.code.get(node), described_node.contract
+    reasons = {
+        "suspicion": repair_request.suspicion(context, chosen.reasons),
+        "told": repair_request.told(chosen.cause.explanation, described_node.hints),
+    }
     if node in graph.defining:
-        reason = chosen.finding.explanation
-        write_definitions_again(context, node, chosen.failing, reason)
+        return request_definitions(context, node, chosen.failing, **reasons)
     if contract is None or code is None:
         return None
     present = recorder.text(code.digest)
-    hints = "".join(f"\n- {hint}" for hint in described_node.hints)
-    of_class = isinstance(context.task.form, ClassForm)
+    form = context.task.form
+    new_header = leads and bool(_callers(graph, node))
+    without_code = chosen.without_code if leads else frozenset()
+    interface = {RootCause.INTERFACE} if new_header else frozenset()
     try:
-        answer = context.ask(
-            "repair_method" if of_class else "repair_node",
+        return context.ask(
+            "repair_method" if isinstance(form, ClassForm) else "repair_node",
             RepairReplyFormat(
-                code_builder.draft_shape(context, [node]),
+                code_builder.draft_shape(context, [node], new_header=new_header),
                 node,
+                contract,
                 present,
                 blamable_names(graph, working, node),
+                without_code,
             ),
             Phase.GENERATION,
             REPAIRED_CODE,
@@ -236,35 +287,46 @@ def _write_again(context: RunContext, node: NodeId, chosen: PlannedRepair) -> Fa
             statement=context.statement,
             code=present.strip(),
             failure=failure_text(context, chosen.failing),
-            reason=f"{chosen.finding.explanation}{hints}",
             header=shown_signature(described_node).header,
             advice=code_builder.advice_for(context, described_node),
             program=repair_request.surroundings(context, node),
-            suspicion=repair_request.suspicion(context, chosen.reasons),
+            kinds=repair_request.kinds({*interface, *without_code}),
             elsewhere=repair_request.elsewhere(context),
             plan=repair_request.plan(context),
-            **(
-                {"name": context.task.form.name} if isinstance(context.task.form, ClassForm) else {}
-            ),
+            **reasons,
+            **({"name": form.name} if isinstance(form, ClassForm) else {}),
         )
     except ReplyUnusable:
         return None  # its answers are recorded; an unchanged candidate is rejected
-    if isinstance(answer.value, FaultElsewhere):
-        return answer.value
-    written = ModelAnswer(answer.value, answer.reply, answer.seq)
+
+
+def _write(
+    context: RunContext,
+    node: NodeId,
+    answer: ModelAnswer[RepairAnswer] | ModelAnswer[RepairedCode],
+    code: SplitReply,
+    cause: StatedCause,
+    *,
+    new_interface: bool = False,
+) -> None:
+    """Record the cause on a node, with the contract that a new interface needs; then its code."""
+    described_node = context.recorder.ledger.graph.by_id[node]
+    piece, contract = code.pieces.get(node), described_node.contract
+    new = with_header_of(contract, piece.source) if contract and piece and new_interface else None
+    _revise(context, node, cause, new)
+    written = ModelAnswer(code, answer.reply, answer.seq)
     code_builder.write(context, [node], written, code_builder.specialist(context, described_node))
-    return None
 
 
-def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere | None:
+def _repair_branch(context: RunContext, chosen: PlannedRepair) -> RepairAnswer | None:
     """Replan a branch behind its unchanged interface, then request its code."""
     recorder = context.recorder
-    top = first_node(chosen.target)
+    top = chosen.nodes[0]
     graph = recorder.ledger.graph
     node = graph.by_id[top]
     assert node.contract is not None
     region = graph.subtree(top)
-    _revise(context, top, chosen.finding, may_change_interface=False)
+    _revise(context, top, chosen.cause)
     taken = sorted(name for name, n in graph.promises.items() if n not in region)
     try:
         answer = context.ask(
@@ -278,16 +340,17 @@ def _repair_branch(context: RunContext, chosen: PlannedRepair) -> FaultElsewhere
             about=described(node),
             code=_codes(context, sorted(region)),
             failure=failure_text(context, chosen.failing),
-            reason=chosen.finding.explanation,
+            suspicion=repair_request.suspicion(context, chosen.reasons),
+            told=repair_request.told(chosen.cause.explanation),
             header=node.contract.header(),
             taken=", ".join(taken) or "none",
         )
     except ReplyUnusable:
-        return _write_again(context, top, chosen)
+        return _repair_nodes(context, chosen)
     delta, sketch = answer.value
     revises = diff(graph, apply(graph, delta)) is not None
     if revises and not _record_delta(context, delta, sketch.losses):
-        return _write_again(context, top, chosen)
+        return _repair_nodes(context, chosen)
     after = recorder.ledger.graph
     for added in delta.added:
         if added.contract is None:

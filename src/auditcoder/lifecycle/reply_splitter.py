@@ -38,11 +38,10 @@ from auditcoder.lifecycle.module_statements import (
     without_docstrings,
 )
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython, joined_blocks
-from auditcoder.lifecycle.task_forms import is_stub
+from auditcoder.lifecycle.task_forms import is_stub, with_header_of
 
 INTEGRATION = "# integration:"
 """Starts the comment in which a reply gives its reason for editing another node's function."""
-
 
 _LONGEST_PIECES = 300_000
 """Maximum number of characters of all pieces; each has a copy of the helpers that it uses."""
@@ -93,13 +92,14 @@ class SplitReplyFormat:
         strict: bool = True,
         known: Mapping[str, str] | None = None,
         alone: bool = False,
+        new_header: bool = False,
     ) -> None:
         """Request code for `wanted`; `others` are the functions of other nodes.
 
         `present` is all present code, and `known` holds the definitions of other nodes by name.
-        With `alone`, each piece has copies of all that it uses, because it is used without others.
+        With `alone`, each piece has copies of all it uses; `new_header` allows other parameters.
         """
-        self._alone = alone
+        self._alone, self._new_header = alone, new_header
         self._present = dict(present or {})
         self._imports = imports_by_name(self._present, wanted)
         self._known = dict(known or {})
@@ -145,7 +145,7 @@ class SplitReplyFormat:
 
     def _split(self, text: str) -> SplitReply:
         around = (self._others, self._scope, self._known, self._imports)
-        draft = split(text, self._wanted, *around, alone=self._alone)
+        draft = split(text, self._wanted, *around, alone=self._alone, new_header=self._new_header)
         crossing = {
             node: piece
             for node, piece in draft.crossing.items()
@@ -196,6 +196,7 @@ def split(
     imports: Mapping[str, str] | None = None,
     *,
     alone: bool = False,
+    new_header: bool = False,
 ) -> SplitReply:
     """Split a module by owner, with the `imports` of others by name; raise FormatMismatch."""
     bundle, module = parsed_module(text)
@@ -205,9 +206,10 @@ def split(
     pieces, missing, shared, length = {}, {}, "", 0
     for node, contract in wanted.items():
         own = statements.functions(node)
+        promised = with_header_of(contract, own) if new_header else contract
         if not own:
             missing[node] = f"there is no function {contract.name} in it"
-        elif faults := signature_faults(contract, own):
+        elif faults := signature_faults(promised, own):
             missing[node] = f"{contract.name}: {faults[0]}"
         elif stubbed(own, contract.name):
             missing[node] = f"{contract.name} is not written out"

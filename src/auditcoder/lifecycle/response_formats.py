@@ -62,6 +62,26 @@ def blocks(text: str) -> list[tuple[str, str]]:
     return [(match[2].lower(), match[3]) for match in _FENCE.finditer(text)]
 
 
+_LINE = re.compile(r"[^\r\n]+")
+
+
+def prose_lines(text: str) -> list[re.Match[str]]:
+    """Return the lines outside of fenced blocks; if there are none, those before the code."""
+    fences = list(_FENCE.finditer(text))
+    if not fences and (begins := _CODE_BEGINS.search(text)):
+        return list(_LINE.finditer(text, 0, begins.start()))
+    starts = [0, *(fence.end() for fence in fences)]
+    ends = [*(fence.start() for fence in fences), len(text)]
+    parts = zip(starts, ends, strict=True)
+    return [line for start, end in parts for line in _LINE.finditer(text, start, end)]
+
+
+def first_lines_of_blocks(text: str) -> list[re.Match[str]]:
+    """Return the first line of every fenced block that is not empty."""
+    found = (_LINE.search(text, f.start(3), f.end(3)) for f in _FENCE.finditer(text))
+    return [line for line in found if line is not None]
+
+
 _PYTHON = {"python", "python3", "py", "py3", "python3.11"}
 
 

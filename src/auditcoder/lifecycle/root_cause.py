@@ -1,22 +1,15 @@
-"""Asks a model for the cause of a failure before code is written again."""
+"""The root cause of a failure, as the author of a repair states it in a reply.
 
+A reply is asked to begin with `cause: KIND, because REASON`. Every way to write that line is read,
+and a reply without it is as good as any other.
+"""
+
+import re
+from collections.abc import Iterator
 from enum import Enum
+from typing import NamedTuple
 
-import msgspec
-
-from auditcoder.domain.errors import ReplyUnusable
-from auditcoder.domain.evidence import Evidence
-from auditcoder.domain.graph import named_in
-from auditcoder.domain.ids import NodeId
-from auditcoder.domain.targets import Target
-from auditcoder.domain.usage import Phase
-from auditcoder.domain.values import Value
-from auditcoder.lifecycle.failure_report import failure_text
-from auditcoder.lifecycle.planning.sketch_writer import described
-from auditcoder.lifecycle.response_formats import JsonValue
-from auditcoder.lifecycle.run_context import RunContext
-from auditcoder.lifecycle.token_limits import ROOT_CAUSE
-from auditcoder.prompts import answer_schema
+from auditcoder.lifecycle.response_formats import first_lines_of_blocks, prose_lines
 
 
 class RootCause(Enum):
@@ -29,48 +22,83 @@ class RootCause(Enum):
     GLOBAL = "global"
 
 
-class CauseAnalysis(Value):
-    """A model's analysis of a failure."""
+class StatedCause(NamedTuple):
+    """What is said about the cause of a failure."""
 
-    cause: RootCause
-    explanation: str
-    hints: tuple[str, ...]
-    cost: str
-    """The time cost that the node should have; empty if it stays."""
-    signature: str
-    """The header that the function should have; empty if it stays."""
+    kind: RootCause = RootCause.IMPLEMENTATION
+    explanation: str = ""
+    """One sentence; empty if nothing was said."""
 
 
-UNKNOWN_CAUSE = CauseAnalysis(
-    cause=RootCause.IMPLEMENTATION, explanation="nobody could say", hints=(), cost="", signature=""
-)
-PASSED_WITH_SUBSTITUTE = msgspec.structs.replace(
-    UNKNOWN_CAUSE, explanation="with another implementation in its place, every check passed"
+UNKNOWN_CAUSE = StatedCause()
+PASSED_WITH_SUBSTITUTE = StatedCause(
+    explanation="with another implementation in its place, every check passed"
 )
 
+PLAN_FAULTS = {
+    RootCause.DECOMPOSITION: "the task was cut in the wrong places",
+    RootCause.GLOBAL: "no single part can be right alone",
+}
+"""The causes that no code of a node removes, as a record says them."""
 
-def analyse_cause(context: RunContext, target: Target, failing: Evidence) -> CauseAnalysis:
-    """Ask the model for the cause of a failure at a target; NOTHING_SAID if no reply is usable."""
-    node = first_node(target)
-    ledger = context.recorder.ledger
-    code = ledger.working.code.get(node)
-    try:
-        return context.ask(
-            "replan_node",
-            JsonValue(CauseAnalysis, answer_schema("replan_node")),
-            Phase.PLANNING,
-            ROOT_CAUSE,
-            role="task replanner",
-            node=node,
-            statement=context.statement,
-            about=described(ledger.graph.by_id[node]),
-            code=context.recorder.text(code.digest).strip() if code else "",
-            failure=failure_text(context, failing),
-        ).value
-    except ReplyUnusable:
-        return UNKNOWN_CAUSE
+_REASON = r"(?:[\s,.:;\u2013\u2014-]|\*\*)*(?:because\b)?[\s,:]*([^\r\n]*)"
+BECAUSE = rf"[`'\"*]*{_REASON}"
+"""The reason behind a name or a kind, which marks may close; one that opens it is part of it."""
+_LABEL = re.compile(
+    r"[^A-Za-z0-9]*(?:the\s+)?(?:root\s+)?cause[`'\"*_\s]*(?:[:=\u2013\u2014]|\s-+\s|is\b)[*_\s]*",
+    re.IGNORECASE,
+)
+_KIND = re.compile(
+    r"[`'\"]?(?:kind\b\W*)?(?:an?\s+)?"
+    rf"({'|'.join(kind.value for kind in RootCause)})(?:ic)?\b"
+    rf"(?:\s+(?:error|fault|bug|problem|issue|mistake)\b)?"
+    rf"(?=[\s`'\"*]*(?:$|[,.:;()\u2013\u2014-]|because\b)){BECAUSE}",
+    re.IGNORECASE,
+)
+"""A kind is a word of its own: "global variables are shared" names none."""
+_NO_KIND = re.compile(rf"(?:`?kind\b[`*]*)?{_REASON}", re.IGNORECASE)
 
 
-def first_node(target: Target) -> NodeId:
-    """Return the first node that a target names."""
-    return named_in(target)[0]
+class _Statement(NamedTuple):
+    """A line that states a cause."""
+
+    line: re.Match[str]
+    cause: StatedCause
+    names_kind: bool
+
+
+def read_cause(text: str) -> tuple[StatedCause, str]:
+    """Return the cause that a reply states, and the reply without the line that states it.
+
+    The line is prose or the first one of a block. A line that names a kind comes first.
+    """
+    stated = list(_statements(text))
+    chosen = next((each for each in stated if each.names_kind), stated[0] if stated else None)
+    if chosen is None:
+        return UNKNOWN_CAUSE, text
+    return chosen.cause, text[: chosen.line.start()] + text[chosen.line.end() :]
+
+
+def _statements(text: str) -> Iterator[_Statement]:
+    for lines, is_prose in ((prose_lines(text), True), (first_lines_of_blocks(text), False)):
+        for line in lines:
+            if (label := _LABEL.match(line[0])) is None:
+                continue
+            said = line[0][label.end() :]
+            if kind := _KIND.match(said):
+                cause = StatedCause(RootCause(kind[1].lower()), reason_in(kind[2]))
+                yield _Statement(line, cause, names_kind=True)
+            elif is_prose and (other := _NO_KIND.match(said)):
+                yield _Statement(line, StatedCause(explanation=reason_in(other[1])), False)
+
+
+def reason_in(text: str) -> str:
+    """Return a reason without its full stop and marks that close what it does not open.
+
+    It is empty if the text says nothing.
+    """
+    reason = text.rstrip(". ")
+    for mark in ("**", "`"):
+        if reason.count(mark) % 2:
+            reason = reason.rstrip(mark[0]).rstrip(". ")
+    return reason if any(map(str.isalnum, reason)) else ""

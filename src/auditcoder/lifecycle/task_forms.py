@@ -5,6 +5,8 @@ import re
 import textwrap
 from typing import NamedTuple, assert_never
 
+from msgspec.structs import replace
+
 from auditcoder.domain.contract import Contract, Param
 from auditcoder.domain.python_names import PARSE_ERRORS, Function, parse
 from auditcoder.domain.task import (
@@ -86,6 +88,24 @@ def contract_of(function: Function) -> Contract:
         ),
         returns=ast.unparse(function.returns) if function.returns else "",
     )
+
+
+def with_header_of(contract: Contract, source: str) -> Contract:
+    """Return a contract with the parameters and the result of its function in `source`.
+
+    Types that the code leaves out stay, and so do the descriptions of known parameters.
+    """
+    functions = [n for n in ast.walk(parse(source)) if isinstance(n, Function)]
+    written = next((f for f in functions if f.name == contract.name), None)
+    if written is None:
+        return contract
+    known = {param.name: param for param in contract.params}
+    new = contract_of(written)
+    params = [
+        replace(known.get(param.name, param), type=param.type or known.get(param.name, param).type)
+        for param in new.params
+    ]
+    return replace(contract, params=tuple(params), returns=new.returns or contract.returns)
 
 
 def given_code(statement: str, entry: str) -> str:

@@ -173,7 +173,6 @@ class HonestModel:
             "joint": self._code,
             "independent": lambda _: _python(planted.again),
             "adjudicator": self._compare,
-            "replan_node": lambda _: _CAUSE,
             "second_opinion": self._other,
             "repair_node": self._again,
         }
@@ -205,7 +204,7 @@ class HonestModel:
         return _python("\n\n".join([imports, *(functions[name] for name in names)]))
 
     def _again(self, asked: str) -> str:
-        return _python(self._planted.sources[self._asked(asked)[0]])
+        return f"{_CAUSE}\n\n{_python(self._planted.sources[self._asked(asked)[0]])}"
 
     def _asked(self, asked: str) -> list[str]:
         """Return the functions that the last part of a prompt asks for, in their order."""
@@ -231,15 +230,7 @@ class HonestModel:
         return json.dumps({"derivation": f"by the task it is {shown(right)}", "right": said})
 
 
-_CAUSE = json.dumps(
-    {
-        "cause": "implementation",
-        "explanation": "the result for this input is wrong",
-        "hints": [],
-        "cost": "",
-        "signature": "",
-    }
-)
+_CAUSE = "cause: implementation, because the result for this input is wrong"
 
 
 def _equal(text: str, value: object, *, printed: bool) -> bool:

@@ -26,7 +26,6 @@ from auditcoder.lifecycle.ports import Sandbox
 from auditcoder_bench.baselines import METHODS, method
 from tests.support.scripted_runs import (
     ScriptedReplies,
-    finding,
     python,
     resume_after,
     run,
@@ -328,7 +327,6 @@ class TestGraphs:
         scripted: ScriptedReplies = {
             "sketch": self.TWO,
             "joint": python("def add_up(numbers):\n    return numbers[0] * 0 + sum(numbers)"),
-            "replan_node": finding(),
             "repair_node": python("def add_up(numbers):\n    return sum(numbers)"),
         }
         assert run(sandbox, PROGRAM, scripted).outcome is RunOutcome.PASSED

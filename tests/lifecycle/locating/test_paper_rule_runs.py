@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from auditcoder.domain.contract import CostBudget
 from auditcoder.domain.diagnosis import Abstained, Level
-from auditcoder.domain.events import RunOutcome
+from auditcoder.domain.events import GraphRevised, RunOutcome
 from auditcoder.domain.evidence import CheckKind, Verdict
+from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.task import CodeExample, FunctionForm, Task
 from auditcoder.lifecycle.ports import Sandbox
@@ -36,7 +36,7 @@ from tests.support.addition_runs import (
 )
 from tests.support.scripted_runs import (
     ScriptedReplies,
-    finding,
+    caused,
     opinions,
     python,
     run,
@@ -55,8 +55,7 @@ class TestR1:
         replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + CRASHES),
-            "replan_node": finding(hints=["mind the empty list"]),
-            "repair_node": python(ADDS),
+            "repair_node": caused("implementation", "the list can be empty", ADDS),
         }
         finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.PASSED
@@ -64,15 +63,13 @@ class TestR1:
         assert placed(diagnosis) == (AtNode(node=S2), "R1", Level.HIGH)
         assert diagnosis.agents == ("joint",)
         assert "ZeroDivisionError" in diagnosis.explanation
-        assert "mind the empty list" in finished.request("repair_node")
-        assert finished.graph.by_id[S2].hints == ("mind the empty list",)
+        assert finished.graph.by_id[S2].context == "found: the list can be empty"
 
     def test_r1_selects_the_root_if_its_line_crashed(self, sandbox: Sandbox) -> None:
         solve = SOLVE.replace("str(add_up", "str(1 // 0 + add_up")
         replies: ScriptedReplies = {
             "sketch": python(READ + ADD + solve),
             "joint": python(READS + ADDS),
-            "replan_node": finding(),
             "repair_node": python(SOLVE),
         }
         finished = run(sandbox, TASK, replies)
@@ -129,29 +126,26 @@ class TestR2:
         replies: ScriptedReplies = {
             "sketch": promising("cost: O(n)"),
             "joint": python(READS + slow),
-            "replan_node": finding("algorithm", "it is quadratic", cost="O(n)"),
-            "repair_node": python(ADDS),
+            "repair_node": caused("algorithm", "it is quadratic", ADDS),
         }
         finished = run(sandbox, BIG, replies)
         assert finished.outcome is RunOutcome.PASSED
         assert placed(localised(finished)) == (AtNode(node=S2), "R2", Level.MEDIUM)
         measured = finished.checks("S2.growth")[0]
         assert (measured.kind, measured.verdict) == (CheckKind.PROBE, growth)
-        assert "the idea so far cannot work; use another one" in finished.graph.by_id[S2].hints
+        (revised,) = finished.all(GraphRevised)
+        assert revised.reason == "algorithm"
+        assert "found: it is quadratic" in finished.graph.by_id[S2].context
 
     def test_r2_selects_the_node_that_was_running_at_the_timeout(self, sandbox: Sandbox) -> None:
         replies: ScriptedReplies = {
             "sketch": SKETCH,
             "joint": python(READS + "def add_up(numbers):\n    while True:\n        pass\n"),
-            "replan_node": finding(cost="O(n)"),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, program(("1 2", "3\n"), seconds=2.0), replies)
         assert finished.outcome is RunOutcome.PASSED
         assert placed(localised(finished)) == (AtNode(node=S2), "R2", Level.LOW)
-        contract = finished.graph.by_id[S2].contract
-        assert contract is not None
-        assert contract.cost == CostBudget(time="O(n)")
 
     @pytest.mark.campaign
     def test_r2_abstains_if_two_nodes_could_each_be_too_slow(self, sandbox: Sandbox) -> None:
@@ -172,7 +166,6 @@ class TestR3:
         replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": python(READS + OFF),
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies)
@@ -185,7 +178,6 @@ class TestR3:
         replies: ScriptedReplies = {
             "sketch": promising("ensures: result == sum(numbers)"),
             "joint": python(READS + OFF),
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies)
@@ -200,7 +192,6 @@ class TestR3:
             "sketch": SKETCH,
             "joint": python(READS + OFF),
             "verdict": opinions(read_numbers="accept", add_up="reject", solve="accept"),
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies)
@@ -243,7 +234,6 @@ def solve(data: str) -> str:
         replies: ScriptedReplies = {
             "sketch": python(READ + add + rare + solve),
             "joint": python(READS + OFF + "def rare(x):\n    return x + 1\n"),
-            "replan_node": finding(),
             "repair_node": python(ADDS),
         }
         finished = run(sandbox, TASK, replies)
@@ -262,7 +252,6 @@ def solve(data: str) -> str:
         replies: ScriptedReplies = {
             "sketch": python("def twice(x: int) -> int:\n    ..."),
             "joint": python("def twice(x):\n    return x"),
-            "replan_node": finding(),
             "repair_node": python("def twice(x):\n    return 2 * x"),
         }
         finished = run(sandbox, task, replies)
@@ -294,19 +283,26 @@ class TestR4:
         replies: ScriptedReplies = {
             "sketch": KNOWN,
             "joint": python(READS + OFF),
-            "replan_node": finding("global", "the units differ"),
+            "repair_node": caused("global", "the units differ"),
         }
         finished = run(sandbox, TASK, replies)
         assert finished.outcome is RunOutcome.ABSTAINED
         assert finished.reason == "no single part can be right alone: the units differ"
         assert targets(finished) == [AtNode(node=S2), None]
+        (done,) = finished.history
+        assert (done.decision, done.code_deltas) == (Decision.REJECTED, ())
+        assert done.reason == (
+            "the plan is at fault: no single part can be right alone, because the units differ"
+        )
 
     def test_a_global_fault_is_repaired_if_there_is_only_one_node(self, sandbox: Sandbox) -> None:
         solve = "def solve(data):\n    return str(sum(map(int, data.split())){})"
         replies: ScriptedReplies = {
             "sketch": python("def solve(data):\n    ..."),
             "joint": python(solve.format(" + 1")),
-            "replan_node": finding("global"),
-            "repair_node": python(solve.format("")),
+            "repair_node": [
+                caused("global", "all of it is wrong"),
+                caused("global", "all of it is wrong", solve.format("")),
+            ],
         }
         assert run(sandbox, TASK, replies).outcome is RunOutcome.PASSED

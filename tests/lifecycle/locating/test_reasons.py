@@ -22,7 +22,6 @@ from tests.support.adder_task import function
 from tests.support.scripted_runs import (
     FinishedRun,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
@@ -219,7 +218,6 @@ def failing_run(sandbox: Sandbox, written: dict[str, str], opinions: dict[str, s
         "sketch": python(PLAN),
         "joint": python("\n".join(written.values())),
         "second_opinion": python(known) if known else "I do not know.",
-        "replan_node": finding(),
         "repair_node": lambda request: function(request, *RIGHT.values(), ROOT),
         "replan_branch": python(PLAN),
     }

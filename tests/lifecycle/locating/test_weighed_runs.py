@@ -59,7 +59,6 @@ from tests.support.scripted_runs import (
     Script,
     ScriptedReplies,
     assert_replays,
-    finding,
     python,
     resume_after,
     run,
@@ -426,7 +425,6 @@ def chain_script(
         "sketch": python(chain_plan(parts)),
         "joint": python(code),
         "second_opinion": opinion,
-        "replan_node": finding(),
         "repair_node": lambda request: function(
             request, *(step(part, "1 + n", parts) for part in parts)
         ),
@@ -519,7 +517,6 @@ def test_methods_of_a_class_are_distinguished_by_the_state_they_leave(sandbox: S
     mended = "class Box:\n    def put(self, n):\n        self.n += n\n"
     scripted: ScriptedReplies = {
         "methods": python(written),
-        "replan_node": finding(),
         "second_opinion_methods": python(mended),
         "repair_node": python(mended),
     }
@@ -557,7 +554,6 @@ def test_two_faulty_methods_are_named_and_repaired_together(
     scripted: ScriptedReplies = {
         "methods": [python(written), python(put + most.removeprefix("class Bag:\n"))],
         "second_opinion_methods": python(put + most.removeprefix("class Bag:\n")),
-        "replan_node": finding(),
         "repair_node": python(put + most.removeprefix("class Bag:\n")),
     }
     finished = run_weighed(sandbox, task, scripted)

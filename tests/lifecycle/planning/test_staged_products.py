@@ -17,7 +17,6 @@ from tests.support.scripted_runs import (
     FinishedRun,
     Script,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
@@ -34,7 +33,6 @@ SAID: ScriptedReplies = {
     **{role.value: json.dumps(answer) for role, answer in GOOD.items()},
     "joint": CODE,
     "node": CODE,
-    "replan_node": finding(),
     "repair_node": CODE,
 }
 PRODUCTS = {

@@ -16,7 +16,7 @@ from auditcoder.domain.targets import AtNode, AtProgram, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.values import Digest, Value
 from auditcoder.lifecycle.locating.features import SpectrumCounts
-from auditcoder.lifecycle.root_cause import CauseAnalysis
+from auditcoder.lifecycle.root_cause import StatedCause
 from auditcoder.lifecycle.run_context import RunContext
 
 FLAKY = "what failed passes when it is run again: it is flaky, and no part is to blame"
@@ -35,6 +35,13 @@ Implemented: TypeAlias = tuple[NodeId, Contract | None]
 """A node and its contract: an implementation for another contract is no evidence about it."""
 
 
+class PlanFault(NamedTuple):
+    """The answer that no code of a node can be right, and the diagnosis that named the node."""
+
+    diagnosis: Localised
+    cause: StatedCause
+
+
 @dataclass(frozen=True)
 class DiagnosisState:
     """State that the diagnoses of a run keep in addition to the recorded evidence.
@@ -44,8 +51,10 @@ class DiagnosisState:
 
     rejected: tuple[Target, ...] = ()
     """Targets whose repair was rejected since the last accepted repair."""
-    causes: Mapping[tuple[int, ...], CauseAnalysis] = field(default_factory=dict)
-    """A model's analysis of the cause, by the evidence of the diagnosis."""
+    causes: Mapping[tuple[int, ...], StatedCause] = field(default_factory=dict)
+    """The cause that the author of a rejected repair stated, by the evidence of the diagnosis."""
+    plan_fault: PlanFault | None = None
+    """Set if the last repair ended without code, because its author found the plan at fault."""
     opinions: Mapping[Implemented, SecondOpinion] = field(default_factory=dict)
     """Second opinions that the model was asked for."""
     outcomes: Mapping[Digest, ExecutionOutcome] = field(default_factory=dict)
@@ -55,7 +64,7 @@ class DiagnosisState:
         """Return the state with more second opinions."""
         return replace(self, opinions={**self.opinions, **opinions})
 
-    def with_cause(self, evidence: tuple[int, ...], cause: CauseAnalysis) -> Self:
+    def with_cause(self, evidence: tuple[int, ...], cause: StatedCause) -> Self:
         """Return the state in which the cause behind some evidence is known."""
         return replace(self, causes={**self.causes, evidence: cause})
 
