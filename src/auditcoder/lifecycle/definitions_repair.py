@@ -13,7 +13,7 @@ from auditcoder.lifecycle.failure_report import failure_text
 from auditcoder.lifecycle.import_completion import completing, imports_by_name
 from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.module_statements import binds, is_harmless, source_of, summary
-from auditcoder.lifecycle.repair_reply import DefinitionsReplyFormat, RepairedCode
+from auditcoder.lifecycle.repair_reply import CodeReplyFormat, RepairedCode
 from auditcoder.lifecycle.reply_splitter import CodePiece, parsed_module
 from auditcoder.lifecycle.response_formats import FormatMismatch, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
@@ -37,7 +37,7 @@ def request_definitions(
     try:
         return context.ask(
             "repair_definitions",
-            DefinitionsReplyFormat(
+            CodeReplyFormat(
                 ParsedPython(lambda text: definitions_of(text, names, functions, present)), node
             ),
             Phase.GENERATION,

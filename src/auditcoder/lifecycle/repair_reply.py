@@ -140,8 +140,8 @@ class RepairReplyFormat:
         return node
 
 
-class DefinitionsReplyFormat:
-    """New definitions of a node below a line with the cause."""
+class CodeReplyFormat:
+    """The whole code of a node in one block, below a line with the cause."""
 
     schema = ""
 
@@ -154,7 +154,7 @@ class DefinitionsReplyFormat:
         return _INSTRUCTION
 
     def read(self, reply: Reply) -> RepairedCode:
-        """Return the definitions, or raise FormatMismatch."""
+        """Return the code, or raise FormatMismatch."""
         cause, rest = read_cause(reply.text)
         piece = self._code.read(replace(reply, text=rest) if rest.strip() else reply)
         return RepairedCode(SplitReply({self._node: piece}), cause)

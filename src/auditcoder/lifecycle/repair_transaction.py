@@ -38,6 +38,7 @@ from auditcoder.lifecycle import code_builder, repair_request
 from auditcoder.lifecycle.definitions_repair import request_definitions
 from auditcoder.lifecycle.failure_report import earlier_failure, failure_text
 from auditcoder.lifecycle.fault_claims import record_claim
+from auditcoder.lifecycle.import_completion import without_stars
 from auditcoder.lifecycle.locating.diagnosis_input import SecondOpinion
 from auditcoder.lifecycle.model_client import ModelAnswer
 from auditcoder.lifecycle.plan_excerpts import blamable_names
@@ -46,17 +47,19 @@ from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.planning.sketch_writer import described
 from auditcoder.lifecycle.repair_reply import (
     NO_REASON,
+    CodeReplyFormat,
     FaultElsewhere,
     RepairAnswer,
     RepairedCode,
     RepairReplyFormat,
 )
 from auditcoder.lifecycle.reply_splitter import CodePiece, SplitReply
+from auditcoder.lifecycle.response_formats import ParsedPython
 from auditcoder.lifecycle.root_cause import PLAN_FAULTS, UNKNOWN_CAUSE, RootCause, StatedCause
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.second_opinions import opinion_role
-from auditcoder.lifecycle.task_forms import with_header_of
-from auditcoder.lifecycle.token_limits import REPAIRED_CODE, SKETCH
+from auditcoder.lifecycle.task_forms import stated, wanted, with_header_of
+from auditcoder.lifecycle.token_limits import REPAIRED_CODE, REPAIRED_PROGRAM, SKETCH
 from auditcoder.lifecycle.validation import validate_program, validate_region
 
 
@@ -156,24 +159,24 @@ def _repair_nodes(context: RunContext, chosen: PlannedRepair) -> RepairAnswer | 
     if chosen.known and _write_second_opinion(context, first, chosen.known):
         return None
     answer = _request(context, first, chosen, leads=True)
-    stated: RepairAnswer | None = answer.value if answer else None
-    names_other = isinstance(stated, FaultElsewhere) and stated.node not in others
-    if names_other or isinstance(stated, StatedCause):
-        return stated
-    if answer is not None and isinstance(stated, RepairedCode):
-        kind, explanation = stated.cause
+    said: RepairAnswer | None = answer.value if answer else None
+    names_other = isinstance(said, FaultElsewhere) and said.node not in others
+    if names_other or isinstance(said, StatedCause):
+        return said
+    if answer is not None and isinstance(said, RepairedCode):
+        kind, explanation = said.cause
         cause = StatedCause(kind, explanation or chosen.cause.explanation)
         chosen = chosen._replace(cause=cause)
         callers = _widen(context, first, cause)
-        _write(context, first, answer, stated.code, cause, new_interface=bool(callers))
+        _write(context, first, answer, said.code, cause, new_interface=bool(callers))
         # The reply may hold the callers' code as well.
-        written = stated.code.crossing if stated.code.rationale else ()
+        written = said.code.crossing if said.code.rationale else ()
         others += [caller for caller in callers if caller not in {*others, *written}]
     for node in others:
         further = _request(context, node, chosen)
         if further is not None and isinstance(further.value, RepairedCode):
             _write(context, node, further, *further.value)
-    return None if isinstance(stated, FaultElsewhere) else stated
+    return None if isinstance(said, FaultElsewhere) else said
 
 
 def _write_second_opinion(context: RunContext, node: NodeId, known: SecondOpinion) -> bool:
@@ -262,6 +265,8 @@ def _request(
     }
     if node in graph.defining:
         return request_definitions(context, node, chosen.failing, **reasons)
+    if code is not None and node == graph.whole:
+        return _request_whole(context, node, recorder.text(code.digest), chosen.failing, reasons)
     if contract is None or code is None:
         return None
     present = recorder.text(code.digest)
@@ -298,6 +303,30 @@ def _request(
         )
     except ReplyUnusable:
         return None  # its answers are recorded; an unchanged candidate is rejected
+
+
+def _request_whole(
+    context: RunContext, node: NodeId, code: str, failing: Evidence, reasons: dict[str, str]
+) -> ModelAnswer[RepairedCode] | None:
+    """Request a whole program again; return None if no answer is usable."""
+    task = context.task
+    try:
+        return context.ask(
+            "repair_whole",
+            CodeReplyFormat(ParsedPython(lambda text: CodePiece(*without_stars(text))), node),
+            Phase.GENERATION,
+            REPAIRED_PROGRAM,
+            role=code_builder.specialist(context, context.recorder.ledger.graph.by_id[node]),
+            node=node,
+            statement=stated(task),
+            code=code.strip(),
+            failure=failure_text(context, failing),
+            wanted=wanted(task),
+            kinds=repair_request.kinds(()),
+            **reasons,
+        )
+    except ReplyUnusable:
+        return None
 
 
 def _write(

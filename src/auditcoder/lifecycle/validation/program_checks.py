@@ -30,6 +30,7 @@ from auditcoder.domain.task import (
     FilesExample,
     FilesForm,
     FunctionForm,
+    ProgramForm,
     StdioExample,
     Task,
     example_check,
@@ -101,12 +102,18 @@ def _loads() -> CheckSpec:
 
 
 def _load(context: RunContext, program: str) -> CheckObservation:
-    """Load the program without running it, and check that its entry function exists."""
+    """Load the program without running it, and check that its entry function exists.
+
+    A whole program does its work while it is loaded, so it is only compiled.
+    """
     form = context.task.form
     entry = form.entry if isinstance(form, FunctionForm) else ""
     calls = (f"callable({entry})",) if entry else ()
+    source = program
+    if context.recorder.ledger.graph.whole and isinstance(form, ProgramForm | FilesForm):
+        source, calls = "", (f"bool(compile({program!r}, {PROGRAM_FILE!r}, 'exec'))",)
     execution = Execution(
-        source=program, action=CallFunction(calls=calls), bounds=bounds(context.task)
+        source=source, action=CallFunction(calls=calls), bounds=bounds(context.task)
     )
     outcome = run_owned(context, execution)
     verdict = VERDICTS[outcome.ending]
