@@ -30,6 +30,7 @@ from auditcoder.lifecycle.planning.contract_parser import (
     validation_of,
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
+from auditcoder.lifecycle.planning.drafts import with_draft
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
 from auditcoder.lifecycle.planning.signature_notes import signature_notes
 from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
@@ -361,9 +362,8 @@ def nodes_of(
 
 
 def context_of(stub: Stub) -> str:
-    """Return what else a sketch says of a function, and its body if the sketch has one."""
-    sketched = f"sketched as:\n{stub.written.rstrip()}" if stub.written else ""
-    return "\n".join(part for part in (stub.context, sketched) if part)
+    """Return what else a sketch says of a function, and the function if the sketch has it whole."""
+    return with_draft(stub.context, stub.written)
 
 
 def _inputs(stub: Stub, flow: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:
