@@ -8,10 +8,10 @@ from auditcoder.domain.contract import sig_match
 from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import CallExample
+from auditcoder.lifecycle.planning.contract_parser import example_text
 from auditcoder.lifecycle.planning.drafts import split_context
 from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.task_forms import stub_text
-
 
 _DRAFTED = "# The plan has a draft of this function: write it again, as it is or better."
 
@@ -111,9 +111,7 @@ def facts_of(node: Node) -> list[str]:
     facts += [f"invariant: {c.expression or c.text}" for c in contract.invariants]
     facts += [f"cost: {contract.cost.time}"] if contract.cost.time else []
     return facts + [
-        f"example: {contract.name}({e.arguments}) == {e.result}"
-        for e in contract.examples
-        if isinstance(e, CallExample)
+        example_text(contract.name, e) for e in contract.examples if isinstance(e, CallExample)
     ]
 
 
