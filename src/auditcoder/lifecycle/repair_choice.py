@@ -9,6 +9,7 @@ from auditcoder.domain.targets import AtBranch, AtNode, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.fault_claims import claimed
+from auditcoder.lifecycle.locating import constant_substitution
 from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisState,
     Locator,
@@ -39,8 +40,8 @@ def choose(
 
     `failing` is the check to repair; by default the most trusted one that fails.
     The cause is asked once per evidence: after a rejected repair the evidence, and so the answer,
-    is the same. It is not asked if the program passed with a second opinion, or if the author of a
-    repair named another part, which is repaired next.
+    is the same. It is not asked if the program passed with a second opinion or another constant, or
+    if the author of a repair named another part, which is repaired next.
     """
     failing = failing or most_trusted_failure(context)
     if (claim := claimed(diagnosis_input_of(context, state.rejected))) is not None:
@@ -50,6 +51,9 @@ def choose(
     diagnosis, state = diagnose(context, locator, state)
     if isinstance(diagnosis, Abstained):
         return diagnosis, state
+    if diagnosis.rule == constant_substitution.RULE:
+        healed = msgspec.structs.replace(UNKNOWN_CAUSE, explanation=diagnosis.explanation)
+        return PlannedRepair(diagnosis.target, failing, healed), state
     if known_to_pass := _passing_opinion(context, state, diagnosis.target):
         return PlannedRepair(
             diagnosis.target, failing, PASSED_WITH_SUBSTITUTE, known_to_pass
