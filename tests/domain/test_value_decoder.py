@@ -300,7 +300,7 @@ def test_text_that_is_nested_more_deeply_is_refused(levels: int) -> None:
 
 
 @dataclass(frozen=True)
-class Point:
+class Place:
     x: float
     y: float = 0.0
     label: str = field(default="", compare=False)
@@ -312,11 +312,11 @@ class Color(Enum):
 
 
 def test_a_dataclass_is_decoded_as_an_object_that_compares_its_fields() -> None:
-    found = read(encode([Point(0.1 + 0.2, label="a"), Color.RED]))
-    assert same_value(read(encode([Point(0.3, label="b"), Color.RED])), found)
-    assert not same_value(read(encode([Point(0.4), Color.RED])), found)
-    assert not same_value(read(encode([Point(0.3), Color.BLUE])), found)
-    assert repr(read(encode([Point(1.0), Color.RED]))) == "[Point(x=1.0, y=0.0), Color.RED]"
+    found = read(encode([Place(0.1 + 0.2, label="a"), Color.RED]))
+    assert same_value(read(encode([Place(0.3, label="b"), Color.RED])), found)
+    assert not same_value(read(encode([Place(0.4), Color.RED])), found)
+    assert not same_value(read(encode([Place(0.3), Color.BLUE])), found)
+    assert repr(read(encode([Place(1.0), Color.RED]))) == "[Place(x=1.0, y=0.0), Color.RED]"
 
 
 def test_objects_of_other_classes_differ_although_their_fields_are_equal() -> None:
@@ -328,8 +328,8 @@ def test_objects_of_other_classes_differ_although_their_fields_are_equal() -> No
 
 
 def test_an_object_is_found_as_a_key() -> None:
-    found = read(encode({Point(1.0): "a", Color.RED: "b"}))
-    assert found == read(encode({Color.RED: "b", Point(1.0): "a"}))
+    found = read(encode({Place(1.0): "a", Color.RED: "b"}))
+    assert found == read(encode({Color.RED: "b", Place(1.0): "a"}))
 
 
 @pytest.mark.parametrize("name", ["set", "1", "", "a b", "x.<locals>.set", "\ud800"])

@@ -329,7 +329,8 @@ class TestDrafts:
         assert shown == ([1] if build is Build.JOINT else [0, 1])
         assert finished.code("S2") == self.DRAFT
         assert [e.agent for e in finished.written("S2")] != ["sketch"]
-        assert finished.committed.losses == finished.solution.trace.losses == ()
+        assert finished.committed.losses == ()
+        assert finished.solution.trace.losses == ()
 
     def test_a_second_opinion_does_not_see_the_draft(self, sandbox: Sandbox) -> None:
         replies = adder_task.script(adder_task.GOOD_READ, adder_task.BAD_ADD, sketch=self.SKETCH)
