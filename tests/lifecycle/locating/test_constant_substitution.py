@@ -1,20 +1,28 @@
 """A wrong shared constant is found by the numbers that the task states, without a request."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
+from msgspec.structs import replace
 
-from auditcoder.domain.diagnosis import Level, Localised
+from auditcoder.adapters.models.scripted import ScriptedModel
+from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.diagnosis import Abstained, Level, Localised
 from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.evidence import Evidence, Verdict
+from auditcoder.domain.execution import Execution, ExecutionOutcome
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.task import CallExample, FunctionForm, Task
+from auditcoder.domain.values import RunId
 from auditcoder.lifecycle.locating.constant_substitution import constants, stated_numbers
 from auditcoder.lifecycle.options import LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.runs import RunResources, start
 from tests.support.scripted_runs import (
     FinishedRun,
+    Script,
     ScriptedReplies,
     finding,
     python,
@@ -111,6 +119,41 @@ def test_an_abstention_names_the_definitions_that_the_suspects_read(sandbox: San
     assert finished.outcome is not RunOutcome.PASSED
     assert [e.verdict for e in substitutions(finished)] == [Verdict.PASSED]
     assert "S3 reads DAY_CAP, HOUR, defined in S1" in finished.reason
+
+
+class FlakySandbox:
+    """The real sandbox, in which a fault of the program is gone after its checks have run."""
+
+    def __init__(self, real: Sandbox) -> None:
+        self._real, self._faulty = real, True
+        self.kind = real.kind
+
+    def run(self, execution: Execution) -> ExecutionOutcome:
+        again = "def price" in execution.source and execution.owned is None
+        self._faulty &= execution.watch or not again
+        source = execution.source
+        source = source.replace("min(", "1 + min(") if self._faulty else source
+        return self._real.run(replace(execution, source=source))
+
+    def close(self) -> None:
+        """Leave the real sandbox to its owner."""
+
+
+def test_a_flaky_failure_blames_no_constant(sandbox: Sandbox) -> None:
+    said = {"sketch": python(SKETCH.format(26)), "joint": python(HOURS + OF_DAY)}
+    task = replace(TASK, examples=(CallExample(arguments="'1 2'", result="9"),))
+    store, model = SqliteStore(":memory:"), ScriptedModel([Script(said)] * 5)
+    with closing(store):
+        solution = start(
+            RunResources(store, model, FlakySandbox(sandbox)), task, Options(), RunId("r")
+        )
+    (located,) = solution.trace.diagnoses
+    assert isinstance(located.diagnosis, Abstained)
+    assert located.diagnosis.flaky
+    seen = [w.evidence for w in solution.trace.evidence if w.evidence.check == "S1.swapped"]
+    assert [(e.verdict, e.message) for e in seen] == [
+        (Verdict.UNTRIED, "what failed passed when it was run again")
+    ]
 
 
 @pytest.mark.parametrize(
