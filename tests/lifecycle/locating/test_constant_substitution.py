@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,8 +16,9 @@ from auditcoder.domain.execution import Execution, ExecutionOutcome
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.task import CallExample, FunctionForm, Task
-from auditcoder.domain.values import RunId
+from auditcoder.domain.values import NO_DIGEST, RunId
 from auditcoder.lifecycle.locating.constant_substitution import constants, stated_numbers
+from auditcoder.lifecycle.locating.diagnosis_input import Clue
 from auditcoder.lifecycle.options import LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, start
@@ -87,7 +89,10 @@ def test_a_wrong_constant_is_named_and_repaired_first(sandbox: Sandbox) -> None:
         "the task does not state 20, the value of DAY_CAP; with 25, which it states, everything"
         " passes"
     )
-    assert [e.verdict for e in substitutions(finished)] == [Verdict.FAILED]
+    (seen,) = substitutions(finished)
+    assert (seen.verdict, seen.observed is not None) == (Verdict.FAILED, True)
+    clue = msgspec.json.decode(finished.raw.blob(seen.observed or NO_DIGEST), type=Clue)
+    assert clue.runs == 5, "one of the program as it is, one with 3 and three with 25"
     assert finished.prompts == ["sketch", "joint", "repair_definitions"]
     assert found.explanation in finished.request("repair_definitions")
     assert "DAY_CAP = 25" in finished.program
@@ -162,6 +167,7 @@ def test_a_flaky_failure_blames_no_constant(sandbox: Sandbox) -> None:
         ("at most 25, or 1,000 of them.", ["25", "1000"]),
         ("a fee of 2.5% and 7 percent", ["2.5", repr(2.5 / 100), "7", repr(7 / 100)]),
         ("version v2, x1, 3d, 1.2.3 and 007", ["7"]),
+        ("a seed of 12345678901234567890", []),
         ("", []),
     ],
 )

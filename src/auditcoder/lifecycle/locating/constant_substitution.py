@@ -45,7 +45,7 @@ _MAX_STOPPED = 3
 """Number of programs that exceeded a limit after which no other is run."""
 _NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:,\d{3})+(?![\w.]*\d)|(?<![\w.])\d+(?:\.\d+)?(?!\w|\.\d)")
 _MAX_DIGITS = 18
-"""Number of digits of an integer that are read."""
+"""Maximum number of characters of a number; a longer one is left out."""
 _NOT_TRIED = "no constant of it could be replaced by a number of the task"
 _FLAKY = "what failed passed when it was run again"
 
@@ -68,7 +68,9 @@ class _Trial(NamedTuple):
     """The substitution with which everything passed, as a sentence; empty if none did."""
     program: str = ""
     unobserved: str = _NOT_TRIED
+    """Why no number was tried; empty if some was."""
     runs: int = 0
+    """Sandbox runs of all programs."""
 
 
 def substitute_constants(
@@ -120,15 +122,16 @@ def _try_numbers(context: RunContext, node: NodeId, source: str) -> _Trial:
     passing = [e for verdict, e in planned if verdict is Verdict.PASSED]
     if not failing:
         return _Trial()
-    tried, stopped, runs = 0, 0, 1
-    if Verdict.PASSED is _worst(context, context.program, failing):
+    tried, stopped = 0, 0
+    worst, runs = _worst(context, context.program, failing)
+    if worst is Verdict.PASSED:
         return _Trial(unobserved=_FLAKY, runs=runs)
     for constant, number in _substitutions(context.task.statement, source):
         program = with_code(context, node, f"{constant.before}{number}{constant.after}")
         if not program or stopped == _MAX_STOPPED:
             continue
-        tried, runs = tried + 1, runs + 1
-        worst = _worst(context, program, [*failing, *passing])
+        worst, more = _worst(context, program, [*failing, *passing])
+        tried, runs = tried + 1, runs + more
         stopped += worst in {Verdict.TIMEOUT, Verdict.MEMORY}
         if worst is Verdict.PASSED:
             healed = (
@@ -139,16 +142,19 @@ def _try_numbers(context: RunContext, node: NodeId, source: str) -> _Trial:
     return _Trial(tried, unobserved="" if tried else _NOT_TRIED, runs=runs)
 
 
-def _worst(context: RunContext, program: str, examples: Sequence[Example]) -> Verdict:
-    """Run examples on a program up to the first that does not pass, and return its verdict."""
-    for example in examples:
+def _worst(context: RunContext, program: str, examples: Sequence[Example]) -> tuple[Verdict, int]:
+    """Run examples on a program up to the first that does not pass.
+
+    Return its verdict, and the number of runs.
+    """
+    for number, example in enumerate(examples, start=1):
         execution = Execution(
             source=program, action=action_for(context.task, example), bounds=bounds(context.task)
         )
         verdict = judge(context, example, context.sandbox.run(execution)).verdict
         if verdict is not Verdict.PASSED:
-            return verdict
-    return Verdict.PASSED
+            return verdict, number
+    return Verdict.PASSED, len(examples)
 
 
 def _substitutions(statement: str, source: str) -> list[tuple[Constant, str]]:
@@ -163,8 +169,9 @@ def stated_numbers(statement: str) -> Iterator[str]:
     """Yield the numbers in a text as Python writes them; of percentages also the fraction."""
     for match in _NUMBER.finditer(statement):
         number = match[0].replace(",", "")
-        number = number if "." in number else str(int(number[:_MAX_DIGITS]))
-        yield number
+        if len(number) > _MAX_DIGITS:
+            continue
+        yield number if "." in number else str(int(number))
         if statement[match.end() :].lstrip().startswith(("%", "percent")):
             yield repr(float(number) / 100)
 
