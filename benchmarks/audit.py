@@ -39,7 +39,7 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.graph import FromTask, Node, NodeKind, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.judgement import Judgement
-from auditcoder.domain.laws import ReadBlob
+from auditcoder.domain.laws import ReadBlob, open_doubts
 from auditcoder.domain.repair import TransactionKind
 from auditcoder.domain.targets import AtNode, AtProgram, Subject
 from auditcoder.domain.task import ProgramForm, StdioExample, Task, example_check
@@ -53,7 +53,14 @@ from auditcoder.metrics.run_facts import collect_facts
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
 RECORDS = 36
-ENDINGS = ("passed", "repaired", "rolled back", "fallback", "abstained", "open")
+OUTCOMES = {
+    "passed": RunOutcome.PASSED,
+    "repaired": RunOutcome.PASSED,
+    "rolled back": RunOutcome.FAILED,
+    "fallback": RunOutcome.PASSED,
+    "abstained": RunOutcome.ABSTAINED,
+}
+ENDINGS = (*OUTCOMES, "open")
 GROWTH = 1.2
 """Maximum growth of the time per record from the smallest size to the largest."""
 FLAT = 2.0
@@ -95,13 +102,14 @@ def _record(store: SqliteStore, run: RunId, leaves: int, ending: str, n: int) ->
     ids = [NodeId(f"S{i}") for i in range(1, leaves + 1)]
     recorder.record(GraphCommitted(graph=_graph(ids)))
     for leaf in ids:
-        reply = _ask(recorder, Scope.INITIAL, Phase.GENERATION, leaf)
-        recorder.write_code(leaf, _code(leaf, n), agent="math", reply=reply)
-        _check(recorder, f"{leaf}-1", AtNode(node=leaf), Trust.GENERATED, Verdict.FAILED)
+        _write(recorder, Scope.INITIAL, leaf, n)
+        _check(recorder, f"{leaf}.1", AtNode(node=leaf), Trust.GENERATED, Verdict.FAILED)
     recorder.assemble()
     _check_program(recorder, Verdict.PASSED if ending == "passed" else Verdict.FAILED)
     if ending != "passed":
         _repair(recorder, ids[0], ending, n)
+    if ending in OUTCOMES:
+        _finish(recorder, OUTCOMES[ending])
     trace = fold(store.read(run), store.blob)
     results = {p.program: {"a": True, "b": p.transaction is not None} for p in trace.programs}
     judgement = Judgement(run=run, head=trace.head.digest, suite="hidden", results=results)
@@ -129,14 +137,23 @@ def _code(leaf: NodeId, version: int) -> str:
     return f"def part_{leaf}(x: int) -> int:\n{steps}    return x\n"
 
 
-def _ask(recorder: Recorder, scope: Scope, phase: Phase, node: NodeId | None = None) -> int:
+def _write(recorder: Recorder, scope: Scope, leaf: NodeId, version: int) -> None:
+    """Record a reply with a leaf's code, and the code."""
+    code = _code(leaf, version)
+    reply = _ask(recorder, scope, Phase.GENERATION, code, leaf)
+    recorder.write_code(leaf, code, agent="math", reply=reply)
+
+
+def _ask(
+    recorder: Recorder, scope: Scope, phase: Phase, reply: str, node: NodeId | None = None
+) -> int:
     return recorder.record(
         ReplyRecorded(
             role="math" if phase is Phase.GENERATION else "branch replanner",
             scope=scope,
             phase=phase,
             request=recorder.put("please"),
-            reply=recorder.put("here"),
+            reply=recorder.put(reply),
             node=node,
             usage=Usage(calls=1, prompt_tokens=900, completion_tokens=120, unpriced=1),
         )
@@ -162,6 +179,8 @@ def _check(recorder: Recorder, name: str, subject: Subject, trust: Trust, verdic
                 input=recorder.put(EXAMPLE.input),
                 expected=recorder.put(EXAMPLE.output),
                 observed=recorder.put(observed),
+                exit_code=0,
+                judge="benchmark",
             )
         )
     )
@@ -173,7 +192,7 @@ def _check_program(recorder: Recorder, verdict: Verdict) -> None:
 
 
 def _repair(recorder: Recorder, leaf: NodeId, ending: str, n: int) -> None:
-    _ask(recorder, Scope.REPAIR, Phase.VERIFICATION)
+    _ask(recorder, Scope.REPAIR, Phase.VERIFICATION, "The implementation.")
     cited = tuple(s.seq for s in recorder.ledger.working.evidence.values())
     if ending in {"fallback", "abstained"}:
         recorder.record(Located(diagnosis=Abstained(reason="nothing points anywhere")))
@@ -183,18 +202,21 @@ def _repair(recorder: Recorder, leaf: NodeId, ending: str, n: int) -> None:
         found = Localised(target=at, agents=("math",), rule=rule, level=level, evidence=cited)
         recorder.record(Located(diagnosis=found))
     if ending == "abstained":
-        program = recorder.ledger.working.assembly
-        assert program is not None
-        recorder.record(RunFinished(outcome=RunOutcome.ABSTAINED, program=program.program))
         return
     fallback = ending == "fallback"
     recorder.open_transaction(TransactionKind.FALLBACK if fallback else TransactionKind.BOUNDED)
-    reply = _ask(recorder, Scope.REPAIR, Phase.GENERATION, leaf)
-    recorder.write_code(leaf, _code(leaf, n + 100), agent="math", reply=reply)
+    _write(recorder, Scope.REPAIR, leaf, n + 100)
     recorder.assemble()
     _check_program(recorder, Verdict.FAILED if ending == "rolled back" else Verdict.PASSED)
     if ending != "open":
         recorder.decide()
+
+
+def _finish(recorder: Recorder, outcome: RunOutcome) -> None:
+    assembly = recorder.ledger.working.assembly
+    assert assembly is not None
+    doubts = open_doubts(recorder.ledger) if outcome is RunOutcome.PASSED else ()
+    recorder.record(RunFinished(outcome=outcome, program=assembly.program, doubts=doubts))
 
 
 def measure(size: int) -> dict[str, float]:

@@ -6,7 +6,9 @@ import json
 import math
 from collections import Counter, OrderedDict, deque, namedtuple
 from collections.abc import Callable
+from dataclasses import dataclass, field, make_dataclass
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +20,9 @@ from hypothesis import strategies as st
 
 import auditcoder.sandboxed
 from auditcoder.domain import value_decoder
+from auditcoder.domain.python_names import LITERAL_ERRORS, literal_value
 from auditcoder.domain.value_decoder import Opaque, read
+from auditcoder.sandboxed.result_comparison import same_value
 
 
 def _load_encoder() -> ModuleType:
@@ -150,7 +154,8 @@ def test_values_that_misbehave_are_described_safely() -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "{", "nonsense", '{"tuple": 3}', '{"a": 1, "b": 2}', '{"unknown": 1}', '{"int": "zz"}',
-     '{"object": {"evil": 1}}', '{"array": {}}', '{"fraction": "1/0"}', "[" * 100_000,
+     '{"object": {"evil": 1}}', '{"instance": ["m", 1, [], []]}', '{"member": [1, "C", "A"]}',
+     '{"instance": ["m", "C", ["x"], []]}', '{"array": {}}', '{"fraction": "1/0"}', "[" * 100_000,
      '{"fraction": ["1e300000000", null]}', '{"fraction": [{"decimal": "1e50000000"}, null]}',
      '{"fraction": []}', '{"fraction": [1, 0]}', '{"complex": []}', '{"complex": "ab"}',
      '{"range": ["a"]}', '{"decimal": 5}'],
@@ -292,3 +297,44 @@ def test_text_that_is_nested_more_deeply_is_refused(levels: int) -> None:
     for before, after in (("[", "]"), ('{"tuple":', "}"), ('{"dict":[[1,', "]]}")):
         with pytest.raises(ValueError, match="levels"):
             read(before * levels + "1" + after * levels)
+
+
+@dataclass(frozen=True)
+class Place:
+    x: float
+    y: float = 0.0
+    label: str = field(default="", compare=False)
+
+
+class Color(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+def test_a_dataclass_is_decoded_as_an_object_that_compares_its_fields() -> None:
+    found = read(encode([Place(0.1 + 0.2, label="a"), Color.RED]))
+    assert same_value(read(encode([Place(0.3, label="b"), Color.RED])), found)
+    assert not same_value(read(encode([Place(0.4), Color.RED])), found)
+    assert not same_value(read(encode([Place(0.3), Color.BLUE])), found)
+    assert repr(read(encode([Place(1.0), Color.RED]))) == "[Place(x=1.0, y=0.0), Color.RED]"
+
+
+def test_objects_of_other_classes_differ_although_their_fields_are_equal() -> None:
+    kinds = [make_dataclass(name, ["x"]) for name in ("A", "B")]
+    one, other = (read(encode(kind(1))) for kind in kinds)
+    assert one == one
+    assert one != other
+    assert one != 1
+
+
+def test_an_object_is_found_as_a_key() -> None:
+    found = read(encode({Place(1.0): "a", Color.RED: "b"}))
+    assert found == read(encode({Color.RED: "b", Place(1.0): "a"}))
+
+
+@pytest.mark.parametrize("name", ["set", "1", "", "a b", "x.<locals>.set", "\ud800"])
+def test_the_text_of_an_object_is_never_that_of_a_literal(name: str) -> None:
+    parts: list[Any] = ["program", name, [], []]
+    for text in (json.dumps({"instance": parts}), json.dumps({"member": ["program", name, "5"]})):
+        with pytest.raises(LITERAL_ERRORS):
+            literal_value(repr(read(text)))

@@ -10,10 +10,11 @@ from auditcoder.domain.request import FinishReason, Reply, Request
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.usage import Usage
 from auditcoder.exports.audit_tables import audit_tables
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import Build, LocatorName, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.metrics.audit_metrics import summarise
 from auditcoder.metrics.run_facts import collect_facts
+from tests.support import adder_task
 from tests.support.addition_runs import (
     ADD,
     ADDS,
@@ -297,3 +298,38 @@ class TestClassTask:
             "repair_node": python(helped),
         }
         assert run(sandbox, CLASS, replies).outcome is RunOutcome.PASSED
+
+
+class TestDrafts:
+    DRAFT = (
+        "def add(numbers: list[int]) -> int:\n"
+        '    """Add them up.\n\n    cost: O(n)\n    """\n'
+        "    # the empty sum is 0\n    return sum(numbers)\n"
+    )
+    SKETCH = python(adder_task.READ + DRAFT + adder_task.ROOT)
+
+    @pytest.mark.parametrize("build", Build)
+    def test_a_function_that_the_plan_has_in_full_is_shown_to_its_writer(
+        self, sandbox: Sandbox, build: Build
+    ) -> None:
+        replies = {
+            "sketch": self.SKETCH,
+            "joint": python(adder_task.GOOD_READ + self.DRAFT),
+            "node": [python(adder_task.GOOD_READ), python(self.DRAFT)],
+        }
+        finished = run(sandbox, adder_task.TASK, replies, Options(build=build))
+        assert finished.outcome is RunOutcome.PASSED
+        asked = [r.messages[-1].text for prompt, r in finished.asked if prompt in {"joint", "node"}]
+        shown = [text.count(self.DRAFT) for text in asked]
+        assert shown == ([1] if build is Build.JOINT else [0, 1])
+        assert finished.code("S2") == self.DRAFT
+        assert [e.agent for e in finished.written("S2")] != ["sketch"]
+        assert finished.committed.losses == ()
+        assert finished.solution.trace.losses == ()
+
+    def test_a_second_opinion_does_not_see_the_draft(self, sandbox: Sandbox) -> None:
+        replies = adder_task.script(adder_task.GOOD_READ, adder_task.BAD_ADD, sketch=self.SKETCH)
+        finished = run(sandbox, adder_task.TASK, replies, locator=LocatorName.WEIGHED)
+        assert finished.outcome is RunOutcome.PASSED
+        assert "the empty sum is 0" in finished.request("joint")
+        assert "the empty sum is 0" not in finished.request("second_opinion")

@@ -109,9 +109,10 @@ def test_the_only_function_is_requested_with_what_the_plan_says_of_it(sandbox: S
         "trap: x may be negative",
         "example: twice_and_one(1) == 3",
         "OFFSET = 1",
-        "    return 2 * x + OFFSET",
+        "Draft, to be kept or improved:",
+        "return 2 * x + OFFSET",
     ):
-        assert f"\n{line}\n" in finished.request("joint")
+        assert [said.strip() for said in finished.request("joint").split("\n")].count(line) == 1
 
 
 @pytest.mark.parametrize("build", Build)

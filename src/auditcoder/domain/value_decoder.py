@@ -9,8 +9,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from auditcoder.domain.python_names import MAX_COLLISIONS, on_a_fresh_stack
+from auditcoder.domain.python_names import (
+    BUILTINS,
+    MAX_COLLISIONS,
+    is_identifier,
+    on_a_fresh_stack,
+)
 from auditcoder.domain.values import Value, nests_deeper
+from auditcoder.sandboxed.result_comparison import same_value
 
 _FEW_COLLISIONS = 20
 """Number of keys with one hash that is allowed whatever their size."""
@@ -50,6 +56,51 @@ class Opaque(Value):
     type: str
     repr: str
     why: str = ""
+
+
+class Instance(Value, eq=False):
+    """An object that compares its fields, such as a dataclass; floats need only be close."""
+
+    module: str
+    name: str
+    """The qualified name of its class."""
+    fields: tuple[tuple[str, Any], ...]
+    """The compared fields with their values."""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other object is of the same class and has the same fields."""
+        if not isinstance(other, Instance):
+            return NotImplemented
+        same = (self.module, self.name) == (other.module, other.name)
+        return same and same_value(dict(self.fields), dict(other.fields))
+
+    def __hash__(self) -> int:
+        return hash((self.module, self.name, *(_content_hash(value) for _, value in self.fields)))
+
+    def __repr__(self) -> str:
+        """Return a call of its class, as a program would write it."""
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.fields)
+        return _called(self.module, self.name, f"({fields})")
+
+
+class Member(Value):
+    """A member of an enumeration."""
+
+    module: str
+    kind: str
+    """The qualified name of its class."""
+    name: str
+
+    def __repr__(self) -> str:
+        """Return the member as a program would write it."""
+        return _called(self.module, self.kind, f".{self.name}")
+
+
+def _called(module: str, name: str, rest: str) -> str:
+    """Return an expression with a class of a program; it never reads as a literal."""
+    plain = name.rpartition("<locals>.")[2]
+    usual = all(map(is_identifier, plain.split("."))) and plain not in BUILTINS
+    return f"{plain}{rest}" if usual else f"<{module}.{name}{rest}>"
 
 
 class _Unhashable(list[Any]):
@@ -183,6 +234,22 @@ def _decimal(text: str) -> Any:
     return Opaque(type="decimal.Decimal", repr=text) if number.is_snan() else number
 
 
+def _instance(module: str, name: str, names: list[str], values: list[Any]) -> Instance:
+    _refuse_other_than_texts(module, name, *names)
+    fields = zip(names, map(_value, values), strict=True)
+    return Instance(module=module, name=name, fields=tuple(fields))
+
+
+def _member(module: str, kind: str, name: str) -> Member:
+    _refuse_other_than_texts(module, kind, name)
+    return Member(module=module, kind=kind, name=name)
+
+
+def _refuse_other_than_texts(*parts: object) -> None:
+    if not all(isinstance(part, str) for part in parts):
+        raise TypeError("a name is text")
+
+
 _KINDS: dict[str, Any] = {
     "int": _integer,
     "float": float,
@@ -206,4 +273,6 @@ _KINDS: dict[str, Any] = {
     ),
     "scalar": lambda scalar: Scalar(dtype=scalar["dtype"], value=_value(scalar["value"])),
     "object": lambda described: Opaque(**described),
+    "instance": lambda parts: _instance(*parts),
+    "member": lambda parts: _member(*parts),
 }

@@ -182,14 +182,16 @@ def request_node(
 def surrounding_code(context: RunContext, nodes: list[NodeId]) -> dict[str, str]:
     """Return the prompt variables for the surrounding program.
 
-    These are the sketch, or only the class name, since a class is part of the statement.
+    These are the sketch, or only the class name, since a class is part of the statement. A draft of
+    the planner is shown to the first writer of its function only: a second opinion is independent.
     """
     form = context.task.form
     if isinstance(form, ClassForm):
         return {"name": form.name}
     ledger = context.recorder.ledger
     shared = defined_text(ledger.graph, ledger.working, nodes)
-    return {"sketch": sketch_text(ledger.graph, root_code(context, nodes), shared)}
+    drafted = {node for node in nodes if node not in ledger.working.code}
+    return {"sketch": sketch_text(ledger.graph, root_code(context, nodes), shared, drafted)}
 
 
 def draft_shape(

@@ -8,6 +8,7 @@ from auditcoder.domain.code import CodeBundle
 from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.ledger import WorkingState
+from auditcoder.lifecycle.planning.drafts import split_context
 from auditcoder.lifecycle.planning.sketch_writer import facts_of
 
 
@@ -53,8 +54,11 @@ def _about_sole(brief: Brief | None, node: Node) -> Iterator[str]:
     said_elsewhere = {title, strategy[:300], "Do what the task asks", "Answer the task."}
     if node.goal not in said_elsewhere and not node.goal.startswith("Do what "):
         yield f"Goal: {node.goal}"
-    yield from node.context.splitlines()
-    yield from facts_of(node)
+    rest, draft = split_context(node.context)
+    in_draft = {line.strip() for line in draft.split("\n")}
+    yield from (line for line in (*rest, *facts_of(node)) if line not in in_draft)
+    if draft:
+        yield from ("Draft, to be kept or improved:", "```python", draft, "```")
 
 
 def definitions(

@@ -35,7 +35,10 @@ SENTENCES = sorted(
     key=lambda pair: -len(pair[1].value),
 )
 """The sentence of each feature, the longest first: some begin with another."""
-NO_CLAIM = re.compile(rf"next is {NODE} \(\d\.\d\d\)|a check of {OTHERS} alone would tell")
+NO_CLAIM = re.compile(
+    rf"next is {NODE} \(\d\.\d\d\)|a check of {OTHERS} alone would tell"
+    rf"|{NODE} reads \w+(?:, \w+)*, defined in {NODE}"
+)
 WOULD_TELL = re.compile(rf"another implementation of {OTHERS} would tell")
 OF_CHECKS = {
     FeatureKind.REJECTED: (Verdict.FAILED, "own"),

@@ -9,6 +9,7 @@ from auditcoder.domain.graph import NodeKind
 from auditcoder.domain.task import CallExample
 from auditcoder.lifecycle.planning.contract_parser import (
     call_example,
+    is_self_contained,
     read_clause,
     read_cost,
     read_kind,
@@ -50,6 +51,46 @@ class TestClauses:
         self, text: str, example: CallExample | None
     ) -> None:
         assert call_example(text, "f") == example
+
+    @pytest.mark.parametrize(
+        ("text", "example"),
+        [
+            (
+                "f(Rect(2, h=3)) -> Point(1, 2)",
+                CallExample(arguments="Rect(2, h=3)", result="Point(1, 2)"),
+            ),
+            (
+                "f([Rect(i, 1) for i in range(3)]) == Color.RED",
+                CallExample(arguments="[Rect(i, 1) for i in range(3)]", result="Color.RED"),
+            ),
+            ("f(DAY_CAP + 1) == 2", CallExample(arguments="DAY_CAP + 1", result="2")),
+            ("f(Rect(x, 3)) == 6", None),
+            ("f(Rect(f(1), 3)) == 6", None),
+            ("f([0] * 3) == 6", None),
+            ("f(r=Rect(1, 2)) == 6", None),
+        ],
+    )
+    def test_an_example_can_use_what_the_program_defines(
+        self, text: str, example: CallExample | None
+    ) -> None:
+        shared = frozenset({"Rect", "Point", "Color", "DAY_CAP"})
+        assert call_example(text, "f", shared) == example
+        assert call_example(text, "f") is None
+
+    @pytest.mark.parametrize(
+        ("arguments", "result", "alone"),
+        [
+            ("1, k=2", "[3]", True),
+            ("sorted([x for x in (2, 1)])", "set()", True),
+            ("Rect(1)", "1", False),
+            ("1", "Color.RED", False),
+            ("1 +", "1", False),
+        ],
+    )
+    def test_an_example_is_self_contained_if_it_uses_no_definitions(
+        self, arguments: str, result: str, alone: bool
+    ) -> None:
+        assert is_self_contained(CallExample(arguments=arguments, result=result)) is alone
 
     @given(st.text())
     def test_any_text_is_a_clause(self, text: str) -> None:

@@ -7,8 +7,14 @@ from auditcoder.domain.graph import Node, NodeKind
 from auditcoder.domain.ids import NodeId
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.planning.sketch_parser import read_sketch
-from auditcoder.lifecycle.planning.sketch_writer import described, docstring, sketch_text
-from tests.support.sketches import SKETCH, SOLVE, planned, sketches
+from auditcoder.lifecycle.planning.sketch_writer import (
+    described,
+    docstring,
+    imports_first,
+    sketch_text,
+    stub_of,
+)
+from tests.support.sketches import ADD, SKETCH, SOLVE, planned, sketches
 
 
 @given(sketches())
@@ -75,3 +81,80 @@ def test_a_node_is_described_with_its_cost_and_its_hints() -> None:
     )
     bare = Node(id=NodeId("S1"), goal="Do it", kind=NodeKind.GENERAL)
     assert described(bare) == "Do it"
+
+
+DRAFT = r"""def add_up(numbers: list[int]) -> int:
+    '''Add them up.
+
+    requires: len(numbers) > 0
+    '''
+    # the newline is "\n"
+    return sum(numbers)
+"""
+
+
+def test_a_function_that_the_planner_wrote_is_shown_to_its_writer_as_it_is() -> None:
+    graph = planned(SKETCH.replace(ADD, DRAFT)).graph
+    text = sketch_text(graph, SOLVE, drafted={NodeId("S2")})
+    assert text.count(DRAFT) == 1
+    assert text.count("Add them up.") == text.count("def add_up") == 1
+    assert text.count("# The plan has a draft") == 1
+
+
+def test_a_draft_is_not_shown_to_the_writers_of_other_functions() -> None:
+    graph = planned(SKETCH.replace(ADD, DRAFT)).graph
+    assert "return sum(numbers)" in graph.by_id[NodeId("S2")].context
+    text = sketch_text(graph, SOLVE, drafted={NodeId("S1")})
+    assert stub_of(graph.by_id[NodeId("S2")]) in text
+    assert "return sum(numbers)" not in text
+
+
+def test_a_draft_for_other_parameters_is_not_shown() -> None:
+    graph = planned(SKETCH.replace(ADD, DRAFT)).graph
+    changed = tuple(
+        msgspec.structs.replace(n, contract=msgspec.structs.replace(n.contract, params=()))
+        if n.contract and n.contract.name == "add_up"
+        else n
+        for n in graph.nodes
+    )
+    text = sketch_text(msgspec.structs.replace(graph, nodes=changed), drafted={NodeId("S2")})
+    assert "return sum(numbers)" not in text
+    assert "def add_up() -> int:" in text
+
+
+def test_imports_are_shown_first_and_once() -> None:
+    graph = planned(SKETCH).graph
+    definitions = "import math\nfrom dataclasses import dataclass\n\nLIMIT = math.pi\n"
+    root = (
+        "from __future__ import annotations\n\nimport math\n"
+        f"from dataclasses import dataclass, field\n\n{SOLVE}"
+    )
+    lines = sketch_text(graph, root, definitions).split("\n")
+    assert lines[:7] == [
+        "from __future__ import annotations",
+        "import math",
+        "from dataclasses import dataclass",
+        "from dataclasses import field",
+        "",
+        "LIMIT = math.pi",
+        "",
+    ]
+    assert not any("import" in line for line in lines[4:])
+    assert compile("\n".join(lines), "sketch", "exec")
+
+
+def test_definitions_with_imports_are_shown_as_they_are_written() -> None:
+    definitions = "import math\n\nLIMIT = math.pi"
+    assert sketch_text(planned(SKETCH).graph, "", definitions).startswith(f"{definitions}\n\n\ndef")
+
+
+def test_an_import_whose_place_matters_stays_where_it_is() -> None:
+    pieces = [
+        "from math import pi\nLIMIT = pi",
+        "from cmath import pi\nimport re  # for words\n\nx = 1\nimport sys\nsys = 2",
+        "import (",
+    ]
+    assert imports_first(pieces) == (
+        "from math import pi\nimport re  # for words",
+        ["LIMIT = pi", "from cmath import pi\n\nx = 1\nimport sys\nsys = 2", "import ("],
+    )

@@ -27,6 +27,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.lifecycle.locating.trace_run import ContractExpressions, TracePlan
+from auditcoder.lifecycle.planning.contract_parser import is_self_contained
 from auditcoder.lifecycle.sandbox_source import joined_source
 from auditcoder.lifecycle.suite_discovery import DiscoveredTests, discover
 from auditcoder.lifecycle.validation.program_checks import bounds
@@ -78,9 +79,14 @@ def trace_plan_of(
 
 
 def own_examples(contract: Contract) -> TracePlan | None:
-    """Return a plan that traces the examples of a function's contract; None if it has none."""
+    """Return a plan that traces the examples of a function's contract; None if it has none.
+
+    Those with values of the program's own classes are left out: some cannot be compared.
+    """
     bodies = [
-        _call_statements(contract.name, e) for e in contract.examples if isinstance(e, CallExample)
+        _call_statements(contract.name, e)
+        for e in contract.examples
+        if isinstance(e, CallExample) and is_self_contained(e)
     ]
     if not bodies:
         return None

@@ -318,7 +318,8 @@ def failing_program_of(context: RunContext) -> FailingProgram | None:
     graph, form = context.recorder.ledger.graph, context.task.form
     known = diagnosis_input_of(context).program
     passed = {s.evidence.check for s in known if s.evidence.verdict is Verdict.PASSED}
-    planned = list(checks(context))
+    undecided = {s.evidence.check for s in known if not s.evidence.verdict.conclusive}
+    planned = [(check, e) for check, e in checks(context) if check.id not in undecided]
     passing = [index for index, (check, _) in enumerate(planned) if check.id in passed]
     trial = trace_plan_of(context.task, [example for _, example in planned], graph, passing)
     if trial is None:

@@ -10,12 +10,13 @@ from auditcoder.domain.contract import Contract
 from auditcoder.domain.diagnosis import Diagnosis, Level, Localised
 from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.execution import ExecutionOutcome
-from auditcoder.domain.graph import TaskGraph, region_of
+from auditcoder.domain.graph import TaskGraph, named_in, region_of
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.targets import AtNode, AtProgram, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.values import Digest, Value
 from auditcoder.lifecycle.locating.features import SpectrumCounts
+from auditcoder.lifecycle.plan_excerpts import defined_names
 from auditcoder.lifecycle.root_cause import StatedCause
 from auditcoder.lifecycle.run_context import RunContext
 
@@ -129,6 +130,19 @@ class DiagnosisInput(NamedTuple):
     swapped: Mapping[NodeId, tuple[int, Clue]] = {}
     """What substitutions showed, with the number of the event."""
 
+    reads: Mapping[NodeId, Mapping[NodeId, tuple[str, ...]]] = {}
+    """The shared definitions that occur in each node's code, by the node that owns them."""
+
+    def definitions_read_by(self, node: NodeId) -> tuple[str, ...]:
+        """Return one sentence for each node whose definitions a node reads, if it was not tried."""
+        tried = {other for target in self.tried for other in named_in(target)}
+        known = self.reads.get(node, {})
+        return tuple(
+            f"{node} reads {', '.join(names)}, defined in {owner}"
+            for owner, names in known.items()
+            if owner not in tried
+        )
+
     @property
     def flaky(self) -> bool:
         """Whether the failed checks passed when they were repeated."""
@@ -167,7 +181,21 @@ def diagnosis_input_of(context: RunContext, tried: tuple[Target, ...] = ()) -> D
         replannable=not isinstance(context.task.form, ClassForm),
         traced=_clues(context, standing, CheckKind.CLUE, since),
         swapped=_clues(context, standing, CheckKind.SWAP, since),
+        reads=_definitions_read(context),
     )
+
+
+def _definitions_read(context: RunContext) -> dict[NodeId, dict[NodeId, tuple[str, ...]]]:
+    """Return the names of shared definitions in the code of other nodes, by their owners."""
+    ledger = context.recorder.ledger
+    shared = defined_names(ledger.graph, ledger.working)
+    found: dict[NodeId, dict[NodeId, tuple[str, ...]]] = {}
+    for node, bundle in ledger.working.bundles.items() if shared else ():
+        for name in sorted(shared.keys() & bundle.words):
+            if (owner := shared[name]) != node:
+                own = found.setdefault(node, {})
+                own[owner] = (*own.get(owner, ()), name)
+    return found
 
 
 def _clues(

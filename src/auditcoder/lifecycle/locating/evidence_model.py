@@ -1,6 +1,6 @@
 """The default locator: a logistic model over all features, fitted on failures of known cause."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -19,9 +19,12 @@ from auditcoder.lifecycle.locating.collectors import (
     substitute_second_opinion,
     trace_failing_check,
 )
+from auditcoder.lifecycle.locating.constant_substitution import (
+    healed_by_constant,
+    substitute_constants,
+)
 from auditcoder.lifecycle.locating.diagnosis_input import (
     FLAKY,
-    Clue,
     Collector,
     DiagnosisInput,
     RecordedCheck,
@@ -73,6 +76,7 @@ class EvidenceLocator:
 
     name = "weighed"
     collectors: tuple[Collector, ...] = (
+        substitute_constants,
         trace_failing_check,
         substitute_known_versions,
         *[substitute_second_opinion] * MAX_OPINION_REQUESTS,
@@ -89,6 +93,8 @@ class EvidenceLocator:
             return Abstained(reason=FLAKY, evidence=seqs, flaky=True)
         if case.graph.sole is not None:
             return _diagnose_sole(case, case.graph.sole, seqs)
+        if (healed := healed_by_constant(case)) is not None:
+            return healed
         if _crashed_in_definitions(case):
             return PaperRules().locate(case)
         if _unobserved(case):
@@ -99,7 +105,7 @@ class EvidenceLocator:
 
     def unsettled(self, case: DiagnosisInput) -> tuple[NodeId, ...]:
         """Return all nodes before the trace, then the plausible ones, the most likely first."""
-        if _crashed_in_definitions(case):
+        if _crashed_in_definitions(case) or healed_by_constant(case) is not None:
             return ()
         if not case.traced:
             return case.graph.order
@@ -113,7 +119,7 @@ class EvidenceLocator:
         return tuple(NodeId(b.node) for b in scores if b.probability >= PLAUSIBLE)
 
     def _scores(self, case: DiagnosisInput) -> list[NodeScore]:
-        substituted = _features(case.swapped)
+        substituted = _substituted(case)
         any_tried = any(FeatureKind.TRIED.name in own for own in substituted.values())
         return score_with_substitutions(
             features_of(case), substituted if any_tried else None, self._weights(case)
@@ -160,8 +166,10 @@ def features_of(case: DiagnosisInput) -> dict[str, dict[str, float]]:
     return with_lone_failure(features, [clue.ran for _, clue in case.traced.values() if clue.ran])
 
 
-def _features(clues: Mapping[NodeId, tuple[int, Clue]]) -> dict[str, dict[str, float]]:
-    return {node: clue.features for node, (_, clue) in clues.items()}
+def _substituted(case: DiagnosisInput) -> dict[str, dict[str, float]]:
+    """Return the features of the substitutions of functions; definitions have no weights."""
+    functions = (node for node in case.swapped if node not in case.graph.defining)
+    return {node: case.swapped[node][1].features for node in functions}
 
 
 def _own_checks(case: DiagnosisInput) -> dict[NodeId, dict[str, float]]:
@@ -238,7 +246,7 @@ def reasons(case: DiagnosisInput, node: NodeId, kinds: Iterable[FeatureKind]) ->
 
 
 def _reason(case: DiagnosisInput, node: NodeId, kind: FeatureKind) -> Reason:
-    swapped = _features(case.swapped)
+    swapped = _substituted(case)
     if kind in FROM_OTHERS:
         others = tuple(NodeId(other) for other in shown_by(kind, node, swapped))
         alone = [case.traced[node][0]] if kind is FeatureKind.ALONE_IN_VAIN else []
@@ -280,7 +288,9 @@ def answer(
     target = untried(case, [NodeId(score.node) for score in chosen])
     if target is None:
         named = " and ".join(score.node for score in chosen)
-        return Abstained(reason=f"what points to {named} was repaired in vain", evidence=seqs)
+        reads = (text for score in chosen for text in case.definitions_read_by(NodeId(score.node)))
+        reason = "; ".join([f"what points to {named} was repaired in vain", *reads])
+        return Abstained(reason=reason, evidence=seqs)
     # A target of several nodes claims that all are at fault: at most as likely as the least one.
     several = isinstance(target, AtNodes)
     likely = min(b.probability for b in chosen) if several else first.probability
@@ -293,7 +303,9 @@ def answer(
         explained.append(_explanation(score, points, against))
         cited += [known[node][0] for known in (case.traced, case.swapped) if node in known]
         cited += [seq for reason in (*points, *against) for seq in reason.events]
-    why = "; ".join([*explained, *map(_runner_up, others[:1]), *_missing_evidence(case, scores)])
+    reads = (text for score in chosen for text in case.definitions_read_by(NodeId(score.node)))
+    further = (*map(_runner_up, others[:1]), *_missing_evidence(case, scores))
+    why = "; ".join([*explained, *reads, *further])
     diagnosis = localised(case, target, RULE, level, tuple(cited), why)
     return replace(diagnosis, probability=round(likely, 4))
 
@@ -348,4 +360,5 @@ def _undecided(case: DiagnosisInput, scores: Sequence[NodeScore]) -> str:
         return "nothing was noticed about any part of the program"
     likeliest = " and ".join(f"{b.node} ({b.probability:.2f})" for b in scores[:2])
     first = f"nothing is likely enough: {likeliest} come first"
-    return "; ".join([first, *_missing_evidence(case, scores)])
+    reads = (text for score in scores[:2] for text in case.definitions_read_by(NodeId(score.node)))
+    return "; ".join([first, *reads, *_missing_evidence(case, scores)])

@@ -5,9 +5,13 @@ import re
 from collections.abc import Iterable
 
 from auditcoder.domain.contract import Clause, Contract, CostBudget
-from auditcoder.domain.graph import NodeKind
+from auditcoder.domain.graph import Node, NodeKind
 from auditcoder.domain.python_names import BUILTINS, LITERAL_ERRORS, PARSE_ERRORS, expression
 from auditcoder.domain.task import CallExample
+from auditcoder.lifecycle.planning.drafts import split_context
+
+EXAMPLE = "example: "
+"""Starts a line with an example."""
 
 
 def read_kind(texts: Iterable[str]) -> NodeKind:
@@ -38,11 +42,7 @@ def read_clause(text: str, names: set[str], shared: frozenset[str] = frozenset()
     if tree is None:
         return Clause(text=text)
     used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    local = {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    } | {a.arg for n in ast.walk(tree) if isinstance(n, ast.Lambda) for a in n.args.args}
-    uses_names = bool(used & names)
-    if not uses_names or used - names - shared - local - BUILTINS:
+    if not used & names or _free_names([tree]) - names - shared:
         return Clause(text=text)
     # A trailing comment would hide the code that is later added after the expression.
     return Clause(expression=ast.unparse(tree) if "#" in text else text)
@@ -55,8 +55,11 @@ def _expression(text: str) -> ast.expr | None:
         return None
 
 
-def call_example(text: str, name: str) -> CallExample | None:
-    """Parse `f(1, 2) == 3`, also with an arrow; None unless both sides are literals."""
+def call_example(text: str, name: str, shared: frozenset[str] = frozenset()) -> CallExample | None:
+    """Parse `f(1, 2) == 3`, also with an arrow; None unless both sides have values without `f`.
+
+    These are literals, or expressions over the names in `shared`, which the program defines.
+    """
     tree = _expression(text) or _expression(re.sub(r"\)\s*(?:->|=>|➞)\s*", ") == ", text, count=1))
     match tree:
         case ast.Compare(
@@ -64,16 +67,59 @@ def call_example(text: str, name: str) -> CallExample | None:
             ops=[ast.Eq() | ast.Is()],
             comparators=[result],
         ) if called == name:
-            try:
-                for value in (*args, result):
-                    ast.literal_eval(value)
-                return CallExample(
-                    arguments=", ".join(ast.unparse(a) for a in args), result=ast.unparse(result)
-                )
-            except LITERAL_ERRORS:
+            values = (*args, result)
+            if not all(map(_is_literal, values)) and not _is_over(values, shared):
                 return None
+            return CallExample(
+                arguments=", ".join(ast.unparse(a) for a in args), result=ast.unparse(result)
+            )
         case _:
             return None
+
+
+def example_text(name: str, example: CallExample) -> str:
+    """Return an example as the docstring of a stub has it."""
+    return f"{EXAMPLE}{name}({example.arguments}) == {example.result}"
+
+
+def unread_examples(node: Node) -> list[str]:
+    """Return the examples that a plan has of a node only as sentences."""
+    name = node.contract.name if node.contract else ""
+    lines = (line for line in split_context(node.context).rest if line.startswith(EXAMPLE))
+    texts = (line.removeprefix(EXAMPLE) for line in lines)
+    return [text for text in texts if call_example(text.strip("` "), name) is None]
+
+
+def is_self_contained(example: CallExample) -> bool:
+    """Whether the arguments and the result of an example use no names that a program defines."""
+    try:
+        trees = [expression(f"f({example.arguments})"), expression(example.result)]
+    except PARSE_ERRORS:
+        return False
+    return _free_names(trees) <= {"f"}
+
+
+def _is_literal(tree: ast.expr) -> bool:
+    try:
+        ast.literal_eval(tree)
+    except LITERAL_ERRORS:
+        return False
+    return True
+
+
+def _is_over(trees: Iterable[ast.expr], shared: frozenset[str]) -> bool:
+    """Whether expressions use names in `shared`, and no other names of a program."""
+    used = _free_names(trees)
+    return bool(used) and used <= shared
+
+
+def _free_names(trees: Iterable[ast.expr]) -> set[str]:
+    """Return the names that expressions use, without built-in ones and those that they bind."""
+    parts = [part for tree in trees for part in ast.walk(tree)]
+    bound = {part.arg for part in parts if isinstance(part, ast.arg)}
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    bound |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {name.id for name in names} - bound - BUILTINS
 
 
 def validation_of(contract: Contract) -> tuple[str, ...]:

@@ -23,13 +23,17 @@ from auditcoder.domain.python_names import (
 from auditcoder.domain.task import CallExample
 from auditcoder.lifecycle.module_statements import source_of
 from auditcoder.lifecycle.planning.contract_parser import (
+    EXAMPLE,
     call_example,
+    example_text,
+    is_self_contained,
     read_clause,
     read_cost,
     read_kind,
     validation_of,
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
+from auditcoder.lifecycle.planning.drafts import with_draft
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
 from auditcoder.lifecycle.planning.signature_notes import signature_notes
 from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
@@ -153,7 +157,7 @@ def _stub(
     named = set(re.findall(r"(\w+)\(|`(\w+)`", f"{docstring.goal}\n{docstring.context}"))
     mentioned = {word for pair in named for word in pair if word}
     called = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    examples, unread = _examples(function.name, docstring.of("example"))
+    examples, unread = _examples(function.name, docstring.of("example"), shared)
     facts = [*unread, *signature_notes(function), *_notes(docstring, names)]
     facts += _uses(docstring, {*functions} - {function.name})
     return Stub(
@@ -189,17 +193,36 @@ def _described(param: Param, docstring: StubDocstring) -> Param:
     return msgspec.structs.replace(param, description=description)
 
 
-def _examples(name: str, texts: Iterable[str]) -> tuple[tuple[CallExample, ...], list[str]]:
+def _examples(
+    name: str, texts: Iterable[str], shared: frozenset[str]
+) -> tuple[tuple[CallExample, ...], list[str]]:
     """Return the examples that can be checked, and the others as sentences."""
     examples: dict[str, CallExample] = {}
     unread = []
     for text in texts:
-        example = call_example(text.strip("` "), name)
+        example = call_example(text.strip("` "), name, shared)
         if example is None:
-            unread.append(f"example: {text}")
+            unread.append(f"{EXAMPLE}{text}")
         else:
             examples.setdefault(example.arguments, example)
     return tuple(examples.values()), unread
+
+
+def with_literal_examples(sketch: Sketch) -> Sketch:
+    """Turn the root's examples with values of the sketch's own classes into sentences.
+
+    A sketch of one function has no node for its definitions, so that nothing could evaluate them.
+    """
+    root = sketch.root
+    calls = [e for e in root.contract.examples if isinstance(e, CallExample)]
+    kept = tuple(e for e in calls if is_self_contained(e))
+    unread = [example_text(root.contract.name, e) for e in calls if e not in kept]
+    return sketch._replace(
+        root=root._replace(
+            contract=msgspec.structs.replace(root.contract, examples=kept),
+            context="\n".join([*root.context.splitlines(), *unread]),
+        )
+    )
 
 
 def _notes(docstring: StubDocstring, params: set[str]) -> list[str]:
@@ -361,9 +384,8 @@ def nodes_of(
 
 
 def context_of(stub: Stub) -> str:
-    """Return what else a sketch says of a function, and its body if the sketch has one."""
-    sketched = f"sketched as:\n{stub.written.rstrip()}" if stub.written else ""
-    return "\n".join(part for part in (stub.context, sketched) if part)
+    """Return what else a sketch says of a function, and the function if the sketch has it whole."""
+    return with_draft(stub.context, stub.written)
 
 
 def _inputs(stub: Stub, flow: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:

@@ -23,7 +23,7 @@ from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import whole
 from auditcoder.lifecycle.import_completion import completing
 from auditcoder.lifecycle.model_client import why
-from auditcoder.lifecycle.planning.contract_parser import read_cost
+from auditcoder.lifecycle.planning.contract_parser import example_text, read_cost
 from auditcoder.lifecycle.planning.plan import (
     GivenCode,
     Plan,
@@ -41,6 +41,7 @@ from auditcoder.lifecycle.planning.sketch_parser import (
     nodes_of,
     reached,
     read_sketch,
+    with_literal_examples,
 )
 from auditcoder.lifecycle.response_formats import ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
@@ -98,6 +99,7 @@ def plan_of(
     sketch = read_sketch(text, root.contract.name, given - {root.contract.name})
     _refuse_imported_names(sketch, root)
     sketch, unused = _without_unused(sketch)
+    sketch = sketch if sketch.stubs else with_literal_examples(sketch)
     contract = root.contract if root.fixed else sketch.root.contract
     contract = _with_clauses(contract, sketch)
     generated = tuple((e, "planned") for e in _generated_examples(task, sketch))
@@ -165,7 +167,7 @@ def _sole_context(sketch: Sketch) -> str:
     """Return what the sketch says of its only function, with the definitions in the sketch."""
     root, source = sketch.root, sketch.definitions.source
     calls = (e for e in root.contract.examples if isinstance(e, CallExample))
-    examples = [f"example: {root.contract.name}({e.arguments}) == {e.result}" for e in calls]
+    examples = [example_text(root.contract.name, e) for e in calls]
     shared = [f"definitions:\n{source.rstrip()}"] if source else []
     return "\n".join(text for text in (context_of(root), *examples, *shared) if text)
 

@@ -32,6 +32,7 @@ from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.task_forms import root_of
 from auditcoder.lifecycle.token_limits import ADJUDICATION, INDEPENDENT_CODE
 from auditcoder.lifecycle.validation.check_recorder import CheckObservation
+from auditcoder.lifecycle.validation.function_calls import shared_code
 from auditcoder.lifecycle.validation.program_checks import action_for, bounds, checks, judge
 from auditcoder.lifecycle.validation.promise_checks import held_before, is_weak
 from auditcoder.lifecycle.validation.statement_opinion import (
@@ -313,7 +314,8 @@ def _request(context: RunContext, contract: Contract, node: NodeId | None) -> Im
         if faults := signature_faults(contract, text):
             raise FormatMismatch(faults[0])
         root = root_of(context.task)
-        parts = (root.given, text, root.main if node is None else "")
+        shared = _definitions(context, node)
+        parts = (shared, root.given, text, root.main if node is None else "")
         source = "\n\n".join(part.strip() for part in parts if part.strip())
         return "\n".join([*completing(source, set()), source, ""])
 
@@ -363,7 +365,17 @@ def _about(context: RunContext, node: NodeId | None) -> str:
     if node is None:
         return ""
     text = described(context.recorder.ledger.graph.by_id[node])
-    return f"It is about one function of the program:\n{text}\n\n"
+    shared = _definitions(context, node)
+    known = f"\n\nThe program defines:\n```python\n{shared}\n```" if shared else ""
+    return f"It is about one function of the program:\n{text}{known}\n\n"
+
+
+def _definitions(context: RunContext, node: NodeId | None) -> str:
+    """Return the shared definitions that an example of a node names; empty if there are none."""
+    contract = context.recorder.ledger.graph.by_id[node].contract if node else None
+    calls = [e for e in contract.examples if isinstance(e, CallExample)] if contract else []
+    texts = " ".join(f"{e.arguments} {e.result}" for e in calls)
+    return (shared_code(context, texts) or "").strip()
 
 
 def _shown(text: str) -> str:

@@ -1,5 +1,6 @@
 """The checks of one node, which need only its own code and that of its dependencies."""
 
+import re
 from functools import partial
 
 from auditcoder.domain.assembly import AssemblyConflict, assemble
@@ -11,6 +12,8 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws.check_laws import parsed_checks
 from auditcoder.domain.python_names import compile_fault
 from auditcoder.domain.task import CallExample, StdioExample
+from auditcoder.lifecycle.plan_excerpts import defined_names
+from auditcoder.lifecycle.planning.contract_parser import unread_examples
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.check_recorder import (
     CheckObservation,
@@ -22,9 +25,9 @@ from auditcoder.lifecycle.validation.check_recorder import (
 )
 from auditcoder.lifecycle.validation.cost_growth import validate_growth
 from auditcoder.lifecycle.validation.function_calls import (
-    NO_VALUE,
     NODE_BOUNDS,
-    UNKNOWN_RESULT,
+    NoValue,
+    argument_fault,
     ended,
     expected_value,
     run_calls,
@@ -57,6 +60,8 @@ def validate_node(context: RunContext, node: NodeId) -> list[Evidence]:
     calls = [e for e in contract.examples if isinstance(e, CallExample)]
     for example in calls:
         seen += _example(context, chosen, contract, example, program)
+    for sentence in unread_examples(chosen):
+        seen += _unread_example(context, chosen, sentence)
     seen += validate_promises(context, chosen, contract, program)
     seen += validate_growth(context, chosen, contract, program)
     return seen
@@ -69,7 +74,7 @@ def surroundings(context: RunContext, node: NodeId) -> str | None:
     """
     ledger = context.recorder.ledger
     graph, working = ledger.graph, ledger.working
-    needed, more = set[NodeId](), {node}
+    needed, more = set[NodeId](), {node, *_defining_for_examples(context, node)}
     known = working.owners() | graph.promises
     while more:
         needed |= more
@@ -81,6 +86,16 @@ def surroundings(context: RunContext, node: NodeId) -> str | None:
         return assemble(graph, code, working.bundles).text
     except AssemblyConflict:
         return None
+
+
+def _defining_for_examples(context: RunContext, node: NodeId) -> set[NodeId]:
+    """Return the nodes that own the definitions which the examples of a node name."""
+    ledger = context.recorder.ledger
+    contract = ledger.graph.by_id[node].contract
+    calls = [e for e in contract.examples if isinstance(e, CallExample)] if contract else []
+    words = {word for e in calls for word in re.findall(r"\w+", f"{e.arguments} {e.result}")}
+    shared = defined_names(ledger.graph, ledger.working)
+    return {owner for name, owner in shared.items() if name in words}
 
 
 def _compile(source: str) -> CheckObservation:
@@ -109,7 +124,22 @@ def _example(
         expected=example.result,
     )
 
-    return record_unless_dropped(context, check, partial(_answer, context, program, call, example))
+    def run() -> CheckObservation:
+        if fault := argument_fault(context, example.arguments):
+            return CheckObservation(Verdict.NOT_RUN, fault, judge=context.sandbox.kind)
+        return _answer(context, program, call, example)
+
+    return record_unless_dropped(context, check, run)
+
+
+def _unread_example(context: RunContext, node: Node, sentence: str) -> list[Evidence]:
+    """Record that an example of the plan cannot be run; it is shown to writers as a sentence."""
+    check = node_check(node.id, "example", CheckKind.EXAMPLE, Trust.GENERATED, requirement=sentence)
+    observed = CheckObservation(Verdict.NOT_RUN, _UNREAD, judge="parser")
+    return record_unless_dropped(context, check, lambda: observed)
+
+
+_UNREAD = "it is no call with a result that can be evaluated without the function"
 
 
 def _task_examples(
@@ -147,9 +177,9 @@ def _answer(
 ) -> CheckObservation:
     if program is None:
         return not_assembled()
-    expected = expected_value(context, example.result) if isinstance(example, CallExample) else None
-    if expected is NO_VALUE:
-        return CheckObservation(Verdict.NOT_RUN, UNKNOWN_RESULT, judge=context.sandbox.kind)
+    expected = expected_value(context, example) if isinstance(example, CallExample) else None
+    if isinstance(expected, NoValue):
+        return CheckObservation(Verdict.NOT_RUN, expected.reason, judge=context.sandbox.kind)
     outcome = run_calls(context, program, (call,), NODE_BOUNDS)
     match outcome.calls:
         case (Returned(value=text), *_) if outcome.ending is Ending.OK:

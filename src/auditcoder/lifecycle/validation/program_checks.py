@@ -49,8 +49,7 @@ from auditcoder.lifecycle.validation.check_recorder import (
     who_ran,
 )
 from auditcoder.lifecycle.validation.function_calls import (
-    NO_VALUE,
-    UNKNOWN_RESULT,
+    NoValue,
     ended,
     expected_value,
     value_of,
@@ -178,8 +177,8 @@ def judge(context: RunContext, example: Example, outcome: ExecutionOutcome) -> C
     match example:
         case StdioExample(output=expected):
             return _judge_output(expected, outcome)
-        case CallExample(result=expected):
-            return _judge_call(context, expected, outcome)
+        case CallExample():
+            return _judge_call(context, example, outcome)
         case CodeExample():
             return _judge_tests(context, outcome)
         case FilesExample(artefacts=artefacts):
@@ -194,7 +193,9 @@ def _judge_output(expected: str, outcome: ExecutionOutcome) -> CheckObservation:
     return CheckObservation(verdict, _ending_message(outcome), printed)
 
 
-def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -> CheckObservation:
+def _judge_call(
+    context: RunContext, example: CallExample, outcome: ExecutionOutcome
+) -> CheckObservation:
     working = context.recorder.ledger.working
     match outcome.calls:
         case (Returned(value=text), *_) if outcome.ending is Ending.OK:
@@ -202,9 +203,9 @@ def _judge_call(context: RunContext, expected: str, outcome: ExecutionOutcome) -
                 value = read(text)
             except ValueError as error:
                 return CheckObservation(Verdict.FAILED, f"the result cannot be read: {error}")
-            wanted = expected_value(context, expected)
-            if wanted is NO_VALUE:
-                return CheckObservation(Verdict.NOT_RUN, UNKNOWN_RESULT)
+            wanted = expected_value(context, example)
+            if isinstance(wanted, NoValue):
+                return CheckObservation(Verdict.NOT_RUN, wanted.reason)
             if same_value(wanted, value):
                 return CheckObservation(Verdict.PASSED, observed=shown(value))
             return CheckObservation(
