@@ -97,6 +97,7 @@ def _of_run(
     store: SqliteStore, run: RunId, name: str, problem: Problem, sandbox: Sandbox
 ) -> Recorded:
     ledger, reader = Ledger(), EntryReader()
+    given = 0
     tokens: dict[tuple[Any, ...], int] = {}
     right: dict[int, bool] = {}
     tried: dict[int, TriedVariant] = {}
@@ -142,8 +143,8 @@ def _apply(run: Recorded, rule: Rule) -> tuple[bool, int, int]:
             seen.append(variant if rule.votes else replace(variant, outputs=()))
         if is_enough(seen, run.given, run.others, rule.enough):
             break
-    slot = seen[best(seen)].slot if seen else None
-    return slot is not None and run.right[slot], spent, drafts
+    chosen = seen[best(seen)].slot if seen else None
+    return chosen is not None and run.right[chosen], spent, drafts
 
 
 def _table(runs: list[Recorded], name: str) -> list[dict[str, Any]]:
@@ -177,12 +178,13 @@ def _rules(runs: list[Recorded]) -> Iterator[tuple[str, Rule]]:
 def _row(title: str, runs: list[Recorded], rule: Rule) -> dict[str, Any]:
     results = [_apply(run, rule) for run in runs]
     right = sum(ok for ok, _, _ in results)
-    low, high = wilson(right, len(results))
+    interval = wilson(right, len(results))
+    assert interval is not None
     return {
         "rule": title,
         "resolved": right,
         "of": len(results),
-        "interval": [round(low, 3), round(high, 3)],
+        "interval": [round(interval.low, 3), round(interval.high, 3)],
         "mean tokens": round(mean(t for _, t, _ in results)),
         "median tokens": median(t for _, t, _ in results),
         "mean drafts": round(mean(d for _, _, d in results), 2),

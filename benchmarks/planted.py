@@ -15,15 +15,15 @@ import msgspec
 from auditcoder import __version__
 from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
-from auditcoder.lifecycle.options import AutoSwitch, Options
+from auditcoder.lifecycle.options import AutoSwitch, Options, Planner
 from auditcoder_bench.faultbench.planted_bugs import BUGS
 from auditcoder_bench.faultbench.planted_runs import Setting, run_planted
 
 RESULTS = Path(__file__).parent / "results" / "planted.json"
 DEFAULT = "the default"
 ALTERNATIVES = {
-    "`--adjudication off`": Options(adjudication=AutoSwitch.OFF),
-    "`--edge-cases off`": Options(edge_cases=AutoSwitch.OFF),
+    "`--adjudication off`": Options(planner=Planner.SKETCH, adjudication=AutoSwitch.OFF),
+    "`--edge-cases off`": Options(planner=Planner.SKETCH, edge_cases=AutoSwitch.OFF),
 }
 """Options that are compared with the default, for bugs that only a generated case shows and for
 right programs."""
@@ -36,7 +36,7 @@ def main() -> None:
     out = parser.parse_args().out
     sandbox = open_sandbox(read_settings(), print)
     rows = []
-    jobs = [(DEFAULT, Options(), setting) for setting in Setting]
+    jobs = [(DEFAULT, Options(planner=Planner.SKETCH), setting) for setting in Setting]
     jobs += [
         (name, options, setting)
         for name, options in ALTERNATIVES.items()

@@ -5,6 +5,7 @@ It uses only interfaces that earlier versions have, too, and runs with their pac
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
@@ -327,13 +328,19 @@ _NEWER: dict[str, object] = {
     if hasattr(options, kind)
 }
 """Options that earlier versions lack."""
+
+
+def _with_sketch(**chosen: Any) -> Options:
+    return Options(planner=Planner.SKETCH, **chosen)
+
+
 SCENARIOS: dict[str, tuple[Task, dict[str, object], Options]] = {
-    "sketch, joint, repaired in vain": (SHELVES, _shelves(), Options(fallback=True)),
-    "sketch, node, repaired in vain": (SHELVES, _shelves(), Options(build=Build.NODE)),
+    "sketch, joint, repaired in vain": (SHELVES, _shelves(), _with_sketch(fallback=True)),
+    "sketch, node, repaired in vain": (SHELVES, _shelves(), _with_sketch(build=Build.NODE)),
     "sketch, joint, right": (
         SHELVES,
         _shelves(PICKS.format("(item[1], -ord(item[0]))")),
-        Options(),
+        _with_sketch(),
     ),
     "staged, joint, right": (
         SHELVES,
@@ -343,11 +350,11 @@ SCENARIOS: dict[str, tuple[Task, dict[str, object], Options]] = {
     "paper's rules, slow reference": (
         SHELVES,
         _shelves(),
-        Options(locator=_PAPER, differential=True, max_repairs=1),
+        _with_sketch(locator=_PAPER, differential=True, max_repairs=1),
     ),
-    "one function": (LONGEST, _sole(), Options(fallback=True)),
-    "class, joint": (COUNTER, _counter(), Options(max_repairs=1)),
-    "class, node": (COUNTER, _counter(), Options(build=Build.NODE, max_repairs=1)),
+    "one function": (LONGEST, _sole(), _with_sketch(fallback=True)),
+    "class, joint": (COUNTER, _counter(), _with_sketch(max_repairs=1)),
+    "class, node": (COUNTER, _counter(), _with_sketch(build=Build.NODE, max_repairs=1)),
 }
 
 
@@ -355,7 +362,7 @@ if _NEWER:
     SCENARIOS["sketch, joint, edge cases, informed opinions"] = (
         SHELVES,
         _shelves(),
-        Options(max_repairs=1, **_NEWER),  # type: ignore[arg-type]
+        _with_sketch(max_repairs=1, **_NEWER),
     )
 
 

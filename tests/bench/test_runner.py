@@ -12,13 +12,13 @@ from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.errors import NotFound, RecordRefused
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
 from auditcoder.lifecycle.export_import import verify_run
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder_bench.engines.threads import LocalEngine
 from auditcoder_bench.problem import Problem, StdioTests
 from auditcoder_bench.runner import Job, JobResult, choose, jobs, judged, perform
 from tests.support.scripted_runs import python, sandboxed
+from tests.support.sketched_runs import sketching
 
 TASK = Task(
     title="Add",
@@ -39,7 +39,7 @@ def _sandbox() -> Iterator[Sandbox]:
 
 def perform_job(store: SqliteStore, sandbox: Sandbox, *lines: str) -> JobResult:
     model = ScriptedModel(list(lines))
-    return perform(RunResources(store, model, sandbox), store, JOB, PROBLEM, Options())
+    return perform(RunResources(store, model, sandbox), store, JOB, PROBLEM, sketching())
 
 
 def test_all_methods_of_a_problem_are_scheduled_together() -> None:
@@ -99,10 +99,10 @@ def test_a_run_with_other_settings_or_another_task_is_refused(
     perform_job(store, sandbox, RIGHT)
     tools = RunResources(store, ScriptedModel([]), sandbox)
     with pytest.raises(RecordRefused, match="differs in: settings"):
-        perform(tools, store, JOB, PROBLEM, Options(max_repairs=1))
+        perform(tools, store, JOB, PROBLEM, sketching(max_repairs=1))
     other = PROBLEM._replace(task=replace(TASK, statement="Subtract."))
     with pytest.raises(RecordRefused, match="differs in: task"):
-        perform(tools, store, JOB, other, Options())
+        perform(tools, store, JOB, other, sketching())
 
 
 class TestLocalEngine:

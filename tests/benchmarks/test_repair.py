@@ -11,11 +11,12 @@ import repair
 from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.values import RunId
-from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, start
 from tests.support.adder_task import BAD_ADD, GOOD_ADD, GOOD_READ, TASK, script
 from tests.support.scripted_runs import Script, sandboxed
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -45,7 +46,7 @@ def solve(
     for name, code in zip(names, (BAD_ADD, GOOD_ADD, apart), strict=True):
         answers = [Script(script(GOOD_READ, code, redo="Nothing comes to mind."))] * 40
         tools = RunResources(store, ScriptedModel(answers), sandbox)
-        start(tools, TASK, Options(locator=locator, fallback=True), RunId(name))
+        start(tools, TASK, sketching(locator=locator, fallback=True), RunId(name))
     store.close()
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from auditcoder.domain.events import CheckRan, RunOutcome
 from auditcoder.domain.evidence import CheckKind
 from auditcoder.domain.task import CallExample
-from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.adder_task import ROOT, TASK, function
 from tests.support.scripted_runs import (
@@ -22,6 +22,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -76,7 +77,7 @@ def test_code_clauses_references_and_examples_leave_nothing_outside_the_sandbox(
     }
     expected = CallExample(arguments="'4'", result=f"{leaving(tmp_path, 'expected')} and 4")
     task = replace(TASK, examples=(*TASK.examples, expected))
-    options = Options(differential=True, review=True, max_repairs=2)
+    options = sketching(differential=True, review=True, max_repairs=2)
     finished = run(sandbox, task, replies, options, locator=LocatorName.WEIGHED)
     kinds = {event.evidence.kind for event in finished.all(CheckRan)}
     assert kinds >= {CheckKind.CLUE, CheckKind.CONTRACT, CheckKind.DIFFERENTIAL, CheckKind.EXAMPLE}

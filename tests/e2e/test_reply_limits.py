@@ -21,6 +21,7 @@ from tests.support.metered_server import Meter, tokens_of
 from tests.support.record_builders import RUN
 from tests.support.records import take
 from tests.support.scripted_runs import FinishedRun, assert_replays, python, sandboxed
+from tests.support.sketched_runs import sketching
 
 PADDING = "\n".join(f"# The list is not changed by step {n}." for n in range(60))
 """Comments of a model that writes much."""
@@ -79,7 +80,7 @@ def replies(finished: FinishedRun) -> list[ReplyRecorded]:
 def test_a_run_with_enough_room_ends_whole(
     sandbox: Sandbox, build: Build, reasoning: int, limits: dict[str, int]
 ) -> None:
-    options = Options(build=build, **limits)  # type: ignore[arg-type]
+    options = sketching(build=build, **limits)
     finished = solve(sandbox, Meter(long_answer, reasoning), options)
     assert finished.outcome is RunOutcome.PASSED, finished.reason
     sent = [finished.text_of(reply.reply) for reply in replies(finished)]
@@ -104,19 +105,19 @@ def test_a_run_without_enough_room_names_the_limit(
     sandbox: Sandbox, build: Build, reasoning: int, limits: dict[str, int], named: str
 ) -> None:
     quiet = {"edge_cases": AutoSwitch.OFF, **limits}
-    options = Options(build=build, max_repairs=0, **quiet)  # type: ignore[arg-type]
+    options = sketching(build=build, max_repairs=0, **quiet)
     finished = solve(sandbox, Meter(long_answer, reasoning), options)
     assert finished.outcome is not RunOutcome.PASSED
     assert named in finished.reason
 
 
 def test_a_model_that_ends_its_replies_by_itself_is_named(sandbox: Sandbox) -> None:
-    finished = solve(sandbox, Meter(long_answer, ends_at=400), Options(max_repairs=0))
+    finished = solve(sandbox, Meter(long_answer, ends_at=400), sketching(max_repairs=0))
     assert "the model had ended it after 400: use a model with longer replies" in finished.reason
 
 
 def test_a_cut_reply_is_requested_again_with_more_room_and_no_objection(sandbox: Sandbox) -> None:
-    finished = solve(sandbox, Meter(long_answer), Options(code_tokens=200, reasoning_tokens=0))
+    finished = solve(sandbox, Meter(long_answer), sketching(code_tokens=200, reasoning_tokens=0))
     rejected = [reply.rejected for reply in replies(finished)]
     assert [text.split(";")[0] for text in rejected if text] == [
         f"the reply was cut at {tokens} tokens" for tokens in (200, 400, 800)
@@ -127,7 +128,7 @@ def test_a_cut_reply_is_requested_again_with_more_room_and_no_objection(sandbox:
 
 
 def test_a_reply_of_reasoning_alone_is_named(sandbox: Sandbox) -> None:
-    options = Options(max_repairs=0, max_reply_tokens=2000)
+    options = sketching(max_repairs=0, max_reply_tokens=2000)
     finished = solve(sandbox, Meter(long_answer, reasoning=5000), options)
     assert "cut at 2000 tokens, all of them reasoning: raise" in finished.reason
 
@@ -135,7 +136,7 @@ def test_a_reply_of_reasoning_alone_is_named(sandbox: Sandbox) -> None:
 def test_a_shorter_reply_is_requested_from_a_server_that_rejects_the_length(
     sandbox: Sandbox,
 ) -> None:
-    finished = solve(sandbox, Meter(long_answer, rejected_above=4096), Options())
+    finished = solve(sandbox, Meter(long_answer, rejected_above=4096), sketching())
     assert finished.outcome is RunOutcome.PASSED
     first, *later = replies(finished)
     assert [attempt.problem for attempt in first.attempts] == ["model.reply-limit"] * 2
@@ -144,6 +145,6 @@ def test_a_shorter_reply_is_requested_from_a_server_that_rejects_the_length(
 
 
 def test_the_limit_of_a_provider_in_the_configuration_is_kept(sandbox: Sandbox) -> None:
-    finished = solve(sandbox, Meter(long_answer, rejected_above=4096), Options(), most=4096)
+    finished = solve(sandbox, Meter(long_answer, rejected_above=4096), sketching(), most=4096)
     assert finished.outcome is RunOutcome.PASSED
     assert not any(reply.attempts for reply in replies(finished))

@@ -42,6 +42,7 @@ from tests.support.scripted_answers import (
     moves_for,
     step_of,
 )
+from tests.support.sketched_runs import sketching
 
 RUN = RunId("a-run")
 NO_RETRIES = RetryPolicy(attempts=1)
@@ -143,7 +144,7 @@ def test_every_run_ends_verifies_and_replays(examples: int, sandbox: Sandbox) ->
 
 # Failures that the test above found, each reduced to a minimal case.
 
-NO_REPAIRS = Options(max_repairs=0)
+NO_REPAIRS = sketching(max_repairs=0)
 _DEEP = "+".join(["1"] * 600)
 _PARTS = '''\
 def a(x: int) -> int:
@@ -209,7 +210,7 @@ def test_an_expression_too_deep_to_compare_does_not_stop_a_run(sandbox: Sandbox)
     wrong = "def sum_squares(numbers):\n    return -1\n"
     both = "def sum_squares(numbers):\n    return 14\n\n\ndef square(number):\n    return 1\n"
     script = {"node": [fenced(deep), fenced(wrong)], "again": [fenced(both), fenced(both)]}
-    how = Options(build=Build.NODE, max_repairs=1)
+    how = sketching(build=Build.NODE, max_repairs=1)
     assert checked_run(sandbox, SIGNED, how, Improviser(script)) is not None
 
 
@@ -270,7 +271,7 @@ def test_a_run_that_a_budget_ends_during_parallel_requests_replays(
                     self._all.wait(0.5)  # the last group may be smaller
             return super().complete(request)
 
-    how = Options(build=Build.NODE, budget_tokens=12_000, max_repairs=0)
+    how = sketching(build=Build.NODE, budget_tokens=12_000, max_repairs=0)
     checked_run(sandbox, PROGRAM, how, SimultaneousModel({}, Traits(price=FREE, parallel=3)))
 
 

@@ -12,11 +12,12 @@ from auditcoder.domain.python_names import parsed
 from auditcoder.domain.repair import Decision
 from auditcoder.exports.repair_report import RepairReport, repair_reports, text_of
 from auditcoder.lifecycle.export_import import verified_trace
-from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support import adder_task, addition_runs
 from tests.support.addition_runs import ANEW, OFF, READS, SKETCH, TAKES
 from tests.support.scripted_runs import FinishedRun, caused, python, run, sandboxed
+from tests.support.sketched_runs import sketching
 
 BUNDLES = Path(__file__).parents[1] / "data" / "runs"
 
@@ -71,7 +72,7 @@ def test_a_rejected_repair_confirms_no_cause(sandbox: Sandbox) -> None:
 def test_a_repair_of_the_whole_program_names_no_part(sandbox: Sandbox) -> None:
     joint = [python(READS + OFF), python(TAKES)]
     replies = {"sketch": SKETCH, "redo": ANEW, "joint": joint}
-    options = Options(review=False, fallback=True)
+    options = sketching(review=False, fallback=True)
     (report,) = reports(run(sandbox, addition_runs.TASK, replies, options))
     assert report.cause.startswith("No part was named, because ")
     assert {c.node: (c.before is None, c.after is None) for c in report.changes} == {
@@ -114,7 +115,7 @@ def test_an_answer_that_the_fault_is_elsewhere_reports_no_change_and_no_verdicts
             else claim
         ),
     )
-    finished = run(sandbox, adder_task.TASK, replies, Options(review=False))
+    finished = run(sandbox, adder_task.TASK, replies, sketching(review=False))
     first, *_, second = reports(finished)
     assert (first.verdicts, first.changes, first.checked) == ((), (), False)
     assert first.cause.endswith(

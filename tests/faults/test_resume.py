@@ -43,6 +43,7 @@ from auditcoder.lifecycle.runs import RunResources, Solution, replay, resume, st
 from auditcoder.prompts import Prompt, load
 from tests.support import scripted_answers
 from tests.support.campaigns import CUTS, RUN_INTERRUPTS, RUN_KILLS, sized, spread
+from tests.support.sketched_runs import sketching
 
 RUN = RunId("a-run")
 HUNG = 300.0
@@ -71,24 +72,27 @@ def _with_long_limits(task: Task) -> Task:
 
 SCENARIOS = {
     "repaired": Scenario(
-        _with_long_limits(scripted_answers.PROGRAM), Options(), 1, {"square": "return number + 'x'"}
+        _with_long_limits(scripted_answers.PROGRAM),
+        sketching(),
+        1,
+        {"square": "return number + 'x'"},
     ),
     "branch": Scenario(
         _with_long_limits(scripted_answers.SIGNED),
-        Options(build=Build.NODE, fallback=True, differential=True),
+        sketching(build=Build.NODE, fallback=True, differential=True),
         2,
         {"square": "return number + 'x'"},
         stubborn=True,
     ),
     "parallel": Scenario(
         _with_long_limits(scripted_answers.PROGRAM),
-        Options(build=Build.NODE),
+        sketching(build=Build.NODE),
         4,
         {"sum_squares": "return -1"},
     ),
     "class": Scenario(
         _with_long_limits(scripted_answers.CLASS),
-        Options(build=Build.NODE),
+        sketching(build=Build.NODE),
         3,
         {"total": "return self.nothing"},
     ),
@@ -682,7 +686,7 @@ def test_a_resumption_with_other_settings_is_refused_and_writes_nothing(
 ) -> None:
     scenario = SCENARIOS["repaired"]
     _, whole = run_uninterrupted(scenario, sandbox)
-    others = (Options(seed=1), Options(temperature=0.5), Options(build=Build.NODE))
+    others = (sketching(seed=1), sketching(temperature=0.5), sketching(build=Build.NODE))
     for options in others:
         store = SqliteStore(":memory:")
         broken = FailingStore(store, len(whole), StoreFull("store.full", "full"))

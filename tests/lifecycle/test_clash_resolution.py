@@ -6,10 +6,11 @@ import pytest
 
 from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.request import Request
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import Build
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.addition_runs import ADDS, READ, READS, SOLVE, TASK
 from tests.support.scripted_runs import python, run, sandboxed, stub
+from tests.support.sketched_runs import sketching
 
 IMPORT = "from collections.abc import Iterable\n"
 ADD = stub("add_up(numbers: Iterable[int]) -> int", "Add them up.")
@@ -39,7 +40,7 @@ def test_a_reply_need_not_repeat_an_import_of_the_sketch(sandbox: Sandbox) -> No
 def test_only_the_node_that_clashes_is_replaced_by_a_stub(sandbox: Sandbox) -> None:
     other = "from typing import Iterable\n\n"
     replies = {"sketch": SKETCH, "joint": python(other + READS + TYPED + ONES)}
-    finished = run(sandbox, TASK, replies, Options(max_repairs=0))
+    finished = run(sandbox, TASK, replies, sketching(max_repairs=0))
     assert finished.outcome is RunOutcome.FAILED
     agents = {node: finished.written(node)[-1].agent for node in ("S1", "S2", "S3")}
     assert agents == {"S1": "joint", "S2": "degraded", "S3": "joint"}
@@ -57,7 +58,7 @@ def test_several_nodes_are_replaced_if_no_single_stub_ends_the_clash(sandbox: Sa
             return python("import numbers as Iterable\n\n" + ADDS + "    Iterable\n")
         return python(ONES)
 
-    options = Options(build=Build.NODE, max_repairs=0)
+    options = sketching(build=Build.NODE, max_repairs=0)
     finished = run(sandbox, TASK, {"sketch": SKETCH, "node": node}, options)
     assert finished.outcome is RunOutcome.FAILED
     assert finished.solution.program is not None

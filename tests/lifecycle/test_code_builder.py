@@ -10,7 +10,7 @@ from auditcoder.domain.request import FinishReason, Reply, Request
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.usage import Usage
 from auditcoder.exports.audit_tables import audit_tables
-from auditcoder.lifecycle.options import Build, LocatorName, Options
+from auditcoder.lifecycle.options import Build, LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.metrics.audit_metrics import summarise
 from auditcoder.metrics.run_facts import collect_facts
@@ -30,6 +30,7 @@ from tests.support.addition_runs import (
     targets,
 )
 from tests.support.scripted_runs import ScriptedReplies, caused, python, run, sandboxed, stub
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -140,7 +141,7 @@ class TestUnusableReplies:
             "repair_node": caused("decomposition", "it is two things"),
             "replan_branch": python(part + "def add_up(numbers: list[int]) -> int:\n    ..."),
         }
-        assert run(sandbox, TASK, replies, Options(max_repairs=2)).outcome is RunOutcome.PASSED
+        assert run(sandbox, TASK, replies, sketching(max_repairs=2)).outcome is RunOutcome.PASSED
 
     def test_a_shared_helper_is_copied_to_each_node_that_uses_it(self, sandbox: Sandbox) -> None:
         helped = "def helper(x):\n    return x\n"
@@ -160,7 +161,7 @@ class TestUnusableReplies:
         )
         clashing = "def gcd(x):\n    return x\n" + ADDS.replace("sum(numbers)", "gcd(sum(numbers))")
         replies: ScriptedReplies = {"sketch": python(importing), "joint": python(READS + clashing)}
-        finished = run(sandbox, TASK, replies, Options(max_repairs=0))
+        finished = run(sandbox, TASK, replies, sketching(max_repairs=0))
         assert finished.outcome is RunOutcome.FAILED
         last = finished.written("S2")[-1]
         assert (last.agent, last.note) == (
@@ -184,7 +185,7 @@ def one(x):
             "sketch": python(importing + solve),
             "joint": python(READS + clashing),
         }
-        assert run(sandbox, TASK, replies, Options(max_repairs=0)).outcome is RunOutcome.FAILED
+        assert run(sandbox, TASK, replies, sketching(max_repairs=0)).outcome is RunOutcome.FAILED
 
     def test_a_parameter_type_without_values_does_not_stop_the_run(self, sandbox: Sandbox) -> None:
         add = stub("add_up(numbers: set[list[int]]) -> int", "Add them up.")
@@ -193,7 +194,7 @@ def one(x):
 
 
 class TestBuildingNodeByNode:
-    OPTIONS = Options(build=Build.NODE)
+    OPTIONS = sketching(build=Build.NODE)
 
     @staticmethod
     def node(request: Request) -> str:
@@ -277,7 +278,7 @@ class TestClassTask:
         assert finished.history[0].region == ("S2",)
 
     def test_methods_may_be_requested_one_by_one(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, CLASS, {"method": python(UP)}, Options(build=Build.NODE))
+        finished = run(sandbox, CLASS, {"method": python(UP)}, sketching(build=Build.NODE))
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == ["method"]
 
@@ -317,7 +318,7 @@ class TestDrafts:
             "joint": python(adder_task.GOOD_READ + self.DRAFT),
             "node": [python(adder_task.GOOD_READ), python(self.DRAFT)],
         }
-        finished = run(sandbox, adder_task.TASK, replies, Options(build=build))
+        finished = run(sandbox, adder_task.TASK, replies, sketching(build=build))
         assert finished.outcome is RunOutcome.PASSED
         asked = [r.messages[-1].text for prompt, r in finished.asked if prompt in {"joint", "node"}]
         shown = [text.count(self.DRAFT) for text in asked]

@@ -27,8 +27,9 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
-ASKING = Options(adjudication=AutoSwitch.ON, review=False)
+ASKING = sketching(adjudication=AutoSwitch.ON, review=False)
 RIGHT = "def solve(data):\n    return str(sum(int(word) for word in data.split()))\n"
 FORGETS_SIGNS = "def add_up(numbers):\n    return sum(abs(n) for n in numbers)\n"
 """Passes the examples of the task, which have no negative number."""
@@ -179,7 +180,7 @@ class TestSettlingDoubts:
         assert len(finished.solution.doubts) == 1
 
     def test_nothing_is_asked_of_a_model_that_costs_nothing(self, sandbox: Sandbox) -> None:
-        finished = solved(sandbox, (("4 5", "10"),), ADDS, Options())
+        finished = solved(sandbox, (("4 5", "10"),), ADDS, sketching())
         assert finished.prompts == ["sketch", "joint"]
         (doubt,) = finished.solution.doubts
         assert doubt.line.endswith("expects '10' for '4 5', got '9'")
@@ -252,5 +253,5 @@ class TestDoubtsAboutOneNode:
 def test_small_models_are_asked_only_on_request(
     switch: AutoSwitch, limits: TokenLimits, decided: AutoSwitch
 ) -> None:
-    options = Options(adjudication=switch, edge_cases=switch).decided(Traits(limits=limits))
+    options = sketching(adjudication=switch, edge_cases=switch).decided(Traits(limits=limits))
     assert (options.adjudication, options.edge_cases) == (decided, decided)

@@ -22,6 +22,7 @@ from tests.support.scripted_runs import (
     run,
     sandboxed,
 )
+from tests.support.sketched_runs import sketching
 
 CRASHES = "def add(numbers):\n    return sum(numbers) // 0\n"
 BAD_READ = "def read(text):\n    return [word for word in text.split()]\n"
@@ -54,7 +55,7 @@ def solve(
         "replan_branch": "I see no other way.",
         "second_opinion": python(GOOD_READ + BAD_ADD),
     }
-    return run(sandbox, TASK, said, options or Options(review=False), locator=locator)
+    return run(sandbox, TASK, said, options or sketching(review=False), locator=locator)
 
 
 def claims(finished: FinishedRun) -> list[CheckRan]:
@@ -130,7 +131,7 @@ def test_a_blamed_helper_method_leads_to_the_node_that_owns_it(sandbox: Sandbox)
             else python(put.format("item in self.items"))
         ),
     }
-    finished = run(sandbox, task, said, Options(review=False))
+    finished = run(sandbox, task, said, sketching(review=False))
     assert finished.rejected == []
     assert finished.outcome is RunOutcome.PASSED, finished.reason
     rejected, accepted = finished.history
@@ -155,7 +156,7 @@ def test_a_claim_counts_as_a_repair(sandbox: Sandbox) -> None:
         joint=BAD_READ + "\n" + GOOD_ADD,
         read=python(GOOD_READ),
         add=READS_WORDS,
-        options=Options(review=False, max_repairs=1),
+        options=sketching(review=False, max_repairs=1),
     )
     assert finished.outcome is RunOutcome.FAILED
     assert len(finished.history) == 1
@@ -178,7 +179,7 @@ def test_a_claim_does_not_outlive_the_program_that_it_is_about(sandbox: Sandbox)
         ),
         "replan_branch": python(ADD),
     }
-    finished = run(sandbox, TASK, said, Options(review=False))
+    finished = run(sandbox, TASK, said, sketching(review=False))
     assert finished.outcome is RunOutcome.PASSED, finished.reason
     assert len(claims(finished)) == 1
     standing = finished.solution.trace.working.evidence

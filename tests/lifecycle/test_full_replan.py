@@ -8,7 +8,6 @@ from auditcoder.domain.diagnosis import Abstained
 from auditcoder.domain.events import RolledBack, RunOutcome
 from auditcoder.domain.repair import Decision, TransactionKind
 from auditcoder.domain.task import ClassForm, CodeExample, Task
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.addition_runs import (
     ANEW,
@@ -32,6 +31,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -41,7 +41,7 @@ def _sandbox() -> Iterator[Sandbox]:
 
 class TestFallback:
     WRONG: ScriptedReplies = {"sketch": SKETCH, "joint": [python(READS + OFF)]}
-    OPTIONS = Options(review=False, fallback=True)
+    OPTIONS = sketching(review=False, fallback=True)
 
     def test_no_fallback_runs_unless_the_option_is_set(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {**self.WRONG, "redo": ANEW}, SILENT)

@@ -35,7 +35,7 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.lifecycle.loop import run_strategy
-from auditcoder.lifecycle.options import Build, Options, Planner
+from auditcoder.lifecycle.options import Build, Planner
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.root_cause import RootCause
 from auditcoder.lifecycle.run_context import RunContext
@@ -73,6 +73,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 from tests.support.staged_plans import GOOD, interface, part, value
 
 
@@ -127,7 +128,7 @@ class TestPassingRun:
 
 
 class TestBudget:
-    OPTIONS = Options(budget_tokens=50_000, review=False)
+    OPTIONS = sketching(budget_tokens=50_000, review=False)
 
     def test_a_budget_spent_in_planning_leaves_no_program(self, sandbox: Sandbox) -> None:
         finished = run(sandbox, TASK, {"sketch": costly("What?", 50_000)}, self.OPTIONS)
@@ -197,7 +198,7 @@ class TestBudget:
             asked = request.messages[-1].text
             return python(READS if "Write `read_numbers" in asked else ADDS)
 
-        options = Options(build=Build.NODE, budget_tokens=tokens)
+        options = sketching(build=Build.NODE, budget_tokens=tokens)
         run(sandbox, TASK, {"sketch": SKETCH, "node": node}, options, parallel=4)
         # Within a budget nodes are requested one after another, so no thread is started.
         assert asked_by <= {threading.get_ident()}
@@ -298,7 +299,7 @@ class TestDifferentialChecks:
         "def read_numbers(data):\n    return list(map(int, data.split()))\n"
         "def small_input(rng):\n    return (str(rng.randint(0, 9)),)\n"
     )
-    OPTIONS = Options(differential=True, review=False)
+    OPTIONS = sketching(differential=True, review=False)
 
     def references(self, request: Request) -> str:
         return self.OTHER if "`read_numbers(" in request.messages[-1].text else self.REFERENCE
@@ -379,7 +380,7 @@ def f(x: int) -> int:
             "sketch": python(self.ONE + self.ROOT),
             "joint": python(self.ONES),
         }
-        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=0))
+        finished = run(sandbox, self.HELPED, replies, sketching(max_repairs=0))
         assert finished.rejected == []
         assert finished.outcome is RunOutcome.PASSED
 
@@ -391,7 +392,7 @@ def f(x: int) -> int:
             "sketch": python(poly + self.ONE + self.ROOT),
             "joint": python("def poly(x):\n    return x * x\n" + self.ONES),
         }
-        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=0))
+        finished = run(sandbox, self.HELPED, replies, sketching(max_repairs=0))
         assert finished.outcome in {RunOutcome.PASSED, RunOutcome.FAILED}
 
     def test_a_branch_replan_with_stubs_of_given_helpers_does_not_stop_the_run(
@@ -405,7 +406,7 @@ def f(x: int) -> int:
             "repair_node": [caused("decomposition", "it is two things"), python(self.ONES)],
             "replan_branch": python(poly + "def one(x: int) -> int:\n    return poly(1)\n"),
         }
-        finished = run(sandbox, self.HELPED, replies, Options(max_repairs=2))
+        finished = run(sandbox, self.HELPED, replies, sketching(max_repairs=2))
         assert finished.outcome in {RunOutcome.PASSED, RunOutcome.FAILED}
 
     def test_a_function_without_a_signature_takes_it_from_the_sketch(
@@ -502,7 +503,7 @@ class TestFiles:
             "sketch": sketch,
             "joint": python("def text():\n    return '5\\n\\n==> b.txt <==\\n6\\n'\n"),
         }
-        options = Options(review=False, max_repairs=0, fallback=False)
+        options = sketching(review=False, max_repairs=0, fallback=False)
         finished = run(sandbox, task, replies, options)
         assert finished.outcome is RunOutcome.FAILED
         (failed,) = finished.checks("example-1")
@@ -530,7 +531,7 @@ class TestFiles:
 
 class TestStagedPlanner:
     def test_a_staged_plan_is_built_and_repaired_like_a_sketch(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, staged_replies(), Options(planner=Planner.STAGED))
+        finished = run(sandbox, TASK, staged_replies(), sketching(planner=Planner.STAGED))
         assert finished.outcome is RunOutcome.PASSED
         assert finished.committed.planner == "staged"
         assert finished.prompts.count("joint") == 1
@@ -645,7 +646,7 @@ def test_no_random_replies_stop_a_run(sandbox: Sandbox, seed: int) -> None:
         "repair_node": random_reply(_repaired),
         "verdict": random_reply(_verdicts),
     }
-    options = Options(
+    options = sketching(
         build=chance.choice(list(Build)),
         fallback=chance.random() < 0.6,
         review=chance.random() < 0.6,

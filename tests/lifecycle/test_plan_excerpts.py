@@ -10,12 +10,13 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import GENEROUS
 from auditcoder.domain.task import Limits
-from auditcoder.lifecycle.options import AutoSwitch, Build, Options
+from auditcoder.lifecycle.options import AutoSwitch, Build
 from auditcoder.lifecycle.plan_excerpts import blamable_names, shown_plan
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support import adder_task
 from tests.support.addition_runs import ADDS, CLASS, FUNCTION, READS, SKETCH, TASK
 from tests.support.scripted_runs import python, run, sandboxed
+from tests.support.sketched_runs import sketching
 from tests.support.sketches import planned
 
 RICH = '''"""Read, then add.
@@ -71,7 +72,7 @@ def test_the_docstring_of_a_sketch_reaches_every_writer(sandbox: Sandbox, build:
         "joint": python(READS + ADDS),
         "node": [python(READS), python(ADDS)],
     }
-    finished = run(sandbox, TASK, replies, Options(build=build))
+    finished = run(sandbox, TASK, replies, sketching(build=build))
     assert finished.outcome is RunOutcome.PASSED
     asked = finished.request("joint" if build is Build.JOINT else "node")
     for line in (
@@ -94,7 +95,7 @@ def test_the_only_function_is_requested_with_what_the_plan_says_of_it(sandbox: S
         '    """\n    return 2 * x + OFFSET\n'
     )
     code = python("def twice_and_one(x):\n    return 2 * x + 1\n")
-    quiet = Options(edge_cases=AutoSwitch.OFF, adjudication=AutoSwitch.OFF)
+    quiet = sketching(edge_cases=AutoSwitch.OFF, adjudication=AutoSwitch.OFF)
     finished = run(sandbox, FUNCTION, {"sketch": sketch, "joint": code}, quiet, limits=GENEROUS)
     assert finished.outcome is RunOutcome.PASSED
     small = run(sandbox, FUNCTION, {"sketch": sketch, "joint": code})
@@ -121,7 +122,7 @@ def test_methods_are_requested_with_the_limits_of_the_task(sandbox: Sandbox, bui
     up = python(
         "class Tally:\n    def up(self):\n        self.count += 1\n        return self.count"
     )
-    finished = run(sandbox, limited, {"methods": up, "method": up}, Options(build=build))
+    finished = run(sandbox, limited, {"methods": up, "method": up}, sketching(build=build))
     assert finished.outcome is RunOutcome.PASSED
     assert "\nLimits of one run: 3 s.\n" in finished.request(
         "methods" if build is Build.JOINT else "method"
@@ -134,7 +135,7 @@ def test_helpers_can_be_blamed_beside_promised_functions(sandbox: Sandbox) -> No
         "def _number(word):\n    return int(word)\n"
     )
     replies = adder_task.script(reads, adder_task.GOOD_ADD)
-    finished = run(sandbox, adder_task.TASK, replies, Options(review=False))
+    finished = run(sandbox, adder_task.TASK, replies, sketching(review=False))
     working = finished.solution.trace.working
     names = blamable_names(finished.graph, working, NodeId("S2"))
     assert (names["read"], names["add"], names["_number"]) == ("S1", "S2", "S1")

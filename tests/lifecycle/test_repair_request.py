@@ -6,7 +6,6 @@ import pytest
 
 from auditcoder.domain.request import Request
 from auditcoder.domain.task import CallExample, ClassForm, CodeExample, FunctionForm, Limits, Task
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import (
     FinishedRun,
@@ -16,6 +15,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 TASK = Task(
     title="Middle",
@@ -49,7 +49,7 @@ def finished(sandbox: Sandbox) -> FinishedRun:
         "joint": python(f"{READS}\n{LARGEST}\n{FAULTY}"),
         "repair_node": python(fixed),
     }
-    return run(sandbox, TASK, said, Options(review=False))
+    return run(sandbox, TASK, said, sketching(review=False))
 
 
 def test_callees_are_shown_with_their_code_and_others_as_stubs(finished: FinishedRun) -> None:
@@ -91,7 +91,7 @@ def test_a_function_alone_is_shown_without_a_sketch_and_blames_nobody(sandbox: S
         "joint": python(whole.format("1 // 0")),
         "repair_node": python(whole.format(right)),
     }
-    text = run(sandbox, TASK, said, Options(review=False)).request("repair_node")
+    text = run(sandbox, TASK, said, sketching(review=False)).request("repair_node")
     assert "# The program" not in text
     assert "elsewhere" not in text
 
@@ -123,7 +123,7 @@ def test_methods_that_a_method_calls_are_shown(sandbox: Sandbox) -> None:
         "methods": python(methods.format("self.count() // 0")),
         "repair_node": repair,
     }
-    run(sandbox, task, said, Options(review=False))
+    run(sandbox, task, said, sketching(review=False))
     text = asked[0].messages[1].text
     section = text.partition("# Methods that it calls\n")[2].partition("# The failing")[0]
     assert "return len(self.items)  # all" in section
@@ -153,7 +153,7 @@ def test_helpers_of_other_nodes_that_a_method_calls_are_shown(sandbox: Sandbox) 
         "methods": python(methods),
         "repair_node": python(double.format("2 * self._size()")),
     }
-    finished = run(sandbox, task, said, Options(review=False))
+    finished = run(sandbox, task, said, sketching(review=False))
     text = next(
         r for _, r in finished.asked if "# Your step: the method again" in r.messages[-1].text
     )

@@ -27,7 +27,7 @@ from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.lifecycle.budget import Budget, BudgetLedger
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import Build, LocatorName, Options
+from auditcoder.lifecycle.options import Build, LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.repair_transaction import PlannedRepair, _revise, repair
 from auditcoder.lifecycle.root_cause import RootCause, StatedCause
@@ -80,6 +80,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -114,7 +115,7 @@ class TestAcceptedRepair:
             "joint": python(READS + good_for_none),
             "repair_node": python(but_none),
         }
-        finished = run(sandbox, task, replies, Options(review=False, max_repairs=1))
+        finished = run(sandbox, task, replies, sketching(review=False, max_repairs=1))
         assert finished.outcome is RunOutcome.FAILED
         assert decisions(finished) == [Decision.ACCEPTED]
         assert finished.history[0].regressions == ("example-3",)
@@ -135,7 +136,7 @@ class TestAcceptedRepair:
 
 class TestRejectedRepair:
     def test_a_rejected_repair_restores_the_whole_state(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, REJECTED, Options(review=False, max_repairs=1))
+        finished = run(sandbox, TASK, REJECTED, sketching(review=False, max_repairs=1))
         assert decisions(finished) == [Decision.REJECTED]
         (opened,), (back,) = finished.all(TransactionOpened), finished.all(RolledBack)
         assert opened.snapshot == back.restored == finished.solution.trace.working.digest()
@@ -147,7 +148,7 @@ class TestRejectedRepair:
         ]
 
     def test_a_rejected_candidate_stays_on_record(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, REJECTED, Options(review=False, max_repairs=1))
+        finished = run(sandbox, TASK, REJECTED, sketching(review=False, max_repairs=1))
         assert [finished.text_of(e.code) for e in finished.written("S2")] == [OFF, OFF_AGAIN]
         assert finished.history[0].global_evidence
 
@@ -181,18 +182,18 @@ class TestRejectedRepair:
         assert set(written.values()) == {1}
 
     def test_a_run_fails_after_the_maximum_number_of_repairs(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, REJECTED, Options(review=False, max_repairs=2))
+        finished = run(sandbox, TASK, REJECTED, sketching(review=False, max_repairs=2))
         assert finished.outcome is RunOutcome.FAILED
         assert finished.reason == "the program still fails after 2 repairs"
         assert len(finished.history) == 2
 
     def test_a_run_without_allowed_repairs_makes_no_diagnosis(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, TASK, REJECTED, Options(max_repairs=0))
+        finished = run(sandbox, TASK, REJECTED, sketching(max_repairs=0))
         assert (finished.outcome, finished.diagnoses) == (RunOutcome.FAILED, [])
 
     def test_a_repair_without_a_usable_reply_changes_nothing(self, sandbox: Sandbox) -> None:
         replies = {**REJECTED, "repair_node": "I would rather not."}
-        finished = run(sandbox, TASK, replies, Options(review=False, max_repairs=1))
+        finished = run(sandbox, TASK, replies, sketching(review=False, max_repairs=1))
         assert finished.history[0].reason == "nothing was changed"
         assert finished.history[0].rollback is RollbackStatus.RESTORED
 
@@ -335,7 +336,7 @@ class TestBranchRepair:
             "replan_branch": BRANCH_REPLANNED,
             "redo": anew,
         }
-        finished = run(sandbox, TASK, replies, Options(review=False, fallback=True))
+        finished = run(sandbox, TASK, replies, sketching(review=False, fallback=True))
         assert finished.outcome is RunOutcome.PASSED
         assert decisions(finished) == [Decision.REJECTED, Decision.ACCEPTED]
         assert finished.graph.order == ("S3",)
@@ -380,7 +381,7 @@ class TestStatedCause:
         self, sandbox: Sandbox, kind: str
     ) -> None:
         replies = {**self.REPLIES, "repair_node": caused(kind, "it is two"), "replan_branch": "No."}
-        finished = run(sandbox, TASK, replies, Options(review=False, max_repairs=1))
+        finished = run(sandbox, TASK, replies, sketching(review=False, max_repairs=1))
         (done,) = finished.history
         assert (done.decision, done.rollback) == (Decision.REJECTED, RollbackStatus.RESTORED)
         assert (done.code_deltas, done.graph_delta, done.local_evidence) == ((), None, ())
@@ -600,7 +601,7 @@ class TestCrossedBoundary:
             why = "# integration: the sum is asked for as it is\n"
             return python(ADDS + why + SOLVE.replace("str(add", "repr(add"))
 
-        finished = run(sandbox, TASK, {"sketch": SKETCH, "node": node}, Options(build=Build.NODE))
+        finished = run(sandbox, TASK, {"sketch": SKETCH, "node": node}, sketching(build=Build.NODE))
         assert finished.outcome is RunOutcome.PASSED
         assert finished.all(ExceptionRaised)[0].exception.child == S0
         assert "repr(add_up" in finished.program
@@ -620,7 +621,7 @@ def test_no_answer_without_code_changes_anything(sandbox: Sandbox, kind: str, re
     chosen = PlannedRepair(diagnosis, failed, without_code=frozenset(RootCause))
     model = ScriptedModel([f"cause: {kind}, because {reason}"])
     client = ModelClient(model, recorder, BudgetLedger(Budget(), FREE))
-    result = repair(RunContext(A_TASK, Options(), recorder, client, sandbox), chosen)
+    result = repair(RunContext(A_TASK, sketching(), recorder, client, sandbox), chosen)
     cause = result.cause
     assert (result.decision, result.plan_fault) == (Decision.REJECTED, True)
     assert cause is not None

@@ -14,7 +14,6 @@ from auditcoder.domain.python_names import parse
 from auditcoder.domain.task import CallExample, ClassForm, FunctionForm, Task
 from auditcoder.domain.usage import Phase, Scope
 from auditcoder.domain.values import Digest, digest
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.response_formats import FreeText, ParsedPython
 from auditcoder.lifecycle.run_context import RunContext
@@ -23,10 +22,11 @@ from auditcoder.prompts import Prompt
 from tests.support.record_builders import RUN, S2, TASK, built, started
 from tests.support.records import take
 from tests.support.run_contexts import OpenRun, open_run
+from tests.support.sketched_runs import sketching
 
 PROMPT = Prompt("tester", "You test.", "Say {{what}}.", digest(b"tester"))
 SIZE = ReplySize(Purpose.CODE, 10)
-OPTIONS = Options(temperature=0.25, repair_temperature=0.75, seed=7)
+OPTIONS = sketching(temperature=0.25, repair_temperature=0.75, seed=7)
 
 
 def opened(recorder: Recorder, task: Task = TASK) -> AbstractContextManager[OpenRun]:

@@ -14,7 +14,7 @@ from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import FREE, GENEROUS, Request, Traits
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.locating.evidence_model import weights_digest
-from auditcoder.lifecycle.options import Build, LocatorName, Options
+from auditcoder.lifecycle.options import Build, LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, manifest_for, options_of, start
 from tests.support.addition_runs import (
@@ -42,6 +42,7 @@ from tests.support.scripted_runs import (
     run,
     sandboxed,
 )
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -69,7 +70,7 @@ class TestInterruptedRun:
     def test_a_run_with_a_fallback_and_parallel_requests_resumes_after_any_entry(
         self, sandbox: Sandbox
     ) -> None:
-        options = Options(build=Build.NODE, review=False, fallback=True)
+        options = sketching(build=Build.NODE, review=False, fallback=True)
 
         def node(request: Request) -> str:
             asked = request.messages[-1].text
@@ -106,7 +107,7 @@ def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox:
     other = ScriptedModel([])
     other.name = "server:other"
     tools = RunResources(SqliteStore(":memory:"), ScriptedModel([]), sandbox, consulted=other)
-    options = Options(
+    options = sketching(
         budget_tokens=5, budget_usd=0.5, seed=0, temperature=1, second_opinions_by="server:other"
     )
     manifest = manifest_for(tools, options)
@@ -124,7 +125,9 @@ def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox:
 def test_a_manifest_names_everything_that_made_the_run(sandbox: Sandbox) -> None:
     weights = digest(b"the weights")
     model = ScriptedModel([], Traits(weights=weights))
-    manifest = manifest_for(RunResources(SqliteStore(":memory:"), model, sandbox), Options(seed=4))
+    manifest = manifest_for(
+        RunResources(SqliteStore(":memory:"), model, sandbox), sketching(seed=4)
+    )
     assert (manifest.method, manifest.model) == ("auditcoder", model.name)
     assert (manifest.weights, manifest.seed) == (weights, 4)
     assert manifest.sandbox == sandbox.kind
@@ -138,6 +141,6 @@ def test_a_manifest_names_everything_that_made_the_run(sandbox: Sandbox) -> None
     assert manifest.settings["locator_weights"] == weights_digest()[:16]
     plain = manifest_for(
         RunResources(SqliteStore(":memory:"), model, sandbox),
-        Options(locator=LocatorName.PAPER_RULES),
+        sketching(locator=LocatorName.PAPER_RULES),
     )
     assert plain.settings["locator_weights"] == ""

@@ -7,7 +7,7 @@ import pytest
 from auditcoder.domain.events import CodeWritten, ReplyRecorded, RunOutcome, RunStarted
 from auditcoder.domain.task import ClassForm, CodeExample, Task
 from auditcoder.lifecycle.model_client import INFORMED_OPINION, SECOND_OPINION
-from auditcoder.lifecycle.options import LocatorName, Options, SecondOpinions, option_specs
+from auditcoder.lifecycle.options import LocatorName, SecondOpinions, option_specs
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.adder_task import ADD, BAD_ADD, GOOD_ADD, GOOD_READ, READ, ROOT, TASK
 from tests.support.scripted_runs import (
@@ -17,6 +17,7 @@ from tests.support.scripted_runs import (
     run,
     sandboxed,
 )
+from tests.support.sketched_runs import sketching
 
 UNCHECKED = ADD.replace("    ensures: result == sum(numbers)\n", "")
 OPINION = python(GOOD_READ + GOOD_ADD)
@@ -34,7 +35,7 @@ def solve(sandbox: Sandbox, view: SecondOpinions, **more: str) -> FinishedRun:
         "repair_node": python(GOOD_ADD),
         **more,
     }
-    options = Options(second_opinions=view)
+    options = sketching(second_opinions=view)
     return run(sandbox, TASK, said, options, locator=LocatorName.WEIGHED)
 
 
@@ -97,7 +98,7 @@ def test_an_informed_opinion_on_methods_sees_them(sandbox: Sandbox) -> None:
         "second_opinion_methods_informed": python(right),
         "repair_node": python(right),
     }
-    options = Options(second_opinions=SecondOpinions.INFORMED)
+    options = sketching(second_opinions=SecondOpinions.INFORMED)
     finished = run(sandbox, task, said, options, locator=LocatorName.WEIGHED)
     assert finished.outcome is RunOutcome.PASSED
     assert "self.items = [item]" in finished.request("second_opinion_methods_informed")
@@ -110,7 +111,7 @@ def test_the_values_of_earlier_versions_are_read(earlier: str, view: SecondOpini
     spec = next(spec for spec in option_specs() if spec.name == "second_opinions")
     assert spec.convert(earlier) is view
     assert spec.convert(earlier == "true") is view
-    assert Options(second_opinions=earlier == "true").second_opinions is view  # type: ignore[arg-type]
+    assert sketching(second_opinions=earlier == "true").second_opinions is view
 
 
 def test_no_second_opinions_is_false() -> None:

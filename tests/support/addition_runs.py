@@ -14,8 +14,8 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
-from auditcoder.lifecycle.options import Options
 from tests.support.scripted_runs import FinishedRun, ScriptedReplies, python, stub
+from tests.support.sketched_runs import sketching
 
 
 def program(*cases: tuple[str, str], seconds: float | None = None) -> Task:
@@ -58,7 +58,7 @@ OFF_AGAIN = "def add_up(numbers):\n    return sum(numbers) + 2\n"
 CRASHES = "def add_up(numbers):\n    return sum(numbers) * len(numbers) // len(numbers)\n"
 
 
-SILENT = Options(review=False)
+SILENT = sketching(review=False)
 
 
 S0, S1, S2 = NodeId("S0"), NodeId("S1"), NodeId("S2")

@@ -21,6 +21,7 @@ from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.run_context import RunContext
 from tests.support.record_builders import RUN, ticking
+from tests.support.sketched_runs import sketching
 
 PROGRAM_TASK = Task(title="T", statement="Do it.", form=ProgramForm())
 SOLVE = Contract(name="solve", params=(Param(name="data", type="str"),), returns="str")
@@ -47,7 +48,7 @@ def written_program(
     assembled: bool = True,
 ) -> Iterator[RunContext]:
     """Commit a graph of functions, write their code and assemble it, as a run does."""
-    options = options or Options()
+    options = options or sketching()
     store = SqliteStore(":memory:")
     recorder = Recorder.start(store, RUN, task, ticking())
     client = ModelClient(ScriptedModel(list(replies)), recorder, BudgetLedger(Budget(), FREE))

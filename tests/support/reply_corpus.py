@@ -32,6 +32,7 @@ from auditcoder.lifecycle.options import Build, Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.response_formats import blocks
 from tests.support.scripted_runs import FinishedRun, run
+from tests.support.sketched_runs import sketching
 
 FOLDER = Path(__file__).parents[1] / "data" / "replies"
 PLANS = frozenset({"sketch", "replan_branch", "redo"})
@@ -91,7 +92,7 @@ def _case(path: Path) -> Case:
             examples=tuple(map(_example, fields["examples"])),
         ),
         fields["replies"],
-        Options(build=Build(fields.get("build", "joint"))),
+        sketching(build=Build(fields.get("build", "joint"))),
         tuple(fields["features"]),
         tuple(fields.get("losses", ())),
     )

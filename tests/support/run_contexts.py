@@ -14,6 +14,7 @@ from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.run_context import RunContext
 from tests.support.record_builders import TASK
+from tests.support.sketched_runs import sketching
 
 
 class OpenRun(NamedTuple):
@@ -31,4 +32,4 @@ def open_run(
     model = ScriptedModel(replies)
     client = ModelClient(model, recorder, BudgetLedger(Budget(), FREE))
     with LocalSandbox(layers=()) as sandbox:
-        yield OpenRun(RunContext(task, options or Options(), recorder, client, sandbox), model)
+        yield OpenRun(RunContext(task, options or sketching(), recorder, client, sandbox), model)

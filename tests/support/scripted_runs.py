@@ -45,6 +45,7 @@ from auditcoder_bench.baselines import METHODS
 from auditcoder_bench.baselines.single_program import PROMPTS
 from tests.support.record_builders import RUN
 from tests.support.records import Raw, take
+from tests.support.sketched_runs import sketching
 
 ScriptedReplies: TypeAlias = "Mapping[str, Line | Sequence[Line]]"
 """By prompt: the replies in their order, or one reply that is given every time."""
@@ -217,7 +218,7 @@ def run(
     store = SqliteStore(":memory:")
     script = Script(said)
     model = ScriptedModel([script] * 200, Traits(price=FREE, parallel=parallel, limits=limits))
-    options = replace(options or Options(), locator=locator)
+    options = replace(options or sketching(), locator=locator)
     solution = start(
         RunResources(store, model, sandbox), task, options, RUN, method=METHODS[method]
     )

@@ -23,7 +23,7 @@ from auditcoder.domain.task import (
 from auditcoder.lifecycle.budget import Budget, BudgetLedger
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.model_client import ModelClient
-from auditcoder.lifecycle.options import Options, Planner
+from auditcoder.lifecycle.options import Planner
 from auditcoder.lifecycle.planning.plan import Plan
 from auditcoder.lifecycle.planning.planner_roles import Role
 from auditcoder.lifecycle.planning.staged_planner import plan
@@ -32,6 +32,7 @@ from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.prompts import load
 from tests.support.record_builders import RUN, ticking
+from tests.support.sketched_runs import sketching
 
 TASK = Task(
     title="Above the mean",
@@ -151,7 +152,7 @@ class PlanningSession:
         self.store = SqliteStore(":memory:")
         self.recorder = Recorder.start(self.store, RUN, task, ticking())
         client = ModelClient(self.model, self.recorder, BudgetLedger(budget or Budget(), FREE))
-        options = Options(planner=Planner.STAGED)
+        options = sketching(planner=Planner.STAGED)
         self.context = RunContext(task, options, self.recorder, client, cast("Sandbox", None))
 
     def _answer(self, request: Request) -> str:

@@ -16,7 +16,6 @@ from auditcoder.domain.table import Row, Table
 from auditcoder.domain.task import StdioExample
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.reports import audit_report
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.recorder import Recorder
 from auditcoder.lifecycle.runs import RunResources
 from auditcoder.viewer.charts import Bar, Point, bars, scatter
@@ -27,6 +26,7 @@ from auditcoder_bench.runner import Job, perform
 from tests.support.record_builders import TASK, ticking
 from tests.support.scripted_answers import PROGRAM, Improviser, Script, fenced
 from tests.support.scripted_runs import sandboxed
+from tests.support.sketched_runs import sketching
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -83,7 +83,7 @@ def reports() -> dict[str, Report]:
         for (method, number), script in TOYS.items():
             problem = Problem(number, replace(PROGRAM, source=f"toys/{number}"), UNSEEN)
             tools = RunResources(store, Improviser(script), sandbox)
-            perform(tools, store, Job("toys", method, number, "improviser"), problem, Options())
+            perform(tools, store, Job("toys", method, number, "improviser"), problem, sketching())
     rendered = {
         "bench": [bench_report(store, form) for form in ("html", "json")],
         "audit": [audit_report(store, store.runs(), form) for form in ("html", "json")],

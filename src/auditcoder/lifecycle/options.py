@@ -141,7 +141,7 @@ class Options(Value):
             "how to plan; task: no call, the interface of the task is the plan; sketch: one call,"
             " Python stubs; staged: eight roles in turn"
         ),
-    ] = Planner.SKETCH
+    ] = Planner.TASK
     build: Annotated[
         Build,
         Option("how to request code; joint: one call, split by owner; node: one call per node"),

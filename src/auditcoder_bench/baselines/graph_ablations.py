@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import Build, Options, Planner
 
 
 def task_plan(options: Options) -> Options:
@@ -12,4 +12,11 @@ def task_plan(options: Options) -> Options:
 
 def task_plan_agents(options: Options) -> Options:
     """Plan, then write each node with the specialist of its kind; nothing is repaired."""
-    return replace(options, build=Build.NODE, max_repairs=0, fallback=False, specialists=True)
+    return replace(
+        options,
+        planner=Planner.SKETCH,
+        build=Build.NODE,
+        max_repairs=0,
+        fallback=False,
+        specialists=True,
+    )

@@ -28,7 +28,7 @@ from auditcoder.domain.usage import Usage, total
 from auditcoder.domain.value_decoder import read
 from auditcoder.domain.values import RunId, Value
 from auditcoder.lifecycle.export_import import verify_run
-from auditcoder.lifecycle.options import Options
+from auditcoder.lifecycle.options import Options, Planner
 from auditcoder.lifecycle.planning.edge_cases import PREFIX
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, Solution, replay, start
@@ -282,7 +282,9 @@ def run_planted(
     first = planted.written if faulty else planted.sources
     store = SqliteStore(":memory:")
     model = HonestModel(planted, first, cases, sandbox)
-    solution = start(RunResources(store, model, sandbox), task, options or Options(), _RUN)
+    solution = start(
+        RunResources(store, model, sandbox), task, options or Options(planner=Planner.SKETCH), _RUN
+    )
     again = replay(store, _RUN, sandbox)
     replays = verify_run(store, _RUN).holds and again.same and again.head == store.head(_RUN)
     result = _result(planted, setting, solution, replays=replays)

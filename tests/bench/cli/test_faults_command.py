@@ -14,7 +14,6 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.values import RunId
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.lifecycle.locating.scoring import FittedModels
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.runs import RunResources, start, started
 from auditcoder_bench.faultbench import locator_study, repair_runs
 from auditcoder_bench.faultbench.injected_failures import InjectedFailure
@@ -25,6 +24,7 @@ from tests.support.commands import RunCommand, command_runner
 from tests.support.fault_server import FaultServer, Handler, completion, serving
 from tests.support.faultbench import AGAIN, TEXT, cases
 from tests.support.scripted_runs import Script, ScriptedReplies, python, sandboxed
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(name="run")
@@ -84,7 +84,7 @@ def test_faults_are_injected_into_passed_runs_of_a_store(run: RunCommand, tmp_pa
         kept = SqliteStore(store)
         for name, replies in scripts.items():
             model = ScriptedModel([Script(replies)] * 20)
-            done = start(RunResources(kept, model, sandbox), TASK, Options(), RunId(name))
+            done = start(RunResources(kept, model, sandbox), TASK, sketching(), RunId(name))
             assert done.outcome is RunOutcome.PASSED
         kept.close()
     output = run("faults", "inject", str(faults), "--runs", str(store), "--json")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from auditcoder.lifecycle.options import AutoSwitch, Options
+from auditcoder.lifecycle.options import AutoSwitch
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder_bench.faultbench.planted_bugs import BUGS, PlantedBug
 from auditcoder_bench.faultbench.planted_runs import (
@@ -14,6 +14,7 @@ from auditcoder_bench.faultbench.planted_runs import (
     run_planted,
 )
 from tests.support.scripted_runs import sandboxed
+from tests.support.sketched_runs import sketching
 
 FEW = tuple(b for b in BUGS if b.program in {"meeting_rooms", "invoice_totals"})
 
@@ -73,7 +74,7 @@ def test_a_wrong_case_is_dropped_and_the_right_program_stays(
 
 
 def test_without_adjudication_the_case_is_an_open_doubt(sandbox: Sandbox) -> None:
-    options = Options(adjudication=AutoSwitch.OFF)
+    options = sketching(adjudication=AutoSwitch.OFF)
     result = run_planted(FEW[0], Setting.GENERATED, sandbox, options)
     assert (result.outcome, result.right, result.named, result.silent) == (
         "passed",
@@ -84,7 +85,7 @@ def test_without_adjudication_the_case_is_an_open_doubt(sandbox: Sandbox) -> Non
 
 
 def test_without_edge_cases_the_bug_passes_in_silence(sandbox: Sandbox) -> None:
-    options = Options(edge_cases=AutoSwitch.OFF)
+    options = sketching(edge_cases=AutoSwitch.OFF)
     assert run_planted(FEW[0], Setting.GENERATED, sandbox, options).silent
 
 

@@ -11,7 +11,6 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.request import Request
 from auditcoder.domain.usage import Usage
 from auditcoder.domain.values import is_run_id
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, Solution, start
 from auditcoder_bench.faultbench.injected_failures import (
@@ -27,6 +26,7 @@ from auditcoder_bench.faultbench.repair_runs import opening, run_of, some_of
 from auditcoder_bench.models.seeded import SeededModel
 from tests.support.faultbench import TEXT
 from tests.support.scripted_runs import sandboxed
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -51,7 +51,7 @@ def fault(
 def run_with_fault(sandbox: Sandbox, solved: SolvedProgram, codes: dict[NodeId, str]) -> Solution:
     model = SeededModel(ScriptedModel(()), opening(solved, fault(codes)))
     tools = RunResources(SqliteStore(":memory:"), model, sandbox)
-    return start(tools, solved.task, Options(max_repairs=0))
+    return start(tools, solved.task, sketching(max_repairs=0))
 
 
 def test_a_solved_program_passes_with_its_own_plan(sandbox: Sandbox) -> None:

@@ -11,12 +11,13 @@ from auditcoder.domain.repair import Decision
 from auditcoder.exports.responsibility_record import responsibility_record
 from auditcoder.interfaces.cli.observation_view import show_observations
 from auditcoder.interfaces.cli.show_command import show_node, show_run
-from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.adder_task import BAD_ADD, GOOD_READ, TASK, script
 from tests.support.histories import accept_repair, traced
 from tests.support.record_builders import S1_1, S2, check_node, failing, observe_node, repairing
 from tests.support.scripted_runs import run, sandboxed
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -28,7 +29,7 @@ def test_after_a_repair_no_observation_is_shown_as_a_failing_check(
     sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
     replies = script(GOOD_READ, BAD_ADD)
-    finished = run(sandbox, TASK, replies, Options(), locator=LocatorName.WEIGHED)
+    finished = run(sandbox, TASK, replies, sketching(), locator=LocatorName.WEIGHED)
     trace, read = finished.solution.trace, finished.raw.blob
     assert [t.decision for t in trace.history] == [Decision.ACCEPTED]
     pointing = [

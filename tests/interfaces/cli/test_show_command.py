@@ -13,7 +13,7 @@ from auditcoder.domain.request import Request
 from auditcoder.exports.responsibility_record import FIELDS
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_node, show_run
-from auditcoder.lifecycle.options import AutoSwitch, Options
+from auditcoder.lifecycle.options import AutoSwitch
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support import adder_task, addition_runs
 from tests.support.commands import RunCommand
@@ -32,6 +32,7 @@ from tests.support.record_builders import (
 )
 from tests.support.scripted_runs import ScriptedReplies, python, sandboxed, stub
 from tests.support.scripted_runs import run as run_script
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +172,7 @@ def test_a_ruling_on_a_dropped_case_shows_its_input_and_results(
         "independent": python(right),
         "adjudicator": nine,
     }
-    options = Options(adjudication=AutoSwitch.ON, review=False)
+    options = sketching(adjudication=AutoSwitch.ON, review=False)
     finished = run_script(sandbox, addition_runs.TASK, replies, options)
     show_run(finished.solution.trace, finished.raw.blobs.__getitem__)
     shown = capsys.readouterr().out
@@ -199,7 +200,7 @@ def test_a_node_shows_what_the_plan_notes_and_requires_without_claiming_a_check(
         adder_task.GOOD_ADD,
         sketch=python(adder_task.READ + add + adder_task.ROOT),
     )
-    finished = run_script(sandbox, adder_task.TASK, replies, Options(review=False))
+    finished = run_script(sandbox, adder_task.TASK, replies, sketching(review=False))
     show_node(finished.solution.trace, S2, finished.raw.blobs.__getitem__)
     shown = capsys.readouterr().out
     assert "  to validate: its cost grows no faster than O(n)\n" in shown

@@ -19,19 +19,19 @@ from auditcoder.domain.task import CallExample, FunctionForm, Task
 from auditcoder.domain.values import NO_DIGEST, RunId
 from auditcoder.lifecycle.locating.constant_substitution import constants, stated_numbers
 from auditcoder.lifecycle.locating.diagnosis_input import Clue
-from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, start
 from tests.support.scripted_runs import (
     FinishedRun,
     Script,
     ScriptedReplies,
-    finding,
     python,
     run,
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 TASK = Task(
     title="Parking",
@@ -65,13 +65,12 @@ def solve(sandbox: Sandbox, cap: int, of_day: str = OF_DAY, **more: str) -> Fini
         "sketch": python(SKETCH.format(cap)),
         "joint": python(HOURS + of_day),
         "second_opinion": python(HOURS + of_day),
-        "replan_node": finding(),
         "repair_node": python(of_day),
         "replan_branch": "I see no other way.",
         "repair_definitions": python(DEFINITIONS),
         **more,
     }
-    return run(sandbox, TASK, said, Options(), locator=LocatorName.WEIGHED)
+    return run(sandbox, TASK, said, sketching(), locator=LocatorName.WEIGHED)
 
 
 def substitutions(finished: FinishedRun) -> list[Evidence]:
@@ -150,7 +149,7 @@ def test_a_flaky_failure_blames_no_constant(sandbox: Sandbox) -> None:
     store, model = SqliteStore(":memory:"), ScriptedModel([Script(said)] * 5)
     with closing(store):
         solution = start(
-            RunResources(store, model, FlakySandbox(sandbox)), task, Options(), RunId("r")
+            RunResources(store, model, FlakySandbox(sandbox)), task, sketching(), RunId("r")
         )
     (located,) = solution.trace.diagnoses
     assert isinstance(located.diagnosis, Abstained)

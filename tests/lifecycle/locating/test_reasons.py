@@ -16,7 +16,7 @@ from auditcoder.domain.graph import TaskGraph
 from auditcoder.domain.task import CallExample, FunctionForm, Task
 from auditcoder.lifecycle.locating.diagnosis_input import Clue
 from auditcoder.lifecycle.locating.features import FeatureKind
-from auditcoder.lifecycle.options import LocatorName, Options
+from auditcoder.lifecycle.options import LocatorName
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.adder_task import function
 from tests.support.scripted_runs import (
@@ -27,6 +27,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 NODE = r"S\d+(?:_\d+)*"
 OTHERS = rf"(?P<others>{NODE}(?: or of {NODE})*)"
@@ -224,7 +225,7 @@ def failing_run(sandbox: Sandbox, written: dict[str, str], opinions: dict[str, s
         "repair_node": lambda request: function(request, *RIGHT.values(), ROOT),
         "replan_branch": python(PLAN),
     }
-    return run(sandbox, TASK, scripted, Options(max_repairs=2), locator=LocatorName.WEIGHED)
+    return run(sandbox, TASK, scripted, sketching(max_repairs=2), locator=LocatorName.WEIGHED)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

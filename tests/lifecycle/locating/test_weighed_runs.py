@@ -37,7 +37,7 @@ from auditcoder.lifecycle.locating import LOCATORS
 from auditcoder.lifecycle.locating.diagnosis_input import Clue
 from auditcoder.lifecycle.locating.evidence_model import EvidenceLocator, fitted
 from auditcoder.lifecycle.locating.scoring import FittedModels
-from auditcoder.lifecycle.options import LocatorName, Options, SecondOpinions
+from auditcoder.lifecycle.options import LocatorName, SecondOpinions
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, Solution, start
 from auditcoder.metrics.trace_metrics import DiagnosisCost, diagnosis_cost
@@ -65,6 +65,7 @@ from tests.support.scripted_runs import (
     sandboxed,
     stub,
 )
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -75,7 +76,7 @@ def _sandbox() -> Iterator[Sandbox]:
 def run_weighed(
     sandbox: Sandbox, task: Task, scripted: ScriptedReplies, *, second_opinions: bool = True
 ) -> FinishedRun:
-    options = Options(
+    options = sketching(
         second_opinions=SecondOpinions.BLIND if second_opinions else SecondOpinions.NONE
     )
     return run(sandbox, task, scripted, options, locator=LocatorName.WEIGHED)
@@ -262,7 +263,7 @@ def test_second_opinions_can_come_from_another_model(sandbox: Sandbox) -> None:
     other = ScriptedModel([opinion] * 5, Traits(price=FREE, weights=Digest("f" * 64)))
     other.name = "other"
     tools = RunResources(store, ScriptedModel([Script(scripted)] * 20), sandbox, consulted=other)
-    assert start(tools, TASK, Options(), RUN).passed
+    assert start(tools, TASK, sketching(), RUN).passed
     begun, *events = take(store, RUN).events()
     assert isinstance(begun, RunStarted)
     assert begun.manifest.settings["second_opinions_by"] == "other"
@@ -289,7 +290,7 @@ def test_a_slow_reference_is_tried_as_a_substitute_for_its_node(
             small + (GOOD_ADD if "`add(" in request.messages[-1].text else GOOD_READ)
         ),
     )
-    options = Options(differential=True, second_opinions=SecondOpinions.NONE)
+    options = sketching(differential=True, second_opinions=SecondOpinions.NONE)
     finished = run(sandbox, TASK, scripted, options, locator=LocatorName.WEIGHED)
     swaps = {e.check: e for e in evidence(finished, CheckKind.SWAP)}
     assert "everything passes" in swaps["S2.swapped"].message  # type: ignore[index]
@@ -337,7 +338,7 @@ def test_a_failure_that_passes_when_run_again_is_flaky_and_blames_no_node(
     tools = RunResources(
         SqliteStore(":memory:"), ScriptedModel([Script(scripted)] * 20), FlakySandbox(sandbox)
     )
-    solution = start(tools, TASK, Options(fallback=fallback), RUN)
+    solution = start(tools, TASK, sketching(fallback=fallback), RUN)
     (answer,) = solution.trace.diagnoses
     assert isinstance(answer.diagnosis, Abstained)
     assert answer.diagnosis.flaky
@@ -621,7 +622,7 @@ def test_a_sandbox_failure_is_raised_and_blames_no_node(sandbox: Sandbox, after:
         store, ScriptedModel([Script(scripted)] * 20), BreakingSandbox(sandbox, after)
     )
     with pytest.raises(SandboxError):
-        start(tools, TASK, Options(), RUN)
+        start(tools, TASK, sketching(), RUN)
     events = take(store, RUN).events()
     kinds = {e.evidence.kind for e in events if isinstance(e, CheckRan)}
     assert not [e for e in events if isinstance(e, Located)]

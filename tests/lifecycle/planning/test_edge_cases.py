@@ -10,13 +10,14 @@ from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.request import FinishReason, Reply
 from auditcoder.domain.task import CallExample, Example, FunctionForm, StdioExample, Task
 from auditcoder.domain.usage import Usage
-from auditcoder.lifecycle.options import AutoSwitch, Options
+from auditcoder.lifecycle.options import AutoSwitch
 from auditcoder.lifecycle.planning.edge_cases import MOST, PREFIX, CaseLines
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.addition_runs import ADDS, CLASS, FUNCTION, READS, SKETCH, TASK
 from tests.support.scripted_runs import FinishedRun, python, run, sandboxed
+from tests.support.sketched_runs import sketching
 
-ON = Options(edge_cases=AutoSwitch.ON)
+ON = sketching(edge_cases=AutoSwitch.ON)
 
 
 @pytest.fixture(scope="module", name="sandbox")

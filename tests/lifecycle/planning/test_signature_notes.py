@@ -10,12 +10,13 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.graph import Node, NodeKind
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.python_names import Function, parse
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import Build
 from auditcoder.lifecycle.planning.signature_notes import shown_signature, signature_notes
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.task_forms import contract_of
 from tests.support.addition_runs import READ, READS, SOLVE, TASK
 from tests.support.scripted_runs import python, run, sandboxed, stub
+from tests.support.sketched_runs import sketching
 
 HEADER = "paid(trips: list[int], *, gap: int=MAX_GAP) -> int"
 
@@ -78,7 +79,7 @@ def test_a_writer_is_told_of_keyword_only_parameters(sandbox: Sandbox, build: Bu
         "joint": python(READS + adds),
         "node": [python(READS), python(adds)],
     }
-    finished = run(sandbox, TASK, replies, Options(build=build))
+    finished = run(sandbox, TASK, replies, sketching(build=build))
     assert finished.outcome is RunOutcome.PASSED
     header = "add_up(numbers: list[int], *, first: int=START) -> int"
     request = finished.request("joint" if build is Build.JOINT else "node")

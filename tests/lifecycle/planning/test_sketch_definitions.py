@@ -8,11 +8,12 @@ from auditcoder.domain.events import RunOutcome
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import ProgramForm, StdioExample, Task
-from auditcoder.lifecycle.options import Build, Options
+from auditcoder.lifecycle.options import Build
 from auditcoder.lifecycle.planning.plan import PlanRefused
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.metrics.trace_metrics import signature_consistency, trace_coverage
 from tests.support.scripted_runs import python, run, sandboxed, stub
+from tests.support.sketched_runs import sketching
 from tests.support.sketches import ADD, ONE, READ, SOLVE, planned
 
 S1 = NodeId("S1")
@@ -110,7 +111,7 @@ class TestRun:
             "joint": python(READS + COUNTS),
             "node": [python(READS), python(COUNTS)],
         }
-        finished = run(sandbox, TASK, replies, Options(build=build))
+        finished = run(sandbox, TASK, replies, sketching(build=build))
         assert finished.outcome is RunOutcome.PASSED
         assert 'KNOWN_WORDS = {"a", "b"}  # all of them' in finished.program
         assert "class Item:" in finished.request("joint" if build is Build.JOINT else "node")
@@ -124,7 +125,7 @@ class TestRun:
     def test_definitions_that_the_laws_refuse_are_a_noted_loss(self, sandbox: Sandbox) -> None:
         wrong = SKETCH.replace("KNOWN_WORDS = ", "if True:\n    from math import *\nKNOWN_WORDS = ")
         replies = {"sketch": python(wrong), "joint": python(READS + COUNTS)}
-        finished = run(sandbox, TASK, replies, Options(max_repairs=0))
+        finished = run(sandbox, TASK, replies, sketching(max_repairs=0))
         assert finished.outcome is RunOutcome.FAILED
         (loss,) = (text for _, text in finished.solution.trace.losses)
         assert loss.startswith("the definitions, because")

@@ -9,7 +9,7 @@ from auditcoder.adapters.models.scripted import ScriptedModel
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.request import FREE, GENEROUS, Traits
 from auditcoder.domain.values import RunId
-from auditcoder.lifecycle.options import Build, Options, Planner, SecondOpinions
+from auditcoder.lifecycle.options import Build, Planner, SecondOpinions
 from auditcoder.lifecycle.planning.planner_roles import Role
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, start
@@ -21,6 +21,7 @@ from tests.support.scripted_runs import (
     run,
     sandboxed,
 )
+from tests.support.sketched_runs import sketching
 from tests.support.staged_plans import GOOD, TASK
 
 CODE = python(
@@ -56,7 +57,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="module", params=Build)
 def finished(sandbox: Sandbox, request: pytest.FixtureRequest) -> FinishedRun:
-    options = Options(planner=Planner.STAGED, build=request.param, max_repairs=1, review=False)
+    options = sketching(planner=Planner.STAGED, build=request.param, max_repairs=1, review=False)
     return run(sandbox, TASK, SAID, options)
 
 
@@ -80,7 +81,7 @@ def test_every_edge_case_is_tested(finished: FinishedRun) -> None:
 def test_a_repair_by_a_large_model_sees_the_plan(sandbox: Sandbox) -> None:
     script = Script(SAID)
     model = ScriptedModel([script] * 100, Traits(price=FREE, limits=GENEROUS))
-    options = Options(planner=Planner.STAGED, max_repairs=1, second_opinions=SecondOpinions.NONE)
+    options = sketching(planner=Planner.STAGED, max_repairs=1, second_opinions=SecondOpinions.NONE)
     start(RunResources(SqliteStore(":memory:"), model, sandbox), TASK, options, RunId("run"))
     repair = next(request for name, request in script.asked if name == "repair_node")
     text = repair.messages[1].text

@@ -8,9 +8,10 @@ from auditcoder.domain.events import Adjudicated, Ruling, RunFinished, RunOutcom
 from auditcoder.domain.evidence import Evidence, Trust, Verdict
 from auditcoder.domain.request import Request
 from auditcoder.domain.task import CallExample, FunctionForm, ProgramForm, StdioExample, Task
-from auditcoder.lifecycle.options import AutoSwitch, Options
+from auditcoder.lifecycle.options import AutoSwitch
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import FinishedRun, python, run, sandboxed, stub
+from tests.support.sketched_runs import sketching
 
 TASK = Task(
     title="Rectangles",
@@ -83,7 +84,7 @@ def finished_run(
     )
     read = "def read(data):\n    return Rect(*map(int, data.split()))\n"
     replies = {"sketch": python(sketch), "joint": python(read + (code or CODE[name])), **more}
-    options = Options(adjudication=AutoSwitch.ON if more else AutoSwitch.OFF)
+    options = sketching(adjudication=AutoSwitch.ON if more else AutoSwitch.OFF)
     return run(sandbox, TASK, replies, options)  # type: ignore[arg-type]
 
 
@@ -187,7 +188,7 @@ def test_an_example_of_the_task_is_not_judged_by_the_programs_own_classes(
         + "def make(x: int) -> Point:\n    return double(x)\n"
     )
     replies = {"sketch": python(sketch), "joint": python("def double(x):\n    return Point(2)\n")}
-    finished = run(sandbox, task, replies, Options(max_repairs=0))
+    finished = run(sandbox, task, replies, sketching(max_repairs=0))
     assert finished.outcome is RunOutcome.FAILED
     assert [e.verdict for e in finished.checks("example-")] == [Verdict.NOT_RUN]
     assert [e.verdict for e in finished.checks("S2.example")] == [Verdict.PASSED]

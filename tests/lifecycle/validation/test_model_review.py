@@ -21,6 +21,7 @@ from auditcoder.lifecycle.validation.model_review import review
 from auditcoder.lifecycle.validation.program_checks import check_for
 from tests.support.checked_programs import PROGRAM_TASK, WrittenFunction, written_program
 from tests.support.scripted_runs import opinions
+from tests.support.sketched_runs import sketching
 
 EXAMPLE = StdioExample(input="1\n", output="2\n")
 TASK = replace(PROGRAM_TASK, examples=(EXAMPLE,))
@@ -92,7 +93,7 @@ def test_no_opinion_is_asked_for_where_one_function_ran() -> None:
 
 
 def test_no_opinion_is_asked_for_unless_the_option_is_set() -> None:
-    assert reviewed(options=Options(review=False)) == []
+    assert reviewed(options=sketching(review=False)) == []
 
 
 def test_an_unusable_reply_gives_no_evidence() -> None:

@@ -35,7 +35,6 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.domain.values import CheckId
-from auditcoder.lifecycle.options import Options
 from auditcoder.lifecycle.planning.plan import brief_for
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
@@ -52,6 +51,7 @@ from auditcoder.lifecycle.validation.program_checks import (
 from tests.support.checked_programs import WrittenFunction, written_program
 from tests.support.record_builders import RUN, ticking
 from tests.support.scripted_runs import sandboxed
+from tests.support.sketched_runs import sketching
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -133,7 +133,7 @@ def observe_example(
     task = Task(title="T", statement="T", form=form, examples=(example,), limits=limits)
     store = SqliteStore(":memory:")
     recorder = Recorder.start(store, RUN, task, ticking())
-    context = RunContext(task, Options(), recorder, cast("Any", None), sandbox)
+    context = RunContext(task, sketching(), recorder, cast("Any", None), sandbox)
     seen = run_example(context, source, example)
     store.close()
     return seen

@@ -19,6 +19,7 @@ from auditcoder.lifecycle.validation.reference_check import (
 )
 from tests.support.checked_programs import WrittenFunction, written_program
 from tests.support.scripted_runs import python, sandboxed
+from tests.support.sketched_runs import sketching
 
 CONTRACT = Contract(name="double", params=(Param(name="x", type="int"),), returns="int")
 ROOT_CODE = "def solve(data: str) -> str:\n    return str(double(int(data)))\n"
@@ -30,7 +31,7 @@ def double(x):
 def small_input(rng):
     return (rng.randint(1, 9),)
 """
-DIFFERENTIAL = Options(differential=True)
+DIFFERENTIAL = sketching(differential=True)
 
 
 @pytest.fixture(scope="module", name="sandbox")
@@ -113,7 +114,7 @@ def test_an_unusable_reply_leaves_the_node_without_the_check(sandbox: Sandbox) -
 
 
 def test_no_reference_is_asked_for_unless_the_option_is_set(sandbox: Sandbox) -> None:
-    assert compared(sandbox, "return 0", options=Options(differential=False)) == []
+    assert compared(sandbox, "return 0", options=sketching(differential=False)) == []
 
 
 def test_the_root_is_not_compared(sandbox: Sandbox) -> None:
