@@ -1,5 +1,7 @@
 """Audit and cost tables: their rows, their notes, and the runs behind each row."""
 
+from msgspec.structs import replace
+
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.events import ReplyRecorded
 from auditcoder.domain.table import Cell, Row, Table
@@ -33,6 +35,15 @@ def test_notes_say_what_was_left_out_and_why(store: SqliteStore) -> None:
     improved(store).decide()
     structure, _ = audit_tables(summarise([collect_facts(traced(store), store.blob, intact=True)]))
     assert any(note.startswith("replay fidelity: left out 1 (") for note in structure.notes)
+
+
+def test_drafts_and_variants_are_rows_of_the_audit(store: SqliteStore) -> None:
+    improved(store).decide()
+    found = collect_facts(traced(store), store.blob, intact=True)
+    structure, _ = audit_tables(summarise([found, replace(found, drafts=4, variants=3)]))
+    assert cells(structure, "drafts of the first code") == (1, 4.0, 4.0)
+    assert cells(structure, "variants tried to choose it") == (1, 3.0, 3.0)
+    assert "drafts: left out 1 (no drafts were planned)" in structure.notes
 
 
 def test_tables_of_no_runs_show_unknown_values() -> None:

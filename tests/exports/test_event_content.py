@@ -1,5 +1,6 @@
 """An event is shown with all the content that it refers to, whatever its bytes are."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,10 +14,18 @@ from auditcoder.domain.evidence import CheckKind, Evidence, Trust, Verdict
 from auditcoder.domain.targets import AtNode
 from auditcoder.domain.values import CheckId
 from auditcoder.exports.event_content import event_content
+from auditcoder.lifecycle.ports import Sandbox
+from tests.support.draft_runs import program_run
 from tests.support.record_builders import RUN, S2, code, started
 from tests.support.records import take
+from tests.support.scripted_runs import sandboxed
 
 BUNDLES = sorted((Path(__file__).parents[1] / "data" / "runs").glob("*.acb"))
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.stem)
@@ -29,6 +38,27 @@ def test_every_blob_of_every_event_is_part_of_its_content(path: Path) -> None:
             texts = {c.digest: c.text for c in shown.content}
             for name in event.blobs():
                 assert texts[name] == bundle.blob(name).decode()
+
+
+def test_an_event_about_drafts_has_their_code_inputs_outputs_and_program(
+    sandbox: Sandbox,
+) -> None:
+    record = program_run(sandbox).raw
+    names: dict[str, set[str]] = {}
+    for number, event in enumerate(record.events()):
+        shown = event_content(record.run, record.bodies, number, record.blob)
+        texts = {content.digest: content.text for content in shown.content}
+        assert event.blobs() == tuple(
+            n for n in event.blobs() if record.blob(n).decode() == texts[n]
+        )
+        names.setdefault(shown.kind, set()).update(content.name for content in shown.content)
+    assert names["drafts_committed"] == {"inputs"}
+    assert names["draft_written"] == {"parts[0].code"}
+    assert names["variant_tried"] == {
+        "program",
+        "outputs",
+        *(f"results.{check}.observed" for check in ("example-1", "example-2", "derived-1")),
+    }
 
 
 @pytest.mark.parametrize("number", [-1, 2, 10**9])

@@ -151,6 +151,15 @@ class TestOneRun:
         assert audit.signature_consistency.counted == share(1, 2)
         assert left_out(audit.signature_consistency) == {Exclusion.FUNCTIONLESS_ROOT: 1}
 
+    def test_drafts_are_averaged_over_the_runs_that_planned_any(self, store: SqliteStore) -> None:
+        started(store)
+        found = counted(store)
+        runs = [replace(found, drafts=n, variants=n + 2) for n in (0, 1, 8)]
+        audit = audited(found, *runs)
+        assert (audit.drafts.number, audit.drafts.mean, audit.drafts.median) == (3, 3.0, 1.0)
+        assert (audit.variants.mean, audit.variants.median) == (5.0, 3.0)
+        assert left_out(audit.drafts) == left_out(audit.variants) == {Exclusion.NO_DRAFTS: 1}
+
     def test_a_run_that_passes_at_first_is_excluded_from_localisation_coverage(
         self, store: SqliteStore
     ) -> None:

@@ -1,5 +1,7 @@
 """Run facts: what is counted in one record, and what stays unknown."""
 
+from collections.abc import Iterator
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,11 +11,27 @@ from auditcoder.domain.events import Manifest
 from auditcoder.domain.judgement import Judgement
 from auditcoder.domain.repair import Decision, TransactionKind
 from auditcoder.domain.values import NO_DIGEST, RunId
+from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.recorder import Recorder
+from auditcoder.metrics.cost_metrics import add_up, bill
 from auditcoder.metrics.run_facts import RunFacts, collect_facts
 from auditcoder.metrics.trace_metrics import Ratio
+from tests.support.draft_runs import (
+    PROGRAM,
+    READS_ALL,
+    SUMS,
+    class_run,
+    function_run,
+    program_run,
+)
 from tests.support.histories import improved, rejected, traced
 from tests.support.record_builders import RUN, TASK, failing, locate, repairing, ticking
+from tests.support.scripted_runs import FinishedRun, python, run, sandboxed
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
 
 
 def facts(store: SqliteStore, judgement: Judgement | None = None) -> RunFacts:
@@ -125,3 +143,31 @@ def test_verification_and_replay_are_reported_by_the_caller(
     failing(store)
     found = collect_facts(traced(store), store.blob, intact=False, replays=replays)
     assert (found.intact, found.replays) == (False, replays)
+
+
+class TestDrafts:
+    def facts(self, finished: FinishedRun) -> RunFacts:
+        return collect_facts(finished.solution.trace, finished.raw.blob, intact=True)
+
+    def test_requested_drafts_and_variants_are_counted(self, sandbox: Sandbox) -> None:
+        counted = [self.facts(make(sandbox)) for make in (function_run, class_run, program_run)]
+        assert [(found.drafts, found.variants) for found in counted] == [(4, 3), (2, 4), (2, 2)]
+        assert [found.coverage.rate for found in counted] == [1.0, 1.0, 1.0]
+        assert [found.signatures.whole for found in counted] == [1, 3, 0]
+        assert counted[2].functionless_roots == 1
+
+    def test_without_planned_drafts_their_number_is_unknown(self, store: SqliteStore) -> None:
+        failing(store)
+        found = facts(store)
+        assert (found.drafts, found.variants) == (None, None)
+
+    def test_a_method_that_plans_nothing_is_not_covered(self, sandbox: Sandbox) -> None:
+        said = {"draft": python(SUMS), "methods/again": python(READS_ALL)}
+        found = self.facts(run(sandbox, PROGRAM, said, method="direct-retry"))
+        assert (found.coverage, found.first_coverage) == (Ratio(part=0, whole=1),) * 2
+        assert found.signatures == Ratio(part=0, whole=1)
+
+    def test_drafts_are_billed_as_generation(self, sandbox: Sandbox) -> None:
+        cost = add_up([bill(function_run(sandbox).solution.trace)])
+        assert cost.families["generation"] == cost.total == cost.roles["drafter"]
+        assert cost.total.calls == 5

@@ -21,7 +21,7 @@ from auditcoder.domain.events import (
     TransactionOpened,
 )
 from auditcoder.domain.evidence import Trust, Verdict
-from auditcoder.domain.graph import FromSelf, GraphDelta, Slot, TaskGraph
+from auditcoder.domain.graph import FromSelf, FromTask, GraphDelta, Slot, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.repair import CodeDelta, Decision, TransactionKind
 from auditcoder.domain.targets import AtBranch, AtNode
@@ -34,6 +34,7 @@ from auditcoder.metrics.trace_metrics import (
     Ratio,
     TokenUse,
     frozen_intact,
+    functionless_roots,
     graph_integrity,
     initial_trace_coverage,
     localisation,
@@ -236,6 +237,63 @@ class TestTraceCoverage:
         recorder.write_code(S1_1, code(S1_1, "return 3"))
         assert recorder.decide() is Decision.REJECTED
         assert coverage(store) == Ratio(part=1, whole=2)
+
+
+def whole_program(
+    store: SqliteStore, inputs: tuple[Slot, ...] = (), outputs: tuple[Slot, ...] = ()
+) -> Recorder:
+    """Record a run whose only leaf is a whole program, without a function, and checked."""
+    only = replace(node(S1), contract=None, inputs=inputs, outputs=outputs)
+    top = replace(ROOT_NODE, contract=None, dependencies=(S1,))
+    recorder = started(store, TaskGraph(nodes=(top, only), order=(S1,)))
+    recorder.write_code(S1, "print(sum(map(int, input().split())))\n")
+    check_node(recorder, S1, Verdict.PASSED)
+    return recorder
+
+
+class TestWholePrograms:
+    STDIN = (Slot(name="stdin", source=FromTask()),)
+    STDOUT = (Slot(name="stdout"),)
+
+    @pytest.mark.parametrize("inputs", [(), STDIN])
+    def test_sources_and_outputs_describe_a_program_as_a_contract_does(
+        self, store: SqliteStore, inputs: tuple[Slot, ...]
+    ) -> None:
+        whole_program(store, inputs, self.STDOUT)
+        assert coverage(store) == Ratio(part=1, whole=1)
+        assert initial_trace_coverage(traced(store), store.blob) == Ratio(part=1, whole=1)
+
+    @pytest.mark.parametrize(
+        ("inputs", "outputs"),
+        [((), ()), (STDIN, ()), ((Slot(name="stdin"),), STDOUT)],
+        ids=["nothing", "no outputs", "no source"],
+    )
+    def test_a_program_without_them_is_not_covered(
+        self, store: SqliteStore, inputs: tuple[Slot, ...], outputs: tuple[Slot, ...]
+    ) -> None:
+        whole_program(store, inputs, outputs)
+        assert coverage(store) == Ratio(part=0, whole=1)
+        assert signatures(store) == Ratio(part=0, whole=1)
+
+    def test_it_promises_no_function(self, store: SqliteStore) -> None:
+        whole_program(store, self.STDIN, self.STDOUT)
+        assert signatures(store) == Ratio()
+        assert functionless_roots(traced(store)) == 1
+
+    def test_it_needs_a_verdict_on_its_code_like_any_leaf(self, store: SqliteStore) -> None:
+        recorder = whole_program(store, self.STDIN, self.STDOUT)
+        recorder.write_code(S1, "print(0)\n")
+        assert coverage(store) == Ratio(part=0, whole=1)
+
+    def test_a_leaf_below_a_root_with_a_contract_is_no_whole_program(
+        self, store: SqliteStore
+    ) -> None:
+        only = replace(node(S1), contract=None, inputs=(), outputs=self.STDOUT)
+        top = replace(ROOT_NODE, dependencies=(S1,), contract=Contract(name="solve"))
+        recorder = started(store, TaskGraph(nodes=(top, only), order=(S1,)))
+        recorder.write_code(S1, "def f():\n    return 1\n")
+        check_node(recorder, S1, Verdict.PASSED)
+        assert coverage(store) == Ratio(part=0, whole=1)
 
 
 class TestGraphIntegrity:

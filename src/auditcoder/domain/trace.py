@@ -10,6 +10,7 @@ import msgspec
 
 from auditcoder.domain.chain import EMPTY, Entry, EntryReader, Head, starts
 from auditcoder.domain.diagnosis import Diagnosis
+from auditcoder.domain.drafting_record import DraftingRecord, with_event
 from auditcoder.domain.errors import RecordUnreadable
 from auditcoder.domain.events import (
     Adjudicated,
@@ -38,6 +39,7 @@ from auditcoder.domain.ledger import Ledger, WorkingState
 from auditcoder.domain.repair import IntegrationException, RollbackStatus, Transaction
 from auditcoder.domain.targets import AtBranch, AtNode, AtProgram
 from auditcoder.domain.task import Task
+from auditcoder.domain.usage import Usage, total
 from auditcoder.domain.values import CheckId, Digest, RunId, Value, digest
 
 
@@ -69,6 +71,8 @@ class CodeVersion(Value):
     cause: NodeId | None = None
     reply: int | None = None
     transaction: int | None = None
+    draft: int | None = None
+    """The slot of the draft that it is; None if it is no draft."""
 
 
 class RaisedException(Value):
@@ -157,10 +161,24 @@ class Trace(Value):
     """The planner's name."""
     granularity: str = ""
     """Why the graph has this number of nodes."""
+    drafting: DraftingRecord | None = None
+    """The drafts of the first code; None if none were planned."""
 
     def versions_of(self, node: NodeId) -> tuple[CodeVersion, ...]:
         """Return all versions of `node`'s code, oldest first."""
         return tuple(v for v in self.versions if v.node == node)
+
+    def draft_of(self, node: NodeId) -> int | None:
+        """Return the slot of the draft that `node`'s present code is; None if it is no draft."""
+        code = self.working.code.get(node)
+        versions = (v for v in self.versions if code is not None and v.when.seq == code.written)
+        return next((v.draft for v in versions), None)
+
+    def draft_usage(self, slot: int) -> Usage:
+        """Return the cost of the request for a draft, including rejected replies."""
+        draft = self.drafting.requested.get(slot) if self.drafting else None
+        replies = draft.replies if draft else ()
+        return total(b.reply.usage for b in self.replies if b.when.seq in replies)
 
     def evidence_of(self, node: NodeId) -> tuple[RecordedEvidence, ...]:
         """Return the evidence about `node` or its branch, oldest first."""
@@ -264,12 +282,14 @@ class _Folding:
         self.rulings: list[RulingRecord] = []
         self.losses: list[tuple[Moment, str]] = []
         self.planner = self.granularity = ""
+        self.drafting: DraftingRecord | None = None
 
     def take(self, entry: Entry, read: ReadBlob) -> None:  # noqa: C901  one case per event
         before, after = self.ledger, advance(self.ledger, entry.event, read)
         self.ledger = after
         self.now = Moment(seq=entry.seq, at=entry.at)
         open_now = after.transaction.number if after.transaction else None
+        self.drafting = with_event(self.drafting, entry.event, after, read)
         match entry.event:
             case GraphCommitted(graph=graph) as committed:
                 self._learn(graph.nodes)
@@ -292,6 +312,7 @@ class _Folding:
                         cause=written.cause,
                         reply=written.reply,
                         transaction=open_now,
+                        draft=self._draft(written),
                     )
                 )
             case CheckRan(evidence=evidence):
@@ -353,6 +374,11 @@ class _Folding:
                 pass
         if after.transaction is not None and self.history:
             self._amend(region=tuple(sorted(after.transaction.region)))
+
+    def _draft(self, written: CodeWritten) -> int | None:
+        if self.drafting is None:
+            return None
+        return self.drafting.slot_of(written.node, written.code, written.reply)
 
     def _learn(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
@@ -427,4 +453,5 @@ class _Folding:
             losses=tuple(self.losses),
             planner=self.planner,
             granularity=self.granularity,
+            drafting=self.drafting,
         )

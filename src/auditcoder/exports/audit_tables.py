@@ -69,6 +69,8 @@ def _structure(audit: Audit) -> Table:
         *(
             Row(cells=(name, average.number, average.mean, average.median))
             for name, average in (
+                ("drafts of the first code", audit.drafts),
+                ("variants tried to choose it", audit.variants),
                 ("sandbox runs of diagnosing", audit.diagnosis_runs),
                 ("repair region, nodes", audit.region_size),
                 ("repair region as selected", audit.selected_size),

@@ -28,6 +28,8 @@ class RecordedVersion(Value):
     cause: NodeId | None = None
     """The node for whose sake it was written, if that is another one."""
     transaction: int | None = None
+    draft: int | None = None
+    """The draft that it is; None if it is no draft."""
     replaced: int | None = None
     """Number of the version that it replaced; None for the first code."""
     diff: str = ""
@@ -59,6 +61,7 @@ def code_history(trace: Trace, node: NodeId, read: ReadBlob) -> tuple[RecordedVe
             reply=version.reply,
             cause=version.cause,
             transaction=version.transaction,
+            draft=version.draft,
             replaced=standing.number if standing else None,
             diff=code_diff(standing.source, source) if standing else "",
         )
@@ -94,6 +97,8 @@ def _why(version: CodeVersion, within: Transaction | None, standing: RecordedVer
     if within is not None:
         reason = one_sentence(within.reason)
         return f"repair {within.number}" + (f": {reason}" if reason else "")
+    if version.draft is not None:
+        return f"draft {version.draft}, chosen by execution"
     if version.reply is None:
         return "no model wrote it"
     return "first code" if standing is None else "written again outside a repair"

@@ -8,6 +8,7 @@ from auditcoder.domain.graph import Node
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws import ReadBlob
 from auditcoder.domain.trace import CodeVersion, RecordedEvidence, Trace
+from auditcoder.exports.draft_report import draft_summary
 
 FIELDS = (
     "id",
@@ -75,6 +76,7 @@ def responsibility_records(trace: Trace, read: ReadBlob) -> dict[str, Any]:
         "task": trace.task.source or trace.task.title,
         "head": trace.head.digest,
         "execution_order": list(graph.order) if graph else [],
+        "drafting": _plain(draft_summary(trace)),
         "nodes": [
             responsibility_record(trace, node, read) for node in (graph.by_id if graph else {})
         ],
@@ -103,6 +105,7 @@ def _interface(node: Node) -> dict[str, Any] | None:
     return {
         "function_name": contract.name,
         "params": [_plain(p) for p in contract.params],
+        "any_params": contract.any_params,
         "return_type": contract.returns,
         "return_description": contract.returns_description,
         "preconditions": [_plain(c) for c in contract.requires],
@@ -123,6 +126,7 @@ def _owned_code(trace: Trace, node: NodeId, read: ReadBlob) -> dict[str, Any] | 
         "written": code.written,
         "source": read(code.digest).decode("utf-8", "replace"),
         "units": [_plain(u) for u in code.units],
+        "draft": trace.draft_of(node),
         "versions": [_version(v) for v in trace.versions_of(node)],
     }
 
@@ -133,6 +137,7 @@ def _version(version: CodeVersion) -> dict[str, Any]:
         "digest": version.code,
         "agent": version.agent,
         "transaction": version.transaction,
+        "draft": version.draft,
     }
 
 

@@ -25,7 +25,8 @@ class Exclusion(Enum):
 
     NO_GRAPH = "the run has no graph"
     NO_LEAVES = "the graph has no leaves"
-    FUNCTIONLESS_ROOT = "the root or the definitions have no contract"
+    FUNCTIONLESS_ROOT = "the root, the definitions or the whole program promise no function"
+    NO_DRAFTS = "no drafts were planned"
     NO_PROGRAM = "the result of the first program is unknown: none was made, or checks did not run"
     PASSED_AT_FIRST = "the first program passes"
     NOT_DIAGNOSED = "the first program fails, and the record has no diagnosis"
@@ -87,6 +88,10 @@ class Audit(Value):
     """CSCR, over the nodes of all runs."""
     losses: Count
     """What replies said and neither graph nor code holds, of all runs; the goal is zero."""
+    drafts: Average
+    """Drafts that were requested, over runs that planned any."""
+    variants: Average
+    """Variants that ran: whole drafts and combinations, over runs that planned drafts."""
 
     localisation_coverage: Rate
     """LocCov, over runs whose first program failed and that were diagnosed."""
@@ -206,6 +211,7 @@ class Tally:
         self._leaves_first, self._leaves = _RateCounter(), _RateCounter()
         self._graphs, self._signatures = _RateCounter(), _RateCounter()
         self._lost = 0
+        self._drafts, self._variants = _AverageCounter(), _AverageCounter()
         self._located, self._succeeded = _RateCounter(), _RateCounter()
         self._boundaries: Counter[tuple[str, Level]] = Counter()
         self._answers: Counter[tuple[str, Level]] = Counter()
@@ -251,6 +257,9 @@ class Tally:
         self._signatures.add(one.signatures)
         self._signatures.leave_out(Exclusion.FUNCTIONLESS_ROOT, one.functionless_roots)
         self._signatures.leave_out(Exclusion.NO_GRAPH, not one.nodes)
+        for average, number in ((self._drafts, one.drafts), (self._variants, one.variants)):
+            each = None if number is None else Ratio(part=number, whole=1)
+            average.add(each, Exclusion.NO_DRAFTS)
 
     def _add_answers(self, answers: Localisation) -> None:
         for rule, levels in answers.localised.items():
@@ -329,6 +338,8 @@ class Tally:
             graph_integrity=self._graphs.rate(),
             signature_consistency=self._signatures.rate(),
             losses=self._lost,
+            drafts=self._drafts.average(),
+            variants=self._variants.average(),
             localisation_coverage=self._located.rate(),
             localised_repair_success=self._succeeded.rate(),
             localised=by_rule_and_level(self._boundaries),

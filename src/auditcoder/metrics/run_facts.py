@@ -88,6 +88,10 @@ class RunFacts(Value):
     """Nodes left out of `signatures`."""
     losses: Count = 0
     """What replies said and neither graph nor code holds."""
+    drafts: Count | None = None
+    """The number of drafts that were requested; None if none were planned."""
+    variants: Count | None = None
+    """The number of variants that ran; None if no drafts were planned."""
     failed_at_first: bool | None = None
     boundary: Boundary | None = None
     """The boundary that the run was localised to; None if it was not localised."""
@@ -138,6 +142,8 @@ def collect_facts(
         signatures=signature_consistency(trace, read),
         functionless_roots=functionless_roots(trace),
         losses=len(trace.losses),
+        drafts=len(trace.drafting.requested) if trace.drafting else None,
+        variants=len(trace.drafting.variants) if trace.drafting else None,
         failed_at_first=failed_at_first(trace),
         boundary=recorded_boundary(trace),
         answers=localisation(trace),

@@ -6,7 +6,7 @@ ratios gives the micro average and the mean of the rates the macro average; `aud
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
@@ -84,6 +84,7 @@ def _covered(
     evidence: Iterable[RecordedEvidence],
     read: ReadBlob,
 ) -> Ratio:
+    leaves = tuple(leaves)
     judged = {
         (w.evidence.subject.node, w.evidence.against)
         for w in evidence
@@ -94,15 +95,33 @@ def _covered(
     return _share(
         (leaf, code.get(leaf)) in judged
         and bool(read(code[leaf]).strip())
-        and (_is_described(trace.nodes[leaf]) or _has_definitions(trace, leaf))
+        and (
+            _is_described(trace.nodes[leaf])
+            or _has_definitions(trace, leaf)
+            or _is_whole_program(trace, leaves)
+        )
         for leaf in leaves
     )
 
 
 def _is_described(node: Node) -> bool:
     """Whether a node has a contract with a name, and a source for every input."""
-    named = node.contract is not None and bool(node.contract.name)
-    return named and all(slot.source is not None for slot in node.inputs)
+    return node.contract is not None and bool(node.contract.name) and _has_sources(node)
+
+
+def _has_sources(node: Node) -> bool:
+    return all(slot.source is not None for slot in node.inputs)
+
+
+def _is_whole_program(trace: Trace, leaves: Sequence[NodeId]) -> bool:
+    """Whether the only leaf is a whole program, described by sources and outputs, not a function.
+
+    The node of a method that plans nothing declares no outputs.
+    """
+    if len(leaves) != 1 or trace.nodes[ROOT].contract is not None:
+        return False
+    node = trace.nodes[leaves[0]]
+    return node.contract is None and bool(node.outputs) and _has_sources(node)
 
 
 def graph_integrity(trace: Trace) -> bool:
@@ -113,8 +132,8 @@ def graph_integrity(trace: Trace) -> bool:
 def signature_consistency(trace: Trace, read: ReadBlob) -> Ratio:
     """CSCR: nodes whose code has the signature of their contract, of all implementing nodes.
 
-    These are the leaves and the inner nodes that own code, except for a root without a contract
-    and leaves that own definitions.
+    These are the leaves and the inner nodes that own code, except for a root without a contract,
+    leaves that own definitions, and a leaf that is a whole program.
     """
     graph, code = trace.working.graph, trace.working.code
     if graph is None:
@@ -143,15 +162,23 @@ def _implementing(trace: Trace, graph: TaskGraph) -> list[Node]:
 
 
 def _is_functionless(trace: Trace, node: Node) -> bool:
-    return node.contract is None and (node.id == ROOT or _has_definitions(trace, node.id))
+    graph = trace.working.graph
+    return node.contract is None and (
+        node.id == ROOT
+        or _has_definitions(trace, node.id)
+        or (graph is not None and _is_whole_program(trace, graph.leaves))
+    )
 
 
 def _has_definitions(trace: Trace, node: NodeId) -> bool:
-    """Whether a node owns definitions and no function, so that no contract describes its code."""
-    code = trace.working.code.get(node)
-    described = trace.nodes[node].contract is not None
+    """Whether a node owns definitions and no function, so that no contract describes its code.
+
+    Another node has a contract; else the node is a whole program, whatever its code defines.
+    """
+    code, described = trace.working.code.get(node), trace.nodes[node].contract is not None
     return (
         not described
+        and any(other.contract for other in trace.nodes.values())
         and code is not None
         and all(unit.kind is not UnitKind.FUNCTION for unit in code.units)
     )

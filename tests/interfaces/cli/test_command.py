@@ -102,7 +102,7 @@ def test_a_default_is_stated_in_the_struct_alone() -> None:
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (["--planner", "guess"], "must be one of sketch, staged, not 'guess'"),
+        (["--planner", "guess"], "must be one of task, sketch, staged, not 'guess'"),
         (["--max-repairs", "-1"], "must be a non-negative integer, not '-1'"),
         (["--budget-usd", "0"], "must be a positive number, not '0'"),
         (["--temperature", "3"], "must be a number from 0 to 2, not '3'"),

@@ -1,11 +1,23 @@
 """`show --event` prints one event whole."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.lifecycle.ports import Sandbox
 from tests.support.commands import RunCommand
+from tests.support.draft_runs import function_run
+from tests.support.record_builders import RUN
+from tests.support.scripted_runs import copied_to, sandboxed
 
 BUNDLE = Path(__file__).parents[2] / "data" / "runs" / "staged.acb"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
 
 
 def test_a_reply_is_shown_with_its_whole_request(run: RunCommand) -> None:
@@ -14,6 +26,19 @@ def test_a_reply_is_shown_with_its_whole_request(run: RunCommand) -> None:
     assert "\n  [system]\n  You are one specialist" in shown
     assert "\n  [settings]\n" in shown
     assert '  "time": "O(n^2)"' in shown[shown.index("reply  ") :]
+
+
+def test_inputs_and_outputs_of_drafts_are_numbered(
+    run: RunCommand, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    copied_to(tmp_path / "drafts.db", function_run(sandbox)).close()
+    words = ("show", RUN, "--store", tmp_path / "drafts.db", "--event")
+    assert run(*words, 3).out.endswith(
+        '     1  "1"\n     2  "-2"\n     3  "3"\n     4  "4"\n     5  "-3"\n     6  "9"\n'
+    )
+    assert run(*words, 6).out.endswith(
+        '     1  "2"\n     2  "-1"\n     3  "4"\n     4  "5"\n     5  "-2"\n     6  "10"\n'
+    )
 
 
 def test_json_has_the_content_as_stored(run: RunCommand) -> None:

@@ -3,13 +3,26 @@
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from auditcoder.adapters.stores.bundle import BundleFile
 from auditcoder.interfaces.cli.exit_codes import Exit
+from auditcoder.lifecycle.ports import Sandbox
 from tests.support.bundles import pack, parts
 from tests.support.commands import RunCommand
+from tests.support.draft_runs import class_run
+from tests.support.record_builders import RUN
+from tests.support.records import take
+from tests.support.scripted_runs import copied_to, sandboxed
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    yield from sandboxed()
 
 
 def test_export_writes_the_repair_log(run: RunCommand, example: Path, tmp_path: Path) -> None:
@@ -61,3 +74,17 @@ def test_a_file_is_replaced_completely_or_not_at_all(
             assert result.code == Exit.STORE
             assert "[file.unwritable]" in result.err
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_bundle_holds_everything_that_drafts_refer_to(
+    run: RunCommand, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    record = class_run(sandbox)
+    copied_to(tmp_path / "drafts.db", record).close()
+    bundle = tmp_path / "drafts.acb"
+    assert run("export", RUN, "--out", bundle, "--store", tmp_path / "drafts.db").code == Exit.OK
+    assert run("verify", bundle).code == Exit.OK
+    with closing(BundleFile(bundle)) as opened:
+        assert take(opened, RUN) == record.raw
+    shown = run("show", bundle, "--drafts", "--json").json
+    assert shown == run("show", RUN, "--drafts", "--json", "--store", tmp_path / "drafts.db").json

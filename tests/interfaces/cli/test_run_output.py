@@ -11,6 +11,7 @@ from auditcoder.lifecycle.ports import Sandbox
 from tests.support.addition_runs import ADD, ADDS, READ, READS
 from tests.support.addition_runs import TASK as ADDITION
 from tests.support.commands import RunCommand
+from tests.support.draft_runs import function_run
 from tests.support.fault_server import FaultServer
 from tests.support.modest_model import TASK
 from tests.support.record_builders import RUN
@@ -88,3 +89,26 @@ class TestOpenDoubts:
         result = run("resume", RUN, "--store", store, "--fail-on-doubts")
         assert result.code == Exit.UNSOLVED
         assert "passed, 1 open doubt" in result.out
+
+
+class TestDrafts:
+    @pytest.fixture
+    def store(self, sandbox: Sandbox, tmp_path: Path) -> Path:
+        """A store with a run whose code was chosen among drafts."""
+        path = tmp_path / "drafts.db"
+        copied_to(path, function_run(sandbox)).close()
+        return path
+
+    def test_the_result_says_which_draft_was_chosen(self, run: RunCommand, store: Path) -> None:
+        result = run("resume", RUN, "--store", store)
+        assert "drafts: 4 requested of at most 4, 3 usable, 3 variants tried" in result.out
+
+    def test_the_json_result_has_the_drafts(self, run: RunCommand, store: Path) -> None:
+        result = run("resume", RUN, "--store", store, "--json")
+        drafting = json.loads(result.out.splitlines()[-1])["result"]["drafting"]
+        assert (drafting["requested"], drafting["chosen"]["versions"]) == (4, {"S1": 4})
+
+
+def test_the_json_result_without_drafts_has_none(run: RunCommand, server: FaultServer) -> None:
+    result = run("solve", TASK, "--json", "--planner", "sketch", "--drafts", "0")
+    assert json.loads(result.out.splitlines()[-1])["result"]["drafting"] is None

@@ -11,6 +11,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.trace import Trace
 from auditcoder.domain.values import Value
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.draft_view import draft_origin
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.show_command import show_evidence
 from auditcoder.interfaces.cli.terminal import clock, count, emit_json, one_line, paint, rank, say
@@ -108,6 +109,7 @@ def _line_facts(trace: Trace, line: int, text: str, segment: Segment) -> dict[st
             "agent": code.agent,
             "unit": _unit(trace, segment.node, segment, line),
             "versions": len(trace.versions_of(segment.node)),
+            "draft": _draft(trace, segment.node),
         },
         "evidence": [
             {
@@ -129,6 +131,22 @@ def _line_facts(trace: Trace, line: int, text: str, segment: Segment) -> dict[st
             }
             for t in trace.history_of(segment.node)
         ],
+    }
+
+
+def _draft(trace: Trace, node: NodeId) -> dict[str, Any] | None:
+    """Return the draft that a node's present code is; None if it is no draft."""
+    slot, record = trace.draft_of(node), trace.drafting
+    if slot is None or record is None or record.choice is None:
+        return None
+    return {
+        "draft": slot,
+        "event": record.requested[slot].seq,
+        "reply": record.requested[slot].reply,
+        "requested": len(record.requested),
+        "slots": len(record.slots),
+        "chosen": record.choice.seq,
+        "reason": record.choice.reason,
     }
 
 
@@ -161,6 +179,9 @@ def _show_line(trace: Trace, facts: dict[str, Any], segment: Segment) -> None:
         f"written    event {code['event']}{by},"
         f" {count(code['event'] - committed.seq, 'event')} after the id was committed"
     )
+    draft, why = draft_origin(trace, node)
+    if draft:
+        say(f"code       {draft}, {why}")
     if code["unit"]:
         say(f"unit       {code['unit']}")
     say("evidence")

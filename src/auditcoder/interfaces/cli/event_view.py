@@ -25,8 +25,24 @@ def _show_content(content: StoredContent) -> None:
     text = content.text
     if content.name == "request":
         text = _messages(text) or text
+    elif content.name in _ARRAYS:
+        text = _items(text) or text
     for line in text.removesuffix("\n").split("\n"):
         say(f"  {line}".rstrip())
+
+
+_ARRAYS = frozenset({"inputs", "outputs"})
+"""Fields of events about drafts that refer to a JSON array."""
+
+
+def _items(content: str) -> str:
+    """Return a JSON array as text: its items, each on a numbered line."""
+    try:
+        items = msgspec.json.decode(content, type=list[str | None])
+    except msgspec.DecodeError:
+        return ""
+    lines = (msgspec.json.encode(item).decode() for item in items)
+    return "\n".join(f"{number:>4}  {line}" for number, line in enumerate(lines, 1)) or "none"
 
 
 def _messages(content: str) -> str:

@@ -13,6 +13,8 @@ from auditcoder.domain.events import (
     CheckDropped,
     CheckRan,
     CodeWritten,
+    DraftChosen,
+    DraftsCommitted,
     Event,
     ExceptionRaised,
     GraphCommitted,
@@ -25,6 +27,7 @@ from auditcoder.domain.events import (
     RunStarted,
     TransactionDecided,
     TransactionOpened,
+    VariantTried,
 )
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.graph import Node
@@ -32,6 +35,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.repair import Decision
 from auditcoder.domain.targets import AtNode, AtProgram
 from auditcoder.domain.usage import Usage
+from auditcoder.interfaces.cli.draft_progress import DraftProgress
 from auditcoder.interfaces.cli.terminal import (
     console_for,
     count,
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
 _REDRAWS_PER_SECOND = 2
 _STATE_STYLES = {
     "planned": "dim",
+    "drafting": "blue",
     "built": "blue",
     "verified": "green",
     "rejected": "red",
@@ -71,6 +76,7 @@ class RunState:
         self.started = time.monotonic()
         self.title = ""
         self.last = ""
+        self._drafts = DraftProgress()
         self._region: tuple[NodeId, ...] = ()
         self._before: dict[NodeId, str] = {}
 
@@ -85,6 +91,7 @@ class RunState:
         match event:
             case RunStarted(run=run, task=task):
                 self.title = one_line(task.title)
+                self._drafts = DraftProgress(len(task.examples))
                 return f"run {run}: {self.title}"
             case RunResumed():
                 return "resumed where the record ends"
@@ -99,6 +106,8 @@ class RunState:
                 return f"the graph is revised: {why}"
             case ReplyRecorded():
                 return self._replied(event)
+            case DraftsCommitted() | VariantTried() | DraftChosen():
+                return self._drafted(event)
             case CodeWritten(node=node, agent=agent):
                 self.state[node] = "repairing" if node in self._region else "built"
                 return f"{node} is written{f' by {agent}' if agent else ''}"
@@ -151,6 +160,13 @@ class RunState:
         rejected = f", rejected: {one_line(event.rejected)}" if event.rejected else ""
         tokens = f"{event.usage.prompt_tokens} + {event.usage.completion_tokens} tokens"
         return f"{event.role}{node} replied, {tokens}{rejected}"
+
+    def _drafted(self, event: DraftsCommitted | VariantTried | DraftChosen) -> str:
+        if isinstance(event, DraftsCommitted):
+            self.state |= dict.fromkeys(event.nodes, "drafting")
+        line, is_news = self._drafts.take(event)
+        self.last = line
+        return line if is_news else ""
 
     def _checked(self, event: CheckRan, check: str, verdict: Verdict) -> str:
         match event.evidence.subject:

@@ -11,6 +11,8 @@ from auditcoder.domain.errors import AuditCoderError, RecordRefused
 from auditcoder.domain.events import Event, RunOutcome
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import RunId, encode, printable_json
+from auditcoder.exports.draft_report import draft_summary
+from auditcoder.interfaces.cli.draft_view import say_drafts
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.live_view import LiveView
 from auditcoder.interfaces.cli.terminal import count, emit, notice, one_line, paint, say
@@ -67,6 +69,7 @@ def _emit_result(solution: Solution) -> None:
         "doubts": solution.doubts,
         "program": solution.program,
         "usage": used,
+        "drafting": draft_summary(solution.trace),
         "head": solution.trace.head.digest,
     }
     emit(f'{{"result":{printable_json(msgspec.json.encode(result).decode())}}}\n')
@@ -82,6 +85,7 @@ def _say_result(solution: Solution) -> None:
     doubts = f", {count(len(solution.doubts), 'open doubt')}" if solution.doubts else ""
     say(f"{paint(solution.outcome.value, style)}{paint(doubts, 'yellow')}{why}")
     say_doubts(solution.doubts)
+    say_drafts(draft_summary(trace))
     at_least = "at least " if used.unmeasured else ""
     say(
         f"{count(used.calls, 'call')}, {at_least}{used.tokens} tokens,"

@@ -18,6 +18,7 @@ from auditcoder.domain.trace import RecordedEvidence, Trace
 from auditcoder.domain.usage import total
 from auditcoder.domain.values import Value
 from auditcoder.exports.code_history import code_history
+from auditcoder.exports.draft_report import draft_summary
 from auditcoder.exports.event_content import event_content
 from auditcoder.exports.repair_report import (
     present_failures,
@@ -27,6 +28,7 @@ from auditcoder.exports.repair_report import (
 )
 from auditcoder.exports.responsibility_record import responsibility_record, responsibility_records
 from auditcoder.interfaces.cli.command import Command, add_run, add_store
+from auditcoder.interfaces.cli.draft_view import draft_origin, say_drafts, show_drafts
 from auditcoder.interfaces.cli.event_view import show_event
 from auditcoder.interfaces.cli.exit_codes import Exit
 from auditcoder.interfaces.cli.history_view import show_history
@@ -61,6 +63,7 @@ class ShowArguments(Value):
     node: str | None = None
     event: int | None = None
     history: bool = False
+    drafts: bool = False
     store: str | None = None
     json: bool = False
 
@@ -81,10 +84,17 @@ def declare(parser: ArgumentParser) -> None:
         type=event_number,
         help="one event whole: its prompt, reply, code, input and output",
     )
-    parser.add_argument(
+    versions = parser.add_mutually_exclusive_group()
+    versions.add_argument(
         "--history",
         action="store_true",
         help="all versions of the code: when, why and by whom each was written, with differences",
+    )
+    versions.add_argument(
+        "--drafts",
+        action="store_true",
+        help="all drafts of the first code: how each was requested, what it cost, its checks and"
+        " votes, and its difference from the chosen one",
     )
     add_store(parser)
 
@@ -107,7 +117,9 @@ def run(options: ShowArguments) -> int:
             return Exit.OK
         trace = verified_trace(source, name)
         node = None if options.node is None else _known_node(trace, options.node)
-        if options.history:
+        if options.drafts:
+            show_drafts(trace, node, source.blob, as_json=options.json)
+        elif options.history:
             _history(trace, node, source.blob, as_json=options.json)
         elif options.json:
             emit_json(_records(trace, node, source.blob))
@@ -164,6 +176,7 @@ def show_run(trace: Trace, read: ReadBlob) -> None:
     if trace.granularity:
         planner = f" by {trace.planner}" if trace.planner else ""
         say(f"planned{planner}: {one_line(trace.granularity)}")
+    say_drafts(draft_summary(trace))
     say()
     graph = trace.working.graph
     if graph is None:
@@ -232,7 +245,9 @@ def _tree(
 
 def _status(trace: Trace, node: NodeId) -> str:
     code = trace.working.code.get(node)
-    parts = [f"code from event {code.written}" if code else "no code"]
+    draft = trace.draft_of(node)
+    origin = f" (draft {draft})" if draft is not None else ""
+    parts = [f"code from event {code.written}{origin}" if code else "no code"]
     standing = [w for w in trace.evidence_of(node) if trace.judges(w)]
     failing = sum(w.evidence.verdict.failing for w in standing)
     inconclusive = sum(not w.evidence.verdict.conclusive for w in standing)
@@ -352,7 +367,8 @@ def show_node(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
     for version in trace.versions_of(node_id):
         by = f" by {version.agent}" if version.agent else ""
         within = f" in repair {version.transaction}" if version.transaction else ""
-        say(f"  event {version.when.seq}  code {version.code[:12]} written{by}{within}")
+        draft = f", draft {version.draft}" if version.draft is not None else ""
+        say(f"  event {version.when.seq}  code {version.code[:12]} written{by}{within}{draft}")
     for transaction in trace.history_of(node_id):
         _transaction_heading(transaction)
         _transaction_details(transaction)
@@ -425,7 +441,11 @@ def _code(trace: Trace, node_id: NodeId, read: ReadBlob) -> None:
     if code is None:
         say(paint("Code", "bold") + "  none")
         return
-    say(f"{paint('Code', 'bold')}  {code.digest[:12]}, event {code.written}")
+    draft, why = draft_origin(trace, node_id)
+    origin = f", {draft}" if draft else ""
+    say(f"{paint('Code', 'bold')}  {code.digest[:12]}, event {code.written}{origin}")
+    if why:
+        say(f"  {why}")
     for number, line in enumerate(read(code.digest).decode("utf-8", "replace").splitlines(), 1):
         say(f"  {number:>4}  {line}")
 
