@@ -8,7 +8,7 @@ from auditcoder.domain.code import CodeBundle
 from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.ledger import WorkingState
-from auditcoder.lifecycle.planning.drafts import split_context
+from auditcoder.lifecycle.planning.planned_code import split_context
 from auditcoder.lifecycle.planning.sketch_writer import facts_of
 
 

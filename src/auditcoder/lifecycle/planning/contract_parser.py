@@ -8,7 +8,7 @@ from auditcoder.domain.contract import Clause, Contract, CostBudget
 from auditcoder.domain.graph import Node, NodeKind
 from auditcoder.domain.python_names import BUILTINS, LITERAL_ERRORS, PARSE_ERRORS, expression
 from auditcoder.domain.task import CallExample
-from auditcoder.lifecycle.planning.drafts import split_context
+from auditcoder.lifecycle.planning.planned_code import split_context
 
 EXAMPLE = "example: "
 """Starts a line with an example."""

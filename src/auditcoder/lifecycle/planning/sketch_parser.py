@@ -33,7 +33,7 @@ from auditcoder.lifecycle.planning.contract_parser import (
     validation_of,
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
-from auditcoder.lifecycle.planning.drafts import with_draft
+from auditcoder.lifecycle.planning.planned_code import with_planned_code
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
 from auditcoder.lifecycle.planning.signature_notes import signature_notes
 from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
@@ -385,7 +385,7 @@ def nodes_of(
 
 def context_of(stub: Stub) -> str:
     """Return what else a sketch says of a function, and the function if the sketch has it whole."""
-    return with_draft(stub.context, stub.written)
+    return with_planned_code(stub.context, stub.written)
 
 
 def _inputs(stub: Stub, flow: dict[str, Source | str], ids: dict[str, NodeId]) -> tuple[Slot, ...]:

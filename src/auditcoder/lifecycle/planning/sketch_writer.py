@@ -9,7 +9,7 @@ from auditcoder.domain.graph import Node, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.task import CallExample
 from auditcoder.lifecycle.planning.contract_parser import example_text
-from auditcoder.lifecycle.planning.drafts import split_context
+from auditcoder.lifecycle.planning.planned_code import split_context
 from auditcoder.lifecycle.planning.signature_notes import shown_signature
 from auditcoder.lifecycle.task_forms import stub_text
 
@@ -83,7 +83,7 @@ def draft_of(node: Node) -> str:
 
     Its docstring holds what the stub would say.
     """
-    draft = split_context(node.context).draft
+    draft = split_context(node.context).code
     if not draft or node.contract is None or not sig_match(node.contract, draft):
         return ""
     return f"{_DRAFTED}\n{draft}\n"

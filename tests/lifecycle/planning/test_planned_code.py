@@ -2,7 +2,7 @@
 
 import pytest
 
-from auditcoder.lifecycle.planning.drafts import split_context, with_draft
+from auditcoder.lifecycle.planning.planned_code import split_context, with_planned_code
 
 DRAFT = "@cache\ndef f(x):\n    # half of it\n\n    return x / 2"
 
@@ -12,7 +12,7 @@ DRAFT = "@cache\ndef f(x):\n    # half of it\n\n    return x / 2"
     "behind", ["", "\nexample: f(2) == 1\nfound: it rounds\ndefinitions:\nA = 1"]
 )
 def test_a_draft_is_found_between_the_other_lines(before: str, behind: str) -> None:
-    rest, draft = split_context(with_draft(before, DRAFT) + behind)
+    rest, draft = split_context(with_planned_code(before, DRAFT) + behind)
     assert draft == DRAFT
     assert "\n".join(rest) == (before + behind).strip("\n")
 
@@ -25,4 +25,4 @@ def test_a_context_without_a_function_has_no_draft(context: str) -> None:
 
 
 def test_nothing_is_added_for_a_stub() -> None:
-    assert with_draft("It halves.", "") == "It halves."
+    assert with_planned_code("It halves.", "") == "It halves."
