@@ -170,7 +170,11 @@ def test_recorded_options_are_read_back_as_they_were() -> None:
 def test_each_option_is_recorded_in_its_part_of_the_manifest_alone() -> None:
     manifest = manifest_of(Options(budget_tokens=5, seed=3, temperature=1.0))
     assert manifest.settings["budget"] == '{"tokens":5}'
-    assert manifest.decoding == {"temperature": "1", "repair_temperature": "0.5"}
+    assert manifest.decoding == {
+        "temperature": "1",
+        "repair_temperature": "0.5",
+        "draft_temperature": "0.8",
+    }
     assert manifest.seed == 3
     elsewhere = {"budget_tokens", "budget_usd", "seed", "temperature", "repair_temperature"}
     assert manifest.settings.keys().isdisjoint(elsewhere)

@@ -113,11 +113,15 @@ def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox:
     manifest = manifest_for(tools, options)
     assert " ".join(manifest.settings) == (
         "planner build max_repairs fallback differential review locator second_opinions specialists"
-        " adjudication max_adjudications edge_cases locator_weights second_opinions_by"
-        " second_opinions_weights budget price parallel token_limits second_opinions_token_limits"
+        " adjudication max_adjudications edge_cases drafts max_search_runs locator_weights"
+        " second_opinions_by second_opinions_weights budget price parallel token_limits second_opinions_token_limits"
     )
     assert manifest.settings["budget"] == '{"tokens":5,"usd":0.5}'
-    assert list(manifest.decoding.items()) == [("temperature", "1"), ("repair_temperature", "0.5")]
+    assert list(manifest.decoding.items()) == [
+        ("temperature", "1"),
+        ("repair_temperature", "0.5"),
+        ("draft_temperature", "0.8"),
+    ]
     assert manifest.seed == 0
     assert options_of(manifest) == options.decided(tools.model.traits)
 
@@ -136,7 +140,8 @@ def test_a_manifest_names_everything_that_made_the_run(sandbox: Sandbox) -> None
     folder = Path(prompts.__file__).parent
     files = {path.relative_to(folder).with_suffix(""): path for path in folder.rglob("*.md")}
     assert manifest.prompts == {str(name): digest(p.read_bytes()) for name, p in files.items()}
-    assert {"temperature", "repair_temperature"} == set(manifest.decoding)
+    chosen = {"temperature", "repair_temperature", "draft_temperature"}
+    assert set(manifest.decoding) == chosen
     assert all(isinstance(value, str) for value in manifest.settings.values())
     assert manifest.settings["locator_weights"] == weights_digest()[:16]
     plain = manifest_for(

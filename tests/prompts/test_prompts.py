@@ -32,9 +32,10 @@ def test_roles_of_one_group_share_their_system_prompt() -> None:
     sketching = [role for role in ROLES if "{{handbook}}" in _text(role)]
     writing = [role for role in ROLES if "{{coder}}" in _text(role)]
     testing = ["edge_cases"]
-    planning = [role for role in ROLES if role not in {*sketching, *writing, *testing}]
+    whole = ["draft", "draft_reasoned", "repair_whole"]
+    planning = [role for role in ROLES if role not in {*sketching, *writing, *testing, *whole}]
     assert len(planning) == 8
-    for group in (sketching, writing, planning):
+    for group in (sketching, writing, planning, whole):
         assert len({load(role).system for role in group}) == 1
 
 

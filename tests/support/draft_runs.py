@@ -11,7 +11,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.options import Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
-from tests.support.scripted_runs import FinishedRun, finding, python, run
+from tests.support.scripted_runs import FinishedRun, python, run
 
 FUNCTION = Task(
     title="Twice and one",
@@ -89,7 +89,7 @@ def function_run(sandbox: Sandbox) -> FinishedRun:
 
 def repaired_run(sandbox: Sandbox) -> FinishedRun:
     """Return a run whose only draft fails, and whose code a repair replaced."""
-    said = {"draft": python(WRONG), "replan_node": finding(), "repair_node": python(RIGHT)}
+    said = {"draft": python(WRONG), "repair_node": python(RIGHT)}
     options = Options(planner=Planner.TASK, drafts=1, fallback=False)
     return run(sandbox, FUNCTION, said, options)
 

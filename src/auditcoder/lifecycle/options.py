@@ -146,32 +146,6 @@ class Options(Value):
         Build,
         Option("how to request code; joint: one call, split by owner; node: one call per node"),
     ] = Build.JOINT
-    drafts: Annotated[
-        _Count | None,
-        Option(
-            "maximum number of drafts of the first code, of which one is chosen by execution; 0:"
-            " none, the first reply is the code (default: by the model)",
-            "N",
-            before="0",
-        ),
-    ] = None
-    draft_temperature: Annotated[
-        _Temperature,
-        Option(
-            "sampling temperature of all drafts but the first",
-            "T",
-            ManifestPart.DECODING,
-            before="0.8",
-        ),
-    ] = 0.8
-    max_search_runs: Annotated[
-        _Count,
-        Option(
-            "maximum number of programs that are tried to combine the parts of drafts",
-            "N",
-            before="0",
-        ),
-    ] = 60
     max_repairs: Annotated[_Count, Option("maximum number of repair transactions", "K")] = 3
     fallback: Annotated[
         bool, Option("after an abstention, plan and write the whole program again, once")
@@ -224,11 +198,27 @@ class Options(Value):
     edge_cases: Annotated[
         AutoSwitch,
         Option(
-            "with the sketch planner: before the code, ask for edge cases that the program is"
+            "unless the planner is staged: before the code, ask for edge cases that the program is"
             " checked with; auto: unless the model is a small one",
             before=AutoSwitch.OFF.value,
         ),
     ] = AutoSwitch.AUTO
+    drafts: Annotated[
+        _Count | None,
+        Option(
+            "maximum number of drafts of the first code, of which one is chosen by execution; 0:"
+            " none, the first reply is the code (default: by the model)",
+            "N",
+        ),
+    ] = None
+    max_search_runs: Annotated[
+        _Count,
+        Option(
+            "maximum number of programs that are tried to combine the parts of drafts",
+            "N",
+            before="0",
+        ),
+    ] = 60
     budget_tokens: Annotated[
         _Positive | None,
         Option("maximum number of tokens for the run", "N", ManifestPart.BUDGET),
@@ -278,6 +268,15 @@ class Options(Value):
         Option("sampling temperature of regenerated code", "T", ManifestPart.DECODING),
     ] = 0.5
     """Higher than `temperature`, so that a rejected answer is not simply repeated."""
+    draft_temperature: Annotated[
+        _Temperature,
+        Option(
+            "sampling temperature of all drafts but the first",
+            "T",
+            ManifestPart.DECODING,
+            before="0.8",
+        ),
+    ] = 0.8
 
     def __post_init__(self) -> None:
         """Raise ValueError if an option has a value that its declaration does not allow."""

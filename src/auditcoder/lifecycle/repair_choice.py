@@ -11,6 +11,7 @@ from auditcoder.domain.targets import AtBranch, AtNode, Target
 from auditcoder.domain.task import ClassForm
 from auditcoder.domain.values import digest
 from auditcoder.lifecycle.fault_claims import claimed
+from auditcoder.lifecycle.locating import constant_substitution
 from auditcoder.lifecycle.locating.diagnosis_input import (
     DiagnosisState,
     Locator,
@@ -60,6 +61,8 @@ def choose(
     planned = PlannedRepair(diagnosis, failing)
     if known_to_pass := _passing_opinion(context, state, diagnosis.target):
         planned = planned._replace(cause=PASSED_WITH_SUBSTITUTE, known=known_to_pass)
+    elif diagnosis.rule == constant_substitution.RULE:
+        planned = planned._replace(cause=StatedCause(explanation=diagnosis.explanation))
     else:
         stated = state.causes.get(diagnosis.evidence, UNKNOWN_CAUSE)
         planned = planned._replace(cause=stated, reasons=diagnosis.explanation)

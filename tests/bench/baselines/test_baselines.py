@@ -74,7 +74,7 @@ SOLVES = python("def solve(data):\n    return str(sum(map(int, data.split())))")
 
 
 def names(*prompts: str) -> list[str]:
-    return [f"methods/{name}" for name in prompts]
+    return ["draft" if name == "direct" else f"methods/{name}" for name in prompts]
 
 
 def cases(*pairs: tuple[str, str]) -> str:
@@ -83,46 +83,46 @@ def cases(*pairs: tuple[str, str]) -> str:
 
 class TestDirect:
     def test_direct_makes_one_call(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": RIGHT}, method="direct")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct")
         assert finished.committed.planner == "direct"
         assert finished.solution.trace.manifest.method == "direct"
 
     def test_direct_keeps_a_wrong_program(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": WRONG}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": WRONG}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts == names("direct")
         assert "+ 1" in finished.program
 
     def test_direct_keeps_code_that_does_not_parse(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": python("print((")}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": python("print((")}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert "print((" in finished.program
 
     def test_direct_fails_with_code_that_runs_but_cannot_be_read(self, sandbox: Sandbox) -> None:
         unreadable = RIGHT.replace("import sys", "import sys\n\u0242 = 1")
-        finished = run(sandbox, PROGRAM, {"methods/direct": unreadable}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": unreadable}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert "\u0242 = 1" in finished.program
 
     def test_a_reply_without_code_is_requested_again_and_then_replaced_by_a_stub(
         self, sandbox: Sandbox
     ) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": "I cannot."}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": "I cannot."}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert len(finished.rejected) == len(finished.prompts) == 2
         assert "no usable answer came" in finished.program
 
     def test_a_star_import_is_expanded(self, sandbox: Sandbox) -> None:
         code = python("from math import *\nimport sys\nprint(floor(fsum(map(int, sys.stdin))))")
-        finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": code}, method="direct")
         assert finished.program.startswith("from math import floor\nfrom math import fsum\n")
         assert finished.written("S1")[0].note == "`from math import *` is written out"
 
     def test_code_with_an_unknown_star_import_is_replaced_by_a_stub(self, sandbox: Sandbox) -> None:
         code = python("from nowhere import *\nprint(6)")
-        finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": code}, method="direct")
         assert "star import" in finished.written("S1")[0].note
         assert finished.outcome is RunOutcome.FAILED
 
@@ -141,9 +141,9 @@ class TestDirect:
     def test_direct_solves_tasks_of_every_form(
         self, sandbox: Sandbox, task: Task, code: str, wanted: str
     ) -> None:
-        finished = run(sandbox, task, {"methods/direct": python(code)}, method="direct")
+        finished = run(sandbox, task, {"draft": python(code)}, method="direct")
         assert finished.outcome is RunOutcome.PASSED
-        assert wanted in finished.request("methods/direct")
+        assert wanted in finished.request("draft")
 
     def test_code_in_the_statement_is_available_to_the_program(self, sandbox: Sandbox) -> None:
         statement = (
@@ -157,7 +157,7 @@ class TestDirect:
             examples=(CallExample(arguments="[2]", result="[4]"),),
         )
         code = "def double(x: List[int]) -> List[int]:\n    return [twice(y) for y in x]"
-        scripted: ScriptedReplies = {"methods/direct": python(code)}
+        scripted: ScriptedReplies = {"draft": python(code)}
         finished = run(sandbox, task, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct")
@@ -165,11 +165,11 @@ class TestDirect:
 
 class TestRetry:
     def test_no_retry_is_made_if_the_examples_pass(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct-retry")
+        finished = run(sandbox, PROGRAM, {"draft": RIGHT}, method="direct-retry")
         assert finished.prompts == names("direct")
 
     def test_the_retry_prompt_contains_the_failure(self, sandbox: Sandbox) -> None:
-        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        scripted: ScriptedReplies = {"draft": WRONG, "methods/again": RIGHT}
         finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct", "again")
@@ -177,14 +177,14 @@ class TestRetry:
         assert "Got:\n7" in finished.request("methods/again")
 
     def test_only_one_retry_is_made(self, sandbox: Sandbox) -> None:
-        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": STILL_WRONG}
+        scripted: ScriptedReplies = {"draft": WRONG, "methods/again": STILL_WRONG}
         finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts == names("direct", "again")
         assert finished.program.strip() == "print(0)"
 
     def test_the_retry_happens_before_assembly(self, sandbox: Sandbox) -> None:
-        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        scripted: ScriptedReplies = {"draft": WRONG, "methods/again": RIGHT}
         finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert len(finished.all(Assembled)) == 1
         assert finished.history == ()
@@ -334,7 +334,9 @@ class TestGraphs:
 
 WHOLE = [m for m in METHODS if m not in {"task-plan", "task-plan-agents", "auditcoder"}]
 ANY: ScriptedReplies = {
-    **{f"methods/{p}": WRONG for p in ("direct", "reasoned", "step", "fill", "programmer")},
+    "draft": WRONG,
+    "draft_reasoned": RIGHT,
+    **{f"methods/{p}": WRONG for p in ("reasoned", "step", "fill", "programmer")},
     **{f"methods/{p}": RIGHT for p in ("again", "programmer_again")},
     "methods/reason": "Add.",
     "methods/skeleton": python("import sys"),
@@ -352,8 +354,8 @@ def test_an_interrupted_method_resumes_to_the_same_program(sandbox: Sandbox, nam
         assert asked <= replies
 
 
-def test_there_are_ten_methods_and_an_unknown_one_is_reported(sandbox: Sandbox) -> None:
-    assert len(METHODS) == 10
+def test_an_unknown_method_is_reported(sandbox: Sandbox) -> None:
+    assert len(METHODS) == 12
     with pytest.raises(NotFound, match=r"unknown method 'magic'") as caught:
         method("magic")
     assert "direct, direct-retry, cot" in caught.value.advice

@@ -33,8 +33,8 @@ from auditcoder.lifecycle.planning.contract_parser import (
     validation_of,
 )
 from auditcoder.lifecycle.planning.docstring_reader import StubDocstring, read_docstring
-from auditcoder.lifecycle.planning.planned_code import with_planned_code
 from auditcoder.lifecycle.planning.plan import MOST_CHILDREN, MOST_DEPTH, PlanRefused
+from auditcoder.lifecycle.planning.planned_code import with_planned_code
 from auditcoder.lifecycle.planning.signature_notes import signature_notes
 from auditcoder.lifecycle.planning.sketch_definitions import SharedDefinitions, read_definitions
 from auditcoder.lifecycle.task_forms import contract_of, is_stub

@@ -109,7 +109,9 @@ def _load(context: RunContext, program: str) -> CheckObservation:
     entry = form.entry if isinstance(form, FunctionForm) else ""
     calls = (f"callable({entry})",) if entry else ()
     source = program
-    if context.recorder.ledger.graph.whole and isinstance(form, ProgramForm | FilesForm):
+    ledger = context.recorder.ledger
+    is_script = ledger.graph.whole is not None and isinstance(form, ProgramForm | FilesForm)
+    if is_script and ledger.working.readable:
         source, calls = "", (f"bool(compile({program!r}, {PROGRAM_FILE!r}, 'exec'))",)
     execution = Execution(
         source=source, action=CallFunction(calls=calls), bounds=bounds(context.task)
