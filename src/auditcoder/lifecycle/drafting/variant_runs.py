@@ -3,8 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from auditcoder.domain.assembly import AssemblyDraft
+from auditcoder.domain.drafts import CheckResult
 from auditcoder.domain.events import VariantTried
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.execution import (
     Bounds,
     CallFunction,
@@ -14,7 +15,7 @@ from auditcoder.domain.execution import (
     RunProgram,
 )
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.laws.draft_laws import variant
+from auditcoder.domain.laws.draft_laws import Variant, variant
 from auditcoder.domain.task import FunctionForm, ProgramForm
 from auditcoder.domain.values import CheckId, digest, whole
 from auditcoder.lifecycle.run_context import RunContext
@@ -49,11 +50,13 @@ def try_variant(
 def _run(
     context: RunContext,
     versions: Mapping[NodeId, int],
-    draft: AssemblyDraft,
+    draft: Variant,
     inputs: tuple[str, ...],
 ) -> VariantTried:
     results = {
-        check.id: result_of(context, check, run_example(context, draft.text, example))
+        check.id: _owned(
+            draft, result_of(context, check, run_example(context, draft.text, example))
+        )
         for check, example in checks(context)
     }
     put = context.recorder.put
@@ -63,6 +66,15 @@ def _run(
         results=results,
         outputs=put(json.dumps(_outputs(context, draft.text, inputs))),
         judge=context.sandbox.kind,
+    )
+
+
+def _owned(draft: Variant, result: CheckResult) -> CheckResult:
+    """Return the result; of code that cannot be read, whose owner is unknown, none is clean."""
+    return (
+        CheckResult(verdict=Verdict.CRASH)
+        if not draft.readable and result.verdict.clean
+        else result
     )
 
 
