@@ -89,7 +89,8 @@ def ranks(tried: Sequence[TriedVariant]) -> tuple[VariantRank, ...]:
     gets its own, too. An input for which most whole drafts give no output does not count.
     """
     whole = [variant for variant in tried if variant.slot is not None]
-    columns = [Counter(outputs) for outputs in zip(*(v.outputs for v in whole), strict=True)]
+    inputs = range(len(tried[0].outputs)) if tried else ()
+    columns = [Counter(variant.outputs[at] for variant in whole) for at in inputs]
     return tuple(
         VariantRank(checks=variant.rank, votes=_votes(variant, columns, len(whole)))
         for variant in tried

@@ -772,6 +772,19 @@ class TestTheChoice:
         write_draft(recorder, 3, clashing(3))
         recorder.record(choice_of(recorder))
 
+    def test_a_combination_can_be_chosen_although_no_whole_draft_has_a_program(
+        self, store: SqliteStore
+    ) -> None:
+        recorder = planned(store)
+        for slot in (1, 2):
+            write_draft(recorder, slot, clashing(slot) if slot == 1 else clashing(slot, S2))
+            assert variant(recorder.ledger, whole(recorder, slot), recorder.read) is None
+        for versions in ({S1_1: 2, S2: 1, S1: 1}, {S1_1: 2, S2: 1, S1: 2}):
+            recorder.record(trial_of(recorder, versions, GOOD, outputs=["6", "10"]))
+        write_choice(recorder)
+        recorder.assemble()
+        assert drafting(recorder).chosen == drafting(recorder).tried[0]
+
     def test_a_choice_is_made_once(self, store: SqliteStore) -> None:
         recorder = two(store)
         event = choice_of(recorder)
@@ -781,11 +794,11 @@ class TestTheChoice:
         assert_illegal(recorder, draft_of(recorder, 3, codes(3)), Law.OUT_OF_PLACE)
 
 
-def clashing(value: int) -> dict[NodeId, str]:
+def clashing(value: int, other: NodeId = S1_1) -> dict[NodeId, str]:
     """Return a draft whose parts are legal, but have no common program."""
     return codes(value) | {
-        S1_1: "from math import floor as size\n" + code(S1_1, f"return size(x) + {value}"),
-        S2: "from math import ceil as size\n" + code(S2, f"return size(x) + {value}"),
+        S1: "from math import floor as size\n" + code(S1, f"return size(x) + {value}"),
+        other: "from math import ceil as size\n" + code(other, f"return size(x) + {value}"),
     }
 
 
