@@ -18,6 +18,7 @@ from auditcoder.domain.ids import NodeId
 from auditcoder.domain.laws.draft_laws import Variant, variant
 from auditcoder.domain.task import FunctionForm, ProgramForm
 from auditcoder.domain.values import CheckId, digest, whole
+from auditcoder.lifecycle.drafting.comparison_inputs import as_text
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.check_recorder import result_of
 from auditcoder.lifecycle.validation.function_calls import value_of
@@ -111,9 +112,16 @@ def _results(
         Execution(source=program, action=CallFunction(calls=calls), bounds=limits)
     )
     seen = [
-        _text(shown(value_of(c.value))) if isinstance(c, Returned) else None for c in outcome.calls
+        _text(_shown(value_of(c.value))) if isinstance(c, Returned) else None for c in outcome.calls
     ]
     return [*seen, *[None] * (len(inputs) - len(seen))]
+
+
+def _shown(value: object) -> str:
+    try:
+        return as_text(value)
+    except (ValueError, RecursionError):
+        return shown(value)
 
 
 def _printed(context: RunContext, program: str, inputs: tuple[str, ...]) -> list[str | None]:
