@@ -1,4 +1,4 @@
-"""The requests, attempts and results of each of the ten methods, in scripted runs.
+"""The requests, attempts and results of each of the twelve methods, in scripted runs.
 
 The helper `run` also verifies each run and replays it to the same head.
 """
@@ -6,10 +6,11 @@ The helper `run` also verifies each run and replays it to the same head.
 import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from auditcoder.domain.errors import NotFound
-from auditcoder.domain.events import Assembled, RunOutcome
+from auditcoder.domain.events import Assembled, DraftChosen, RunOutcome
 from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.task import (
     CallExample,
@@ -22,6 +23,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
+from auditcoder.lifecycle.options import Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder_bench.baselines import METHODS, method
 from tests.support.scripted_runs import (
@@ -75,7 +77,8 @@ SOLVES = python("def solve(data):\n    return str(sum(map(int, data.split())))")
 
 
 def names(*prompts: str) -> list[str]:
-    return [f"methods/{name}" for name in prompts]
+    """Return the prompts by name; that of `direct` is the first draft's."""
+    return ["draft" if name == "direct" else f"methods/{name}" for name in prompts]
 
 
 def cases(*pairs: tuple[str, str]) -> str:
@@ -84,46 +87,46 @@ def cases(*pairs: tuple[str, str]) -> str:
 
 class TestDirect:
     def test_direct_makes_one_call(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": RIGHT}, method="direct")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct")
         assert finished.committed.planner == "direct"
         assert finished.solution.trace.manifest.method == "direct"
 
     def test_direct_keeps_a_wrong_program(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": WRONG}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": WRONG}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts == names("direct")
         assert "+ 1" in finished.program
 
     def test_direct_keeps_code_that_does_not_parse(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": python("print((")}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": python("print((")}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert "print((" in finished.program
 
     def test_direct_fails_with_code_that_runs_but_cannot_be_read(self, sandbox: Sandbox) -> None:
         unreadable = RIGHT.replace("import sys", "import sys\n\u0242 = 1")
-        finished = run(sandbox, PROGRAM, {"methods/direct": unreadable}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": unreadable}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert "\u0242 = 1" in finished.program
 
     def test_a_reply_without_code_is_requested_again_and_then_replaced_by_a_stub(
         self, sandbox: Sandbox
     ) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": "I cannot."}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": "I cannot."}, method="direct")
         assert finished.outcome is RunOutcome.FAILED
         assert len(finished.rejected) == len(finished.prompts) == 2
         assert "no usable answer came" in finished.program
 
     def test_a_star_import_is_expanded(self, sandbox: Sandbox) -> None:
         code = python("from math import *\nimport sys\nprint(floor(fsum(map(int, sys.stdin))))")
-        finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": code}, method="direct")
         assert finished.program.startswith("from math import floor\nfrom math import fsum\n")
         assert finished.written("S1")[0].note == "`from math import *` is written out"
 
     def test_code_with_an_unknown_star_import_is_replaced_by_a_stub(self, sandbox: Sandbox) -> None:
         code = python("from nowhere import *\nprint(6)")
-        finished = run(sandbox, PROGRAM, {"methods/direct": code}, method="direct")
+        finished = run(sandbox, PROGRAM, {"draft": code}, method="direct")
         assert "star import" in finished.written("S1")[0].note
         assert finished.outcome is RunOutcome.FAILED
 
@@ -142,9 +145,9 @@ class TestDirect:
     def test_direct_solves_tasks_of_every_form(
         self, sandbox: Sandbox, task: Task, code: str, wanted: str
     ) -> None:
-        finished = run(sandbox, task, {"methods/direct": python(code)}, method="direct")
+        finished = run(sandbox, task, {"draft": python(code)}, method="direct")
         assert finished.outcome is RunOutcome.PASSED
-        assert wanted in finished.request("methods/direct")
+        assert wanted in finished.request("draft")
 
     def test_code_in_the_statement_is_available_to_the_program(self, sandbox: Sandbox) -> None:
         statement = (
@@ -158,7 +161,7 @@ class TestDirect:
             examples=(CallExample(arguments="[2]", result="[4]"),),
         )
         code = "def double(x: List[int]) -> List[int]:\n    return [twice(y) for y in x]"
-        scripted: ScriptedReplies = {"methods/direct": python(code)}
+        scripted: ScriptedReplies = {"draft": python(code)}
         finished = run(sandbox, task, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct")
@@ -166,11 +169,11 @@ class TestDirect:
 
 class TestRetry:
     def test_no_retry_is_made_if_the_examples_pass(self, sandbox: Sandbox) -> None:
-        finished = run(sandbox, PROGRAM, {"methods/direct": RIGHT}, method="direct-retry")
+        finished = run(sandbox, PROGRAM, {"draft": RIGHT}, method="direct-retry")
         assert finished.prompts == names("direct")
 
     def test_the_retry_prompt_contains_the_failure(self, sandbox: Sandbox) -> None:
-        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        scripted: ScriptedReplies = {"draft": WRONG, "methods/again": RIGHT}
         finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.PASSED
         assert finished.prompts == names("direct", "again")
@@ -178,14 +181,14 @@ class TestRetry:
         assert "Got:\n7" in finished.request("methods/again")
 
     def test_only_one_retry_is_made(self, sandbox: Sandbox) -> None:
-        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": STILL_WRONG}
+        scripted: ScriptedReplies = {"draft": WRONG, "methods/again": STILL_WRONG}
         finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert finished.outcome is RunOutcome.FAILED
         assert finished.prompts == names("direct", "again")
         assert finished.program.strip() == "print(0)"
 
     def test_the_retry_happens_before_assembly(self, sandbox: Sandbox) -> None:
-        scripted: ScriptedReplies = {"methods/direct": WRONG, "methods/again": RIGHT}
+        scripted: ScriptedReplies = {"draft": WRONG, "methods/again": RIGHT}
         finished = run(sandbox, PROGRAM, scripted, method="direct-retry")
         assert len(finished.all(Assembled)) == 1
         assert finished.history == ()
@@ -334,9 +337,68 @@ class TestGraphs:
         assert run(sandbox, PROGRAM, scripted).outcome is RunOutcome.PASSED
 
 
+FORMS = {
+    "program": (PROGRAM, RIGHT),
+    "function": (FUNCTION, python("def double(x):\n    return 2 * x")),
+    "class": (CLASS, python(COUNTS)),
+    "files": (FILES, python("open('b.txt', 'w').write(open('a.txt').read())")),
+}
+
+
+class TestWholeDrafts:
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("named", ["best-of-k", "consensus"])
+    def test_they_solve_tasks_of_every_form(self, sandbox: Sandbox, named: str, form: str) -> None:
+        task, reply = FORMS[form]
+        finished = run(sandbox, task, {"draft": reply}, Options(drafts=2), method=named)
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == ["draft"] * (1 if named == "best-of-k" else 2)
+        assert [node.id for node in finished.graph.nodes] == ["S0", "S1"]
+
+    def test_the_first_draft_that_passes_is_the_best_of_k(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {"draft": [WRONG, RIGHT]}
+        finished = run(sandbox, PROGRAM, said, Options(drafts=4), method="best-of-k")
+        assert finished.outcome is RunOutcome.PASSED
+        assert set(finished.all(DraftChosen)[0].versions.values()) == {2}
+
+    def test_consensus_asks_for_every_draft_and_takes_the_outputs_of_most(
+        self, sandbox: Sandbox
+    ) -> None:
+        untested = msgspec.structs.replace(FUNCTION, examples=())
+        bodies = ["x + 2", "2 * x", "3 * x", "x + x"]
+        said = [python(f"def double(x):\n    return {body}") for body in bodies]
+        finished = run(sandbox, untested, {"draft": said}, Options(drafts=4), method="consensus")
+        assert len(finished.prompts) == 4
+        assert set(finished.all(DraftChosen)[0].versions.values()) == {2}
+        assert "2 * x" in finished.program
+
+    def test_neither_repairs(self, sandbox: Sandbox) -> None:
+        for named in ("best-of-k", "consensus"):
+            finished = run(sandbox, PROGRAM, {"draft": WRONG}, Options(drafts=2), method=named)
+            assert finished.outcome is RunOutcome.FAILED
+            assert finished.history == ()
+            assert finished.prompts == ["draft", "draft"]
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_the_first_request_is_the_direct_one(self, sandbox: Sandbox, form: str) -> None:
+        task, reply = FORMS[form]
+        digests = {
+            run(sandbox, task, {"draft": reply}, chosen, method=named).asked[0][1].digest
+            for named, chosen in (
+                ("direct", Options()),
+                ("best-of-k", Options(drafts=3)),
+                ("consensus", Options(drafts=1)),
+                ("auditcoder", Options(planner=Planner.TASK, drafts=3)),
+            )
+        }
+        assert len(digests) == 1
+
+
 WHOLE = [m for m in METHODS if m not in {"task-plan", "task-plan-agents", "auditcoder"}]
 ANY: ScriptedReplies = {
-    **{f"methods/{p}": WRONG for p in ("direct", "reasoned", "step", "fill", "programmer")},
+    "draft": WRONG,
+    "draft_reasoned": WRONG,
+    **{f"methods/{p}": WRONG for p in ("reasoned", "step", "fill", "programmer")},
     **{f"methods/{p}": RIGHT for p in ("again", "programmer_again")},
     "methods/reason": "Add.",
     "methods/skeleton": python("import sys"),
@@ -354,8 +416,8 @@ def test_an_interrupted_method_resumes_to_the_same_program(sandbox: Sandbox, nam
         assert asked <= replies
 
 
-def test_there_are_ten_methods_and_an_unknown_one_is_reported(sandbox: Sandbox) -> None:
-    assert len(METHODS) == 10
+def test_there_are_twelve_methods_and_an_unknown_one_is_reported(sandbox: Sandbox) -> None:
+    assert len(METHODS) == 12
     with pytest.raises(NotFound, match=r"unknown method 'magic'") as caught:
         method("magic")
     assert "direct, direct-retry, cot" in caught.value.advice
