@@ -59,7 +59,7 @@ mutants: $(READY)  ## remove each condition from the laws; a test must fail
 	$(BIN)/python tools/law_mutants.py
 
 schema: $(READY)   ## write the published JSON Schema anew
-	$(BIN)/python -m auditcoder schema > docs/reference/trace-3.schema.json
+	$(BIN)/python -m auditcoder schema > docs/reference/trace-4.schema.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/trace.py

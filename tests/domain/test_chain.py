@@ -59,7 +59,7 @@ OTHER_ENCODINGS: dict[str, tuple[bytes, bytes]] = {
     "a line end": (FIRST, b"\n" + FIRST),
     "another order of keys": (FIRST, b'{"prev":"' + b"0" * 64 + b'","seq":0,'),
     "a repeated key": (FIRST, FIRST + b'"seq":0,'),
-    "a default value": (b'"format":3,', b'"format":3,"manifest":{},'),
+    "a default value": (b'"format":4,', b'"format":4,"manifest":{},'),
     "an escaped letter": (b'"a-run"', b'"\\u0061-run"'),
 }
 

@@ -4,18 +4,24 @@ import msgspec
 import pytest
 
 from auditcoder.adapters.stores.sqlite import SqliteStore
+from auditcoder.domain.drafts import CheckResult, DraftPart
 from auditcoder.domain.events import (
     Assembled,
     CodeWritten,
+    DraftChosen,
+    DraftsCommitted,
+    DraftWritten,
     Event,
     ReplyRecorded,
     RunFinished,
     RunOutcome,
+    VariantTried,
 )
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.request import Attempt, FinishReason
 from auditcoder.domain.usage import Phase, Scope, Usage
-from auditcoder.domain.values import digest, encode
+from auditcoder.domain.values import CheckId, digest, encode
 from tests.support.histories import improved
 from tests.support.record_builders import RUN
 from tests.support.records import take
@@ -27,6 +33,9 @@ TAGS = {
     "check_dropped",
     "check_ran",
     "code_written",
+    "draft_chosen",
+    "draft_written",
+    "drafts_committed",
     "exception_raised",
     "graph_committed",
     "graph_revised",
@@ -38,6 +47,7 @@ TAGS = {
     "run_started",
     "transaction_decided",
     "transaction_opened",
+    "variant_tried",
 }
 REPLY = ReplyRecorded(
     role="math",
@@ -50,6 +60,17 @@ REPLY = ReplyRecorded(
     finish="length",
     milliseconds=1500,
     attempts=(Attempt(problem="model.timeout"),),
+)
+PART = DraftPart(node=NodeId("S1"), code=digest(b"code"))
+TRIED = VariantTried(
+    versions={NodeId("S1"): 1},
+    program=digest(b"program"),
+    results={
+        CheckId("one"): CheckResult(verdict=Verdict.PASSED, observed=digest(b"observed")),
+        CheckId("two"): CheckResult(verdict=Verdict.CRASH),
+    },
+    outputs=digest(b"outputs"),
+    judge="test",
 )
 
 
@@ -77,6 +98,10 @@ def test_an_event_with_an_unknown_tag_is_refused() -> None:
         (CodeWritten(node=NodeId("S1"), code=digest(b"code"), units=()), [b"code"]),
         (Assembled(program=digest(b"program"), segments=()), [b"program"]),
         (RunFinished(outcome=RunOutcome.PASSED, program=digest(b"program")), [b"program"]),
+        (DraftsCommitted(nodes=(), slots=(), inputs=digest(b"inputs")), [b"inputs"]),
+        (DraftWritten(slot=1, reply=1, parts=(PART,)), [b"code"]),
+        (TRIED, [b"program", b"outputs", b"observed"]),
+        (DraftChosen(versions={NodeId("S1"): 1}, reason=""), []),
         (RunFinished(outcome=RunOutcome.STOPPED, program=None), []),
     ],
 )

@@ -114,7 +114,8 @@ def test_a_manifest_records_the_options_in_the_order_of_earlier_records(sandbox:
     assert " ".join(manifest.settings) == (
         "planner build max_repairs fallback differential review locator second_opinions specialists"
         " adjudication max_adjudications edge_cases drafts max_search_runs locator_weights"
-        " second_opinions_by second_opinions_weights budget price parallel token_limits second_opinions_token_limits"
+        " second_opinions_by second_opinions_weights budget price parallel token_limits"
+        " second_opinions_token_limits"
     )
     assert manifest.settings["budget"] == '{"tokens":5,"usd":0.5}'
     assert list(manifest.decoding.items()) == [

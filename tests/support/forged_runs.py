@@ -25,7 +25,8 @@ from tests.support.records import Raw, take
 
 ROOT = Path(__file__).parents[2]
 LAWS = (ROOT / "docs" / "reference" / "laws.md").read_text(encoding="utf-8")
-RECORDS = [*sorted((ROOT / "tests" / "data" / "runs").glob("*.acb"))]
+DATA = ROOT / "tests" / "data"
+RECORDS = [*sorted((DATA / "runs").glob("*.acb")), DATA / "format-4.acb"]
 
 BELIEVED = frozenset(
     field

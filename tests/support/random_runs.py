@@ -29,11 +29,21 @@ from auditcoder.domain.graph import GraphDelta, TaskGraph
 from auditcoder.domain.ids import ROOT, NodeId, child_of
 from auditcoder.domain.laws import open_doubts
 from auditcoder.domain.laws.check_laws import LOADS
+from auditcoder.domain.laws.draft_laws import compared, variant
 from auditcoder.domain.ledger import Ledger
 from auditcoder.domain.repair import IntegrationException, TransactionKind
 from auditcoder.domain.targets import AtBranch, AtInterface, AtNode, AtNodes, Target
 from auditcoder.domain.usage import Phase, Scope, Usage
 from auditcoder.lifecycle.recorder import Recorder
+from tests.support.draft_builders import (
+    codes,
+    draft_of,
+    plan_of,
+    trial_of,
+    whole,
+    write_choice,
+)
+from tests.support.draft_builders import drafting as drafting_of
 from tests.support.record_builders import (
     ROOT_NODE,
     RUN,
@@ -68,12 +78,34 @@ def free(ledger: Ledger) -> bool:
     return planned(ledger) and ledger.transaction is None
 
 
+def drafts_bind(ledger: Ledger) -> bool:
+    """Whether drafts decide about the code: there is no program yet."""
+    return ledger.drafting is not None and not ledger.assembled
+
+
+def may_choose(ledger: Ledger) -> bool:
+    drafting = compared(ledger)
+    return drafting is not None and bool(drafting.drafts)
+
+
+def has_choice(ledger: Ledger) -> bool:
+    drafting = ledger.drafting
+    return (
+        drafts_bind(ledger)
+        and drafting is not None
+        and drafting.chosen is not None
+        and drafting.chosen.versions.keys() <= ledger.working.code.keys()
+    )
+
+
 def may_write(ledger: Ledger) -> bool:
-    return planned(ledger) and (ledger.transaction is not None or not ledger.assembled)
+    may_change = ledger.transaction is not None or not ledger.assembled
+    return planned(ledger) and may_change and not drafts_bind(ledger)
 
 
 def may_assemble(ledger: Ledger) -> bool:
-    return may_write(ledger) and set(ledger.graph.leaves) <= set(ledger.working.code)
+    complete = planned(ledger) and set(ledger.graph.leaves) <= set(ledger.working.code)
+    return complete and (may_write(ledger) or has_choice(ledger))
 
 
 def fails(ledger: Ledger) -> bool:
@@ -116,8 +148,12 @@ class RandomRun(RuleBasedStateMachine):
         shape=st.lists(picks, min_size=1, max_size=6),
         brief=st.booleans(),
         losses=st.lists(st.just("a constant was dropped"), max_size=2),
+        slots=st.sampled_from([0, 0, 0, 2, 3, 4]),
+        inputs=st.integers(0, 2),
     )
-    def plan(self, shape: list[int], brief: bool, losses: list[str]) -> None:
+    def plan(
+        self, shape: list[int], brief: bool, losses: list[str], slots: int, inputs: int
+    ) -> None:
         if brief:
             self.recorder.record(BriefCommitted(brief=Brief(approach=Approach(strategy="plainly"))))
         ids: list[NodeId] = [ROOT]
@@ -138,10 +174,21 @@ class RandomRun(RuleBasedStateMachine):
         order = tuple(n.id for n in nodes if n.id not in parents)
         graph = TaskGraph(nodes=(root, *wired), order=order)
         self.recorder.record(GraphCommitted(graph=graph, losses=tuple(losses)))
+        if slots:
+            self.plan_drafts(slots, inputs)
+
+    def plan_drafts(self, count: int, inputs: int) -> None:
+        """Plan drafts of every node below the root; the root may have code, and a check beside."""
+        if inputs:
+            self.recorder.write_code(ROOT, code(ROOT), agent="form")
+            plan_check(self.recorder, "generated-4")
+        nodes = sorted(self.ledger.graph.ids - {ROOT})
+        given = [str(n) for n in range(inputs)]
+        self.recorder.record(plan_of(self.recorder, nodes, count, given))
 
     @when(
         lambda ledger: (
-            free(ledger)
+            (free(ledger) and compared(ledger) is None)
             or (
                 ledger.transaction is not None
                 and ledger.transaction.kind is TransactionKind.FALLBACK
@@ -195,7 +242,7 @@ class RandomRun(RuleBasedStateMachine):
             )
         )
 
-    @when(lambda ledger: free(ledger) and not ledger.assembled)
+    @when(lambda ledger: free(ledger) and not ledger.assembled and not drafts_bind(ledger))
     @rule(pick=picks, other=picks)
     def write_for_another_while_building(self, pick: int, other: int) -> None:
         parent = self.some_node(pick)
@@ -210,6 +257,115 @@ class RandomRun(RuleBasedStateMachine):
             self.recorder.write_code(name, code(name, f"return x - {value}"), agent="math")
         if may_assemble(self.ledger):
             self.recorder.assemble()
+
+    # Drafting
+
+    @when(lambda ledger: compared(ledger) is not None)
+    @rule(
+        skipped=st.integers(0, 1),
+        extra=st.sampled_from(["", "", "shared", "stub", "losses", "clash"]),
+    )
+    def write_a_draft(self, skipped: int, extra: str) -> None:
+        drafting = compared(self.ledger)
+        assert drafting is not None
+        slot = max(drafting.drafts, default=0) + 1 + skipped
+        if slot > len(drafting.slots):
+            return
+        nodes = sorted(drafting.nodes)
+        drafted = codes(self.ledger.seq, nodes)
+        if extra == "shared" and ROOT in self.ledger.working.code:
+            drafted = {ROOT: f"LIMIT = {slot}\n{code(ROOT)}"} | drafted
+        if extra == "clash":
+            for node, name in zip(nodes, ("floor", "ceil"), strict=False):
+                drafted[node] = f"from math import {name} as size\n\nsize(1)\n" + drafted[node]
+        stubs = nodes[1:2] if extra == "stub" else []
+        for node in stubs:
+            drafted[node] = code(node, "raise NotImplementedError('missing')").replace(
+                "x: int) -> int", "x)"
+            )
+        event = draft_of(self.recorder, slot, drafted, stubs=stubs)
+        if extra == "losses":
+            first, *others = event.parts
+            first = msgspec.structs.replace(first, losses=("a constant",), note="it was cut")
+            event = msgspec.structs.replace(event, parts=(first, *others))
+        self.recorder.record(event)
+
+    @when(may_choose)
+    @rule(
+        picks_of_nodes=st.lists(picks, min_size=7, max_size=7),
+        is_whole=st.booleans(),
+        verdicts=st.lists(conclusive, min_size=3, max_size=3),
+        output=st.sampled_from(["0", "1", None]),
+    )
+    def try_a_variant(
+        self,
+        picks_of_nodes: list[int],
+        is_whole: bool,
+        verdicts: list[Verdict],
+        output: str | None,
+    ) -> None:
+        drafting = compared(self.ledger)
+        assert drafting is not None
+        slots = sorted(drafting.drafts)
+        versions = {
+            node: slots[pick % len(slots)]
+            for node, pick in zip(sorted(drafting.nodes), picks_of_nodes, strict=False)
+        }
+        if is_whole:
+            versions = whole(self.recorder, slots[picks_of_nodes[0] % len(slots)])
+        self.try_out(versions, verdicts, output)
+
+    def try_out(
+        self, versions: dict[NodeId, int], verdicts: list[Verdict], output: str | None
+    ) -> None:
+        drafting = compared(self.ledger)
+        assert drafting is not None
+        known = any(versions == tried.versions for tried in drafting.tried)
+        if not known and variant(self.ledger, versions, self.recorder.read) is not None:
+            outputs = [output] * drafting.inputs
+            self.recorder.record(trial_of(self.recorder, versions, *verdicts, outputs=outputs))
+
+    @when(lambda ledger: compared(ledger) is not None)
+    @rule(
+        verdicts=st.lists(conclusive, min_size=3, max_size=3),
+        output=st.sampled_from("01"),
+        decided=st.booleans(),
+    )
+    def try_two_drafts(self, verdicts: list[Verdict], output: str, decided: bool) -> None:
+        for verdict in verdicts[:2]:
+            self.write_a_draft(0, "")
+            drafting = compared(self.ledger)
+            if drafting and drafting.drafts:
+                self.try_out(whole(self.recorder, max(drafting.drafts)), [verdict], output)
+        if decided and may_choose(self.ledger):
+            self.choose(verdicts[2], assembled=True)
+
+    @when(may_choose)
+    @rule(verdict=conclusive, assembled=st.booleans())
+    def choose(self, verdict: Verdict, assembled: bool) -> None:
+        drafting = compared(self.ledger)
+        assert drafting is not None
+        for slot in drafting.drafts:
+            self.try_out(whole(self.recorder, slot), [verdict], "0")
+        if compared(self.ledger) and drafting_of(self.recorder).tried:
+            write_choice(self.recorder)
+            if assembled:
+                self.recorder.assemble()
+
+    @when(lambda ledger: compared(ledger) is not None and ledger.seq > 12)
+    @rule()
+    def give_up_on_drafts(self) -> None:
+        drafting = compared(self.ledger)
+        assert drafting is not None
+        if drafting.tried or any(
+            variant(self.ledger, whole(self.recorder, slot), self.recorder.read)
+            for slot in drafting.drafts
+        ):
+            return
+        for name in sorted(drafting.nodes):
+            stub = f"def f_{name}(x):\n    raise NotImplementedError('missing')\n"
+            self.recorder.write_code(name, stub, agent="degraded")
+        self.recorder.assemble()
 
     @when(may_assemble)
     @rule()
@@ -256,7 +412,7 @@ class RandomRun(RuleBasedStateMachine):
         names = sorted({LOADS, *self.ledger.program_checks()})
         check_program(self.recorder, names[pick % len(names)], verdict)
 
-    @when(free)
+    @when(lambda ledger: free(ledger) and compared(ledger) is None)
     @rule(number=st.integers(1, 3))
     def plan_a_check(self, number: int) -> None:
         name = f"generated-{number}"
@@ -290,7 +446,13 @@ class RandomRun(RuleBasedStateMachine):
             )
         )
 
-    @when(lambda ledger: bool(ledger.working.evidence) and ledger.transaction is None)
+    @when(
+        lambda ledger: (
+            bool(ledger.working.evidence)
+            and ledger.transaction is None
+            and compared(ledger) is None
+        )
+    )
     @rule(pick=picks)
     def drop_a_check(self, pick: int) -> None:
         standing = self.ledger.working.evidence

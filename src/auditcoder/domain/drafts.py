@@ -5,11 +5,13 @@ ranked by the checks of the program, then by their agreement with the whole draf
 an expected result.
 """
 
+import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import NodeId
+from auditcoder.domain.python_names import parsed
 from auditcoder.domain.repair import Rank
 from auditcoder.domain.values import Digest, Value
 
@@ -63,6 +65,7 @@ class TriedVariant(Value):
     """The number of its event."""
     versions: dict[NodeId, int]
     """The slot of the draft that each node's code is taken from."""
+    program: Digest
     rank: Rank
     outputs: tuple[Digest | None, ...]
     """The output for each input; None if there was none."""
@@ -88,7 +91,8 @@ def ranks(tried: Sequence[TriedVariant]) -> tuple[VariantRank, ...]:
     gets its own, too. An input for which most whole drafts give no output does not count.
     """
     whole = [variant for variant in tried if variant.slot is not None]
-    columns = [Counter(outputs) for outputs in zip(*(v.outputs for v in whole), strict=True)]
+    inputs = range(len(tried[0].outputs)) if tried else ()
+    columns = [Counter(variant.outputs[at] for variant in whole) for at in inputs]
     return tuple(
         VariantRank(checks=variant.rank, votes=_votes(variant, columns, len(whole)))
         for variant in tried
@@ -118,3 +122,31 @@ def is_enough(tried: Iterable[TriedVariant], given: int, others: int, rule: Suff
         return True
     agreed = Counter(v.outputs for v in passing if v.outputs and None not in v.outputs)
     return max(agreed.values(), default=0) >= rule.agreeing
+
+
+def is_stub(source: str) -> bool:
+    """Whether code has nothing but functions that raise NotImplementedError."""
+    tree = parsed(source)
+    return tree is not None and all(_only_raises(statement) for statement in tree.body)
+
+
+def _only_raises(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.FunctionDef(
+            args=ast.arguments(defaults=[], kw_defaults=[]),
+            body=[
+                ast.Raise(
+                    exc=ast.Call(
+                        func=ast.Name(id="NotImplementedError"), args=[ast.Constant()], keywords=[]
+                    ),
+                    cause=None,
+                )
+            ],
+            decorator_list=[],
+            returns=None,
+        ):
+            taken = statement.args
+            every = (*taken.posonlyargs, *taken.args, taken.vararg, taken.kwarg)
+            return not any(argument.annotation for argument in every if argument is not None)
+        case _:
+            return False

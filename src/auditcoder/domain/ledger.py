@@ -151,8 +151,8 @@ class Drafting(Value):
     drafts: dict[int, WrittenDraft] = {}
     """The drafts by slot; a slot without a usable reply has none."""
     tried: tuple[TriedVariant, ...] = ()
-    chosen: dict[NodeId, int] | None = None
-    """The versions of the chosen variant; None until it is chosen."""
+    chosen: TriedVariant | None = None
+    """None until one is chosen."""
 
     def part(self, node: NodeId, slot: int) -> DraftPart | None:
         """Return a node's code in the draft of a slot; None if there is none."""
@@ -178,6 +178,8 @@ class Ledger(Value):
     """Replies that code may come from. A transaction's start or end clears them."""
     opinions: dict[NodeId, UsableReply] = {}
     """The newest second opinion on each node, which code may also come from."""
+    code_requested: bool = False
+    """Whether a model was ever asked for code, also if its reply could not be used."""
     drafting: Drafting | None = None
     """The drafts of the first code; None if none were planned."""
     answers: frozenset[int] = frozenset()

@@ -1,4 +1,4 @@
-"""The requests, attempts and results of each of the ten methods, in scripted runs.
+"""The requests, attempts and results of each of the twelve methods, in scripted runs.
 
 The helper `run` also verifies each run and replays it to the same head.
 """
@@ -6,10 +6,11 @@ The helper `run` also verifies each run and replays it to the same head.
 import json
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from auditcoder.domain.errors import NotFound
-from auditcoder.domain.events import Assembled, RunOutcome
+from auditcoder.domain.events import Assembled, DraftChosen, RunOutcome
 from auditcoder.domain.evidence import Trust, Verdict
 from auditcoder.domain.task import (
     CallExample,
@@ -22,6 +23,7 @@ from auditcoder.domain.task import (
     StdioExample,
     Task,
 )
+from auditcoder.lifecycle.options import Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder_bench.baselines import METHODS, method
 from tests.support.scripted_runs import (
@@ -74,6 +76,7 @@ SOLVES = python("def solve(data):\n    return str(sum(map(int, data.split())))")
 
 
 def names(*prompts: str) -> list[str]:
+    """Return the prompts by name; that of `direct` is the first draft's."""
     return ["draft" if name == "direct" else f"methods/{name}" for name in prompts]
 
 
@@ -332,10 +335,67 @@ class TestGraphs:
         assert run(sandbox, PROGRAM, scripted).outcome is RunOutcome.PASSED
 
 
+FORMS = {
+    "program": (PROGRAM, RIGHT),
+    "function": (FUNCTION, python("def double(x):\n    return 2 * x")),
+    "class": (CLASS, python(COUNTS)),
+    "files": (FILES, python("open('b.txt', 'w').write(open('a.txt').read())")),
+}
+
+
+class TestWholeDrafts:
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("named", ["best-of-k", "consensus"])
+    def test_they_solve_tasks_of_every_form(self, sandbox: Sandbox, named: str, form: str) -> None:
+        task, reply = FORMS[form]
+        finished = run(sandbox, task, {"draft": reply}, Options(drafts=2), method=named)
+        assert finished.outcome is RunOutcome.PASSED
+        assert finished.prompts == ["draft"] * (1 if named == "best-of-k" else 2)
+        assert [node.id for node in finished.graph.nodes] == ["S0", "S1"]
+
+    def test_the_first_draft_that_passes_is_the_best_of_k(self, sandbox: Sandbox) -> None:
+        said: ScriptedReplies = {"draft": [WRONG, RIGHT]}
+        finished = run(sandbox, PROGRAM, said, Options(drafts=4), method="best-of-k")
+        assert finished.outcome is RunOutcome.PASSED
+        assert set(finished.all(DraftChosen)[0].versions.values()) == {2}
+
+    def test_consensus_asks_for_every_draft_and_takes_the_outputs_of_most(
+        self, sandbox: Sandbox
+    ) -> None:
+        untested = msgspec.structs.replace(FUNCTION, examples=())
+        bodies = ["x + 2", "2 * x", "3 * x", "x + x"]
+        said = [python(f"def double(x):\n    return {body}") for body in bodies]
+        finished = run(sandbox, untested, {"draft": said}, Options(drafts=4), method="consensus")
+        assert len(finished.prompts) == 4
+        assert set(finished.all(DraftChosen)[0].versions.values()) == {2}
+        assert "2 * x" in finished.program
+
+    def test_neither_repairs(self, sandbox: Sandbox) -> None:
+        for named in ("best-of-k", "consensus"):
+            finished = run(sandbox, PROGRAM, {"draft": WRONG}, Options(drafts=2), method=named)
+            assert finished.outcome is RunOutcome.FAILED
+            assert finished.history == ()
+            assert finished.prompts == ["draft", "draft"]
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_the_first_request_is_the_direct_one(self, sandbox: Sandbox, form: str) -> None:
+        task, reply = FORMS[form]
+        digests = {
+            run(sandbox, task, {"draft": reply}, chosen, method=named).asked[0][1].digest
+            for named, chosen in (
+                ("direct", Options()),
+                ("best-of-k", Options(drafts=3)),
+                ("consensus", Options(drafts=1)),
+                ("auditcoder", Options(planner=Planner.TASK, drafts=3)),
+            )
+        }
+        assert len(digests) == 1
+
+
 WHOLE = [m for m in METHODS if m not in {"task-plan", "task-plan-agents", "auditcoder"}]
 ANY: ScriptedReplies = {
     "draft": WRONG,
-    "draft_reasoned": RIGHT,
+    "draft_reasoned": WRONG,
     **{f"methods/{p}": WRONG for p in ("reasoned", "step", "fill", "programmer")},
     **{f"methods/{p}": RIGHT for p in ("again", "programmer_again")},
     "methods/reason": "Add.",
@@ -354,7 +414,7 @@ def test_an_interrupted_method_resumes_to_the_same_program(sandbox: Sandbox, nam
         assert asked <= replies
 
 
-def test_an_unknown_method_is_reported(sandbox: Sandbox) -> None:
+def test_there_are_twelve_methods_and_an_unknown_one_is_reported(sandbox: Sandbox) -> None:
     assert len(METHODS) == 12
     with pytest.raises(NotFound, match=r"unknown method 'magic'") as caught:
         method("magic")

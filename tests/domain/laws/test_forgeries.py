@@ -71,3 +71,5 @@ def paths(declared: object, path: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
                 yield from paths(part, (*path, name))
         elif get_origin(kind) is tuple:
             yield from paths(get_args(kind)[0], path)
+        elif get_origin(kind) is dict:
+            yield from paths(get_args(kind)[1], path)

@@ -58,7 +58,9 @@ from auditcoder.domain.laws.draft_laws import (
     draft_chosen,
     draft_written,
     drafts_committed,
+    refuse_other_checks,
     refuse_other_draft,
+    refuse_other_program,
     variant_tried,
 )
 from auditcoder.domain.laws.graph_laws import brief_committed, graph_committed, graph_revised
@@ -98,7 +100,7 @@ def advance(  # noqa: C901  one case per event
         case ReplyRecorded():
             after = reply_recorded(ledger, event)
         case CodeWritten():
-            refuse_other_draft(ledger, event)
+            refuse_other_draft(ledger, event, read)
             after = code_written(ledger, event, read)
         case DraftsCommitted():
             after = drafts_committed(ledger, event, read)
@@ -107,20 +109,23 @@ def advance(  # noqa: C901  one case per event
         case VariantTried():
             after = variant_tried(ledger, event, read)
         case DraftChosen():
-            after = draft_chosen(ledger, event)
+            after = draft_chosen(ledger, event, read)
         case Assembled():
+            refuse_other_program(ledger, event)
             after = assembled(ledger, event, read)
         case RunStarted():
             after = _run_started(ledger, event)
         case RunResumed():
             after = ledger
         case BriefCommitted():
+            refuse_other_checks(ledger)
             after = brief_committed(ledger, event)
         case GraphCommitted():
             after = graph_committed(ledger, event)
         case GraphRevised():
             after = graph_revised(ledger, event)
         case CheckDropped():
+            refuse_other_checks(ledger)
             after = check_dropped(ledger, event)
         case Adjudicated():
             after = adjudicated(ledger, event)

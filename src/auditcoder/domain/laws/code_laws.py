@@ -52,6 +52,8 @@ def reply_recorded(ledger: Ledger, event: ReplyRecorded) -> Ledger:
             refuse(Law.CODE_BEFORE_ID, ledger, f"{node} was requested before its id was committed")
     if event.phase is Phase.GENERATION and ledger.working.graph is None:
         refuse(Law.CODE_BEFORE_ID, ledger, "code was requested before any id was committed")
+    if event.phase is Phase.GENERATION and not ledger.code_requested:
+        ledger = change(ledger, code_requested=True)
     if event.rejected:
         return ledger
     plans = event.phase is Phase.PLANNING

@@ -6,7 +6,8 @@ types, and values are generated for typed parameters. No model is asked.
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from auditcoder.domain.brief import Brief
@@ -34,11 +35,16 @@ def comparison_inputs(task: Task, brief: Brief | None) -> tuple[str, ...]:
         case FunctionForm():
             given = [e.arguments for e in task.examples if isinstance(e, CallExample)]
             typed = inputs_for(root_of(task).contract, brief.parsed.ranges if brief else (), _TYPED)
-            made = [*_changed_calls(given, chance), *typed]
+            made = [*_changed_calls(given, chance), *map(_in_one_order, typed)]
             most = MOST
         case ProgramForm():
             given = [e.input for e in task.examples if isinstance(e, StdioExample)]
-            made = [t for text in given for t in _changed_text(text, chance)]
+            made = [
+                changed
+                for text in given
+                if len(text) <= _LONGEST
+                for changed in _changed_text(text, chance)
+            ]
             most = _MOST_STDIN
         case _:
             return ()
@@ -55,8 +61,36 @@ def _changed_calls(given: Sequence[str], chance: random.Random) -> list[str]:
         for row in rows:
             at = chance.randrange(len(row))
             changed = _changed(row[at], chance, negative=smallest < 0)
-            made.append(", ".join(repr(v) for v in (*row[:at], changed, *row[at + 1 :])))
+            with suppress(ValueError):  # an integer has too many digits to be written
+                made.append(_written((*row[:at], changed, *row[at + 1 :])))
     return made
+
+
+def _in_one_order(arguments: str) -> str:
+    """Return generated arguments with the items of sets in the same order in every process."""
+    row = _arguments(arguments)
+    return arguments if row is None else _written(row)
+
+
+def _written(row: Iterable[Any]) -> str:
+    return ", ".join(map(as_text, row))
+
+
+def as_text(value: Any) -> str:
+    """Return a value as Python text that is the same in every process: sets are sorted."""
+    match value:
+        case set() if value:
+            return f"{{{', '.join(sorted(map(as_text, value)))}}}"
+        case frozenset() if value:
+            return f"frozenset({as_text(set(value))})"
+        case list():
+            return f"[{_written(value)}]"
+        case tuple():
+            return f"({_written(value)}{',' * (len(value) == 1)})"
+        case dict():
+            return f"{{{', '.join(f'{as_text(k)}: {as_text(v)}' for k, v in value.items())}}}"
+        case _:
+            return repr(value)
 
 
 def _arguments(text: str) -> tuple[Any, ...] | None:

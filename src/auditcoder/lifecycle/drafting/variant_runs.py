@@ -3,8 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from auditcoder.domain.assembly import AssemblyDraft
+from auditcoder.domain.drafts import CheckResult
 from auditcoder.domain.events import VariantTried
+from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.execution import (
     Bounds,
     CallFunction,
@@ -14,9 +15,10 @@ from auditcoder.domain.execution import (
     RunProgram,
 )
 from auditcoder.domain.ids import NodeId
-from auditcoder.domain.laws.draft_laws import variant
+from auditcoder.domain.laws.draft_laws import AssembledVariant, variant
 from auditcoder.domain.task import FunctionForm, ProgramForm
 from auditcoder.domain.values import CheckId, digest, whole
+from auditcoder.lifecycle.drafting.comparison_inputs import as_text
 from auditcoder.lifecycle.run_context import RunContext
 from auditcoder.lifecycle.validation.check_recorder import result_of
 from auditcoder.lifecycle.validation.function_calls import value_of
@@ -49,11 +51,13 @@ def try_variant(
 def _run(
     context: RunContext,
     versions: Mapping[NodeId, int],
-    draft: AssemblyDraft,
+    draft: AssembledVariant,
     inputs: tuple[str, ...],
 ) -> VariantTried:
     results = {
-        check.id: result_of(context, check, run_example(context, draft.text, example))
+        check.id: _owned(
+            draft, result_of(context, check, run_example(context, draft.text, example))
+        )
         for check, example in checks(context)
     }
     put = context.recorder.put
@@ -63,6 +67,15 @@ def _run(
         results=results,
         outputs=put(json.dumps(_outputs(context, draft.text, inputs))),
         judge=context.sandbox.kind,
+    )
+
+
+def _owned(draft: AssembledVariant, result: CheckResult) -> CheckResult:
+    """Return the result; of code that cannot be read, whose owner is unknown, none is clean."""
+    return (
+        CheckResult(verdict=Verdict.CRASH)
+        if not draft.readable and result.verdict.clean
+        else result
     )
 
 
@@ -99,9 +112,16 @@ def _results(
         Execution(source=program, action=CallFunction(calls=calls), bounds=limits)
     )
     seen = [
-        _text(shown(value_of(c.value))) if isinstance(c, Returned) else None for c in outcome.calls
+        _text(_shown(value_of(c.value))) if isinstance(c, Returned) else None for c in outcome.calls
     ]
     return [*seen, *[None] * (len(inputs) - len(seen))]
+
+
+def _shown(value: object) -> str:
+    try:
+        return as_text(value)
+    except (ValueError, RecursionError):
+        return shown(value)
 
 
 def _printed(context: RunContext, program: str, inputs: tuple[str, ...]) -> list[str | None]:
