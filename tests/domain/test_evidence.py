@@ -14,7 +14,7 @@ def test_clues_and_swaps_do_not_judge_their_subject() -> None:
 
 
 def test_trust_falls_from_given_to_generated() -> None:
-    assert list(Trust) == [Trust.GIVEN, Trust.DERIVED, Trust.GENERATED]
+    assert list(Trust) == [Trust.GIVEN, Trust.DERIVED, Trust.STATED, Trust.GENERATED]
 
 
 def evidence(**blobs: object) -> Evidence:

@@ -1,7 +1,5 @@
 """A model that plans, writes a wrong program and repairs it: in this process or on a server."""
 
-import json
-
 from auditcoder.domain.request import FREE, FinishReason, Reply, Request, Traits
 from auditcoder.domain.usage import Usage
 from tests.support.fault_server import Handler, completion
@@ -41,27 +39,31 @@ def solve(data: str) -> str:
 ```'''
 WRONG = "```python\ndef total(values: list[int]) -> int:\n    return sum(values[1:])\n```"
 RIGHT = "```python\ndef total(values: list[int]) -> int:\n    return sum(values)\n```"
-FINDING = json.dumps(
-    {
-        "cause": "implementation",
-        "explanation": "It leaves out the first value.",
-        "hints": ["add every value"],
-        "cost": "",
-        "signature": "",
-    }
-)
+CAUSE = "cause: implementation, because it leaves out the first value"
+WHOLE = """```python
+import sys
+
+
+def total(values: list[int]) -> int:
+    return sum({})
+
+
+print(total([int(word) for word in sys.stdin.read().split()]))
+```"""
 
 
 def answer(prompt: str, *, wrong: bool = True) -> str:
-    """Return the reply of a modest model: a sketch, then wrong code, then the repair."""
+    """Return the reply of a modest model: a sketch or wrong drafts, wrong code, then the repair."""
+    if "# Your step: the program again" in prompt:
+        return f"{CAUSE}\n\n{WHOLE.format('values')}"
+    if "Write the complete program" in prompt:
+        return WHOLE.format("values[1:]" if wrong else "values")
     if "# Your step: the sketch" in prompt:
         if "double" in prompt:
             return "```python\ndef double(x: int) -> int:\n    ...\n```"
         return SKETCH
-    if "# Your step: what was wrong" in prompt:
-        return FINDING
     if "# Your step: the function again" in prompt:
-        return RIGHT
+        return f"{CAUSE}\n\n{RIGHT}"
     if "double" in prompt:
         return "```python\ndef double(x: int) -> int:\n    return 2 * x\n```"
     return WRONG if wrong else RIGHT

@@ -118,15 +118,15 @@ def test_a_product_module_of_500_lines_breaks_a_limit(tree: Path) -> None:
     check_broken(tree, LONGEST, 500, "src/auditcoder/domain/graph.py")
 
 
-def test_the_fourteenth_locating_module_breaks_a_limit(tree: Path) -> None:
-    for number in range(13):
+def test_the_fifteenth_locating_module_breaks_a_limit(tree: Path) -> None:
+    for number in range(14):
         write(tree, f"src/auditcoder/lifecycle/locating/part{number}.py", "")
         write(tree, f"tests/lifecycle/locating/test_part{number}.py", "")
     write(tree, "src/auditcoder/lifecycle/locating/__init__.py", "")
     assert run(tree).returncode == 0
-    write(tree, "src/auditcoder/lifecycle/locating/part13.py", "")
-    write(tree, "tests/lifecycle/locating/test_part13.py", "")
-    check_broken(tree, LOCATING, 14)
+    write(tree, "src/auditcoder/lifecycle/locating/part14.py", "")
+    write(tree, "tests/lifecycle/locating/test_part14.py", "")
+    check_broken(tree, LOCATING, 15)
 
 
 def test_a_product_module_without_a_test_module_breaks_a_limit(tree: Path) -> None:

@@ -48,6 +48,7 @@ def test_resume_uses_the_same_model_for_second_opinions(
         handler.say(completion(unchecked_sketch if sketching else answer(prompt)))
 
     monkeypatch.setenv("AUDITCODER_EDGE_CASES", "off")
+    monkeypatch.setenv("AUDITCODER_PLANNER", "sketch")
     with serving(answer_without_checks, answer_without_checks, *[error(401)] * 3) as running:
         monkeypatch.setenv("AUDITCODER_BASE_URL", running.address)
         by = ("--model", "server:x", "--second-opinions-by", "server:y")

@@ -29,7 +29,7 @@ def test_progress_is_printed_as_lines_without_a_terminal(
 ) -> None:
     result = run("solve", TASK, "--run-id", "sum")
     assert "auditcoder: planned 2 responsibilities" in result.err
-    assert "auditcoder: S1 is written by joint" in result.err
+    assert "auditcoder: S1 is written by drafter" in result.err
     assert "weighed points to S1" in result.err
     assert "repair 1 is accepted" in result.err
     assert "\x1b" not in result.err + result.out

@@ -36,7 +36,7 @@ def test_a_task_becomes_a_program_and_a_record(
     )
     assert done.stdout == "9\n"
     assert run("verify", "sum").code == Exit.OK
-    assert "S1  Add all values" in run("show", "sum").out
+    assert "S1  Sum" in run("show", "sum").out
 
 
 def test_solve_reads_standard_input(
