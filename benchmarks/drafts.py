@@ -31,6 +31,7 @@ from auditcoder.domain.values import RunId
 from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.ports import Sandbox
+from auditcoder.lifecycle.runs import finished, started
 from auditcoder.metrics.statistics import wilson
 from auditcoder_bench.experiments import problems_of
 from auditcoder_bench.judge import judge, resolved
@@ -73,10 +74,18 @@ def main() -> None:
     sandbox = open_sandbox(read_settings(), lambda _line: None)
     with closing(SqliteStore(arguments.store)) as store, closing(sandbox):
         runs = list(_recorded(store, sandbox, arguments.data))
-    result = {"suites": {name: _table(runs, name) for name in ["", *_suites(runs)]}}
+        manifest = started(store, next(iter(store.runs()))).manifest
+    result = {
+        "suites": {name: _table(runs, name) for name in _suites(runs)},
+        "python": manifest.versions.get("python", ""),
+        "model": manifest.model,
+        "weights": manifest.weights,
+        "sandbox": manifest.sandbox,
+        "decoding": manifest.decoding,
+    }
     arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for name, rows in result["suites"].items():
-        print(name or "all")
+        print(name)
         for row in rows:
             print("  ", row)
 
@@ -88,6 +97,8 @@ def _suites(runs: list[Recorded]) -> list[str]:
 def _recorded(store: SqliteStore, sandbox: Sandbox, data: Path | None) -> Iterator[Recorded]:
     problems: dict[str, dict[str, Problem]] = {}
     for run in store.runs():
+        if not finished(store, run):
+            continue
         name, problem = run.split(".")[0].replace("-plus", "+"), run.split(".")[1]
         known = problems.setdefault(name, {p.id: p for p in problems_of(suite(name), data)})
         yield _of_run(store, run, name, known[problem], sandbox)
@@ -148,7 +159,7 @@ def _apply(run: Recorded, rule: Rule) -> tuple[bool, int, int]:
 
 
 def _table(runs: list[Recorded], name: str) -> list[dict[str, Any]]:
-    chosen = [run for run in runs if name in ("", run.suite)]
+    chosen = [run for run in runs if run.suite == name]
     return [_row(title, chosen, rule) for title, rule in _rules(chosen)]
 
 

@@ -12,7 +12,17 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from result_pages import costs, locators, mutants, planted, repairs, replies, requests, runs
+from result_pages import (
+    costs,
+    drafts,
+    locators,
+    mutants,
+    planted,
+    repairs,
+    replies,
+    requests,
+    runs,
+)
 from result_pages.layout import Page, Result, text_table
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +31,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "solve": runs.solve,
     "methods": runs.methods,
     "default": runs.default,
+    "drafts": drafts.drafts,
     "examples": runs.examples,
     "locators": locators.locators,
     "judged": locators.judged,
@@ -42,6 +53,7 @@ PAGES: Mapping[str, Callable[[Result], Page]] = {
     "replies": replies.replies,
     "prompt_sizes": requests.prompt_sizes,
     "task_tokens": requests.task_tokens,
+    "planners": requests.planners,
     "law_mutants": mutants.law_mutants,
 }
 GENERATED = "<!-- Written by tools/results.py from {source}; do not edit. -->"

@@ -110,6 +110,65 @@ tasks in the version of commit `6c3905c9bd53` and in the present one;
     )
 
 
+def planners(result: Result) -> Page:
+    """Describe what the sketch planner and the staged planner cost on the same tasks."""
+    rows = result["rows"]
+    names = {"before": "sketch", "after": "staged"}
+    sums = [
+        (
+            name,
+            *_costs([row[side] for row in rows]),
+            number(sum(row[side]["planning"] for row in rows)),
+            _mean([row[side] for row in rows]),
+        )
+        for side, name in names.items()
+    ]
+    each = [
+        (
+            row["run"].split(".")[1],
+            *(row[side]["nodes"] - 1 for side in names),
+            *(_sum(row[side]) for side in names),
+            *(row[side]["outcome"] for side in names),
+        )
+        for row in rows
+    ]
+    columns = ("calls", "prompt tokens", "reply tokens", "of them planning", "mean of a task")
+    return Page(
+        "The sketch planner and the staged planner",
+        "What do the eight roles of the staged planner cost the embedded model?",
+        f"""## Method
+
+`auditcoder bench run aerocomm --max-repairs 0` with `--planner sketch` and with `--planner staged`
+solved the same tasks; `benchmarks/task_tokens.py` counts the tokens on record.
+
+{provenance_of_benchmark(result)}
+
+## Results
+
+{table(["planner", *columns], sums)}
+
+{
+            table(
+                [
+                    "task",
+                    *(f"parts, {name}" for name in names.values()),
+                    *(f"tokens, {name}" for name in names.values()),
+                    *(f"outcome, {name}" for name in names.values()),
+                ],
+                each,
+            )
+        }
+
+No program passes its examples with either planner. The default planner asks for no plan.
+
+## Limits
+
+{len(rows)} tasks of AeroComm-Small8, one run each. The model has 1.5 billion parameters; a stronger
+one may gain from the roles.
+""",
+    )
+
+
 def _sum(cost: Mapping[str, Any]) -> str:
     return number(cost["prompt"] + cost["reply"])
 

@@ -221,7 +221,8 @@ def methods(result: Result) -> Page:
 
 `auditcoder bench run` ran each method on fixed problem ids with the embedded model, and `auditcoder
 bench report` made the tables. The final program of each task is judged by hidden tests.
-`auditcoder` used the paper's rules as its locator and up to three repairs. Four methods ran on all
+`auditcoder` planned with a sketch, used the paper's rules as its locator and up to three repairs. It
+had no drafts ([later results](drafts.md)). Four methods ran on all
 problems; the others ran on every second one of the forty HumanEval+ problems (`--ids @twenty`).
 
 {provenance_of_tables(result)}
@@ -298,12 +299,12 @@ def default(result: Result) -> Page:
         for suite in suites
     )
     return Page(
-        "AuditCoder with its default settings",
+        "AuditCoder with a sketch and the default locator",
         "How do the default locator and shorter prompts change the results on the same tasks?",
         f"""## Method
 
 The same problems and model as in [methods](methods.md), AuditCoder only, with the default locator,
-at most one repair, and two changed prompts: the prompt for a plan with one function omits the plan
+a sketch (then the default planner), at most one repair, and two changed prompts: the prompt for a plan with one function omits the plan
 ([decision 021](../decisions/021-prompt-for-a-single-node-plan.md)), and repair prompts omit the
 planning handbook
 ([decision 024](../decisions/024-repair-prompts-without-the-planning-handbook.md)).

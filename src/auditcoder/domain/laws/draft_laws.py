@@ -269,7 +269,9 @@ def in_place(ledger: Ledger, versions: Mapping[NodeId, int], read: ReadBlob) -> 
     return after
 
 
-def variant(ledger: Ledger, versions: Mapping[NodeId, int], read: ReadBlob) -> AssembledVariant | None:
+def variant(
+    ledger: Ledger, versions: Mapping[NodeId, int], read: ReadBlob
+) -> AssembledVariant | None:
     """Return the program that takes each node's code from a draft; None if it is impossible."""
     drafting = ledger.drafting
     if drafting is None or versions.keys() - {ROOT} != drafting.nodes:
