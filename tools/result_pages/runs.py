@@ -221,8 +221,8 @@ def methods(result: Result) -> Page:
 
 `auditcoder bench run` ran each method on fixed problem ids with the embedded model, and `auditcoder
 bench report` made the tables. The final program of each task is judged by hidden tests.
-`auditcoder` planned with a sketch, used the paper's rules as its locator and up to three repairs. It
-had no drafts ([later results](drafts.md)). Four methods ran on all
+`auditcoder` planned with a sketch, used the paper's rules as its locator and up to three repairs,
+and had no drafts ([later results](drafts.md)). Four methods ran on all
 problems; the others ran on every second one of the forty HumanEval+ problems (`--ids @twenty`).
 
 {provenance_of_tables(result)}
@@ -304,7 +304,8 @@ def default(result: Result) -> Page:
         f"""## Method
 
 The same problems and model as in [methods](methods.md), AuditCoder only, with the default locator,
-a sketch (then the default planner), at most one repair, and two changed prompts: the prompt for a plan with one function omits the plan
+a sketch (then the default planner), at most one repair, and two changed prompts: the prompt for a
+plan with one function omits the plan
 ([decision 021](../decisions/021-prompt-for-a-single-node-plan.md)), and repair prompts omit the
 planning handbook
 ([decision 024](../decisions/024-repair-prompts-without-the-planning-handbook.md)).
