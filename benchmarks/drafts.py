@@ -1,17 +1,18 @@
 """Compares rules for the number and the choice of drafts on recorded drafts, without new tokens.
 
     auditcoder bench run humaneval+ --methods consensus --drafts 10 --jobs 4 --store pool.db
-    python benchmarks/drafts.py pool.db --data FOLDER [--out FILE]
+    auditcoder bench run humaneval+ --recall pool.db --store default.db
+    python benchmarks/drafts.py pool.db --runs default.db --data FOLDER [--out FILE]
 
 The method `consensus` requests every draft and records how each did on the given examples and on
 the inputs for comparison. This script judges every draft by the hidden tests, and computes what
-each rule would have chosen and paid.
+each rule would have chosen and paid. `--runs` adds whole runs, repairs included.
 """
 
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 from statistics import mean, median
@@ -26,14 +27,16 @@ from auditcoder.domain.drafts import DraftSlot, Sufficiency, TriedVariant, best,
 from auditcoder.domain.events import DraftsCommitted, ReplyRecorded, RunStarted, VariantTried
 from auditcoder.domain.laws import advance
 from auditcoder.domain.ledger import Ledger
+from auditcoder.domain.repair import Decision
 from auditcoder.domain.request import Request
+from auditcoder.domain.trace import fold
+from auditcoder.domain.usage import total
 from auditcoder.domain.values import RunId
-from auditcoder.interfaces.factories import open_sandbox
 from auditcoder.interfaces.settings import read_settings
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import finished, started
 from auditcoder.metrics.statistics import wilson
-from auditcoder_bench.experiments import problems_of
+from auditcoder_bench.experiments import problems_of, sandbox_for
 from auditcoder_bench.judge import judge, resolved
 from auditcoder_bench.problem import Problem
 from auditcoder_bench.suites import suite
@@ -69,14 +72,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("store", type=Path)
     parser.add_argument("--data", type=Path, help="a local copy of the data")
+    parser.add_argument("--runs", type=Path, help="a store of judged runs of auditcoder")
     parser.add_argument("--out", type=Path, default=RESULT)
     arguments = parser.parse_args()
-    sandbox = open_sandbox(read_settings(), lambda _line: None)
-    with closing(SqliteStore(arguments.store)) as store, closing(sandbox):
-        runs = list(_recorded(store, sandbox, arguments.data))
+    with closing(SqliteStore(arguments.store)) as store, ExitStack() as held:
+        runs = list(_recorded(store, held, arguments.data))
         manifest = started(store, next(iter(store.runs()))).manifest
     result = {
         "suites": {name: _table(runs, name) for name in _suites(runs)},
+        "runs": _whole_runs(arguments.runs) if arguments.runs else [],
         "python": manifest.versions.get("python", ""),
         "model": manifest.model,
         "weights": manifest.weights,
@@ -90,18 +94,46 @@ def main() -> None:
             print("  ", row)
 
 
+def _whole_runs(path: Path) -> list[dict[str, Any]]:
+    """Return the result of each judged run: outcome, tokens, repairs, whether it is resolved."""
+    rows = []
+    with closing(SqliteStore(path)) as store:
+        for run in store.runs():
+            trace = fold(store.read(run), store.blob)
+            (judgement,) = store.judgements(run)
+            assert trace.finish is not None
+            assert trace.working.assembly is not None
+            used = total(billed.reply.usage for billed in trace.replies)
+            rows.append(
+                {
+                    "run": run,
+                    "outcome": trace.finish.outcome.value,
+                    "resolved": resolved(judgement.of(trace.working.assembly.program)),
+                    "tokens": used.prompt_tokens + used.completion_tokens,
+                    "repairs": len(trace.history),
+                    "accepted": sum(t.decision is Decision.ACCEPTED for t in trace.history),
+                }
+            )
+    return rows
+
+
 def _suites(runs: list[Recorded]) -> list[str]:
     return sorted({run.suite for run in runs})
 
 
-def _recorded(store: SqliteStore, sandbox: Sandbox, data: Path | None) -> Iterator[Recorded]:
+def _recorded(store: SqliteStore, held: ExitStack, data: Path | None) -> Iterator[Recorded]:
     problems: dict[str, dict[str, Problem]] = {}
+    sandboxes: dict[str, Sandbox] = {}
     for run in store.runs():
         if not finished(store, run):
             continue
         name, problem = run.split(".")[0].replace("-plus", "+"), run.split(".")[1]
-        known = problems.setdefault(name, {p.id: p for p in problems_of(suite(name), data)})
-        yield _of_run(store, run, name, known[problem], sandbox)
+        if name not in problems:
+            chosen = suite(name)
+            problems[name] = {p.id: p for p in problems_of(chosen, data)}
+            opened = sandbox_for(chosen, read_settings(), lambda _line: None)
+            sandboxes[name] = held.enter_context(closing(opened))
+        yield _of_run(store, run, name, problems[name][problem], sandboxes[name])
 
 
 def _of_run(

@@ -1,6 +1,7 @@
 """The page about the number of drafts and the rule that chooses among them."""
 
 from collections.abc import Iterable, Mapping
+from statistics import mean, median
 from typing import Any
 
 from result_pages.layout import Page, Result, number, provenance_of_benchmark, table
@@ -33,6 +34,8 @@ that passes the given examples; *consensus* requests all and prefers outputs on 
 
 {suites}
 
+{_whole_runs(result["runs"])}
+
 - resolved: tasks whose chosen draft passes every hidden test, with Wilson's interval.
 - any right: tasks of which some draft that the rule may request is right.
 - tokens: of all requests for drafts, with the whole prompt counted for each.
@@ -41,6 +44,21 @@ that passes the given examples; *consensus* requests all and prefers outputs on 
 
 The rule was chosen on these tasks, so its figures here are optimistic. One set of drafts per task.
 """,
+    )
+
+
+def _whole_runs(rows: list[Mapping[str, Any]]) -> str:
+    """Describe whole runs of AuditCoder on the same drafts, repairs included."""
+    tokens = [row["tokens"] for row in rows]
+    passed = sum(row["outcome"] == "passed" for row in rows)
+    right = sum(row["resolved"] for row in rows)
+    accepted, repairs = (sum(row[name] for row in rows) for name in ("accepted", "repairs"))
+    return (
+        "Whole runs of `auditcoder` with its default options on the same HumanEval+ drafts (six,"
+        f" then up to three repairs) resolve **{right} of {len(rows)}**; {passed} pass their"
+        f" examples. They take {number(round(mean(tokens)))} tokens on average, and"
+        f" {number(round(median(tokens)))} in the median. {accepted} of {repairs} repairs were"
+        " accepted."
     )
 
 

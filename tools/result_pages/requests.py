@@ -88,12 +88,13 @@ def task_tokens(result: Result) -> Page:
     ]
     return Page(
         "Tokens of the same tasks, before and after",
-        "Does a task cost the embedded model more tokens since requests show more of the plan?",
+        "What does a task cost the embedded model, now that nothing is planned?",
         f"""## Method
 
 `auditcoder bench run humaneval+` with the default options and at most one repair solved the same
-tasks in the version of commit `6c3905c9bd53` and in the present one;
-`benchmarks/task_tokens.py` counts the tokens on record.
+tasks in the version of commit `6c3905c9bd53`, which planned with a sketch, and in the present one,
+which plans nothing and chooses among drafts; `benchmarks/task_tokens.py` counts the tokens on
+record.
 
 {provenance_of_benchmark(result)}
 
@@ -105,7 +106,7 @@ tasks in the version of commit `6c3905c9bd53` and in the present one;
 
 ## Limits
 
-{len(rows)} tasks, each planned as one function; a single run of each at temperature 0.
+{len(rows)} tasks, each one function; a single run of each, its first draft at temperature 0.
 """,
     )
 
@@ -163,8 +164,8 @@ No program passes its examples with either planner. The default planner asks for
 
 ## Limits
 
-{len(rows)} tasks of AeroComm-Small8, one run each. The model has 1.5 billion parameters; a stronger
-one may gain from the roles.
+Tasks of AeroComm-Small8: {len(rows)}, with one run each. The model has 1.5 billion parameters; a
+stronger one may gain from the roles.
 """,
     )
 

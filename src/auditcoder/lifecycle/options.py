@@ -305,7 +305,7 @@ class Options(Value):
 
 def _drafts_by(traits: Traits) -> int:
     """Return the number of drafts for a model; a strong one is told what failed instead."""
-    return 8 if traits.limits.small else 3
+    return 6 if traits.limits.small else 3
 
 
 class OptionSpec(NamedTuple):
