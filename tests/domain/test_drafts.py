@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from auditcoder.domain.drafts import (
@@ -20,6 +20,7 @@ from auditcoder.domain.values import digest
 
 S1, S2 = NodeId("S1"), NodeId("S2")
 LOW, HIGH = 1, 2
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def checks(passes: int) -> Rank:
@@ -123,6 +124,7 @@ def variants(inputs: int) -> st.SearchStrategy[TriedVariant]:
     return whole | mixed
 
 
+@PATIENT
 @given(several())
 def test_the_best_is_the_earliest_of_the_highest_rank(some: list[TriedVariant]) -> None:
     ranked = ranks(some)
@@ -130,6 +132,7 @@ def test_the_best_is_the_earliest_of_the_highest_rank(some: list[TriedVariant]) 
     assert some[best(some)].rank == max(variant.rank for variant in some)
 
 
+@PATIENT
 @given(several(), st.data())
 def test_the_order_of_the_variants_does_not_change_their_ranks(
     some: list[TriedVariant], data: st.DataObject
@@ -138,6 +141,7 @@ def test_the_order_of_the_variants_does_not_change_their_ranks(
     assert ranks([some[n] for n in order]) == tuple(ranks(some)[n] for n in order)
 
 
+@PATIENT
 @given(several(), st.data())
 def test_whatever_follows_the_incumbent_may_come_in_any_order(
     some: list[TriedVariant], data: st.DataObject
@@ -147,6 +151,7 @@ def test_whatever_follows_the_incumbent_may_come_in_any_order(
     assert best([*some[:kept], *later]) == best(some)
 
 
+@PATIENT
 @given(several(), st.data())
 def test_a_combination_is_chosen_only_if_it_ranks_strictly_higher(
     some: list[TriedVariant], data: st.DataObject
@@ -159,6 +164,7 @@ def test_a_combination_is_chosen_only_if_it_ranks_strictly_higher(
     assert best([*some, new]) == (len(some) if is_better else incumbent)
 
 
+@PATIENT
 @given(several(), st.data())
 def test_another_draft_with_lower_checks_decides_only_between_equal_checks(
     some: list[TriedVariant], data: st.DataObject
@@ -204,6 +210,7 @@ class TestEnough:
         assert is_enough(passing, 3, 0, rule)
         assert not is_enough([*passing[:2], draft(3, 2, "ab")], 3, 0, rule)
 
+    @PATIENT
     @given(several(), st.integers(0, 3))
     def test_what_suffices_still_does_after_further_variants(
         self, some: list[TriedVariant], given_examples: int

@@ -26,7 +26,7 @@ from auditcoder.domain.ids import ROOT, NodeId
 from auditcoder.domain.laws import Law
 from auditcoder.domain.laws.draft_laws import MOST_INPUTS, MOST_MIXED, MOST_SLOTS, variant
 from auditcoder.domain.repair import Decision
-from auditcoder.domain.targets import AtNode
+from auditcoder.domain.targets import AtBranch, AtNode
 from auditcoder.domain.task import CallExample, CodeExample, Example, FunctionForm, Task
 from auditcoder.domain.usage import Phase
 from auditcoder.domain.values import CheckId
@@ -56,6 +56,7 @@ from tests.support.histories import (
     assert_illegal,
     exception,
     planning,
+    retire_s1_1,
     started_at,
     written,
 )
@@ -191,6 +192,17 @@ class TestThePlanOfDrafts:
         recorder = built(store)
         recorder.assemble()
         assert_illegal(recorder, plan_of(recorder), Law.OUT_OF_PLACE)
+
+    def test_so_are_those_of_a_node_that_the_program_does_without(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        for name in (S1_1, S2, ROOT):
+            recorder.write_code(name, code(name))
+        recorder.assemble()
+        assert_illegal(recorder, plan_of(recorder, (S1,)), Law.OUT_OF_PLACE)
+
+    def test_drafts_are_of_some_node(self, store: SqliteStore) -> None:
+        recorder = built(store)
+        assert_illegal(recorder, plan_of(recorder, ()), Law.MISDECLARED)
 
     @pytest.mark.parametrize("rejected", ["", "no code"])
     def test_drafts_are_planned_before_any_code_is_requested(
@@ -507,6 +519,7 @@ class TestVariants:
         [
             {},
             {S1_1: 1, S2: 1},
+            {S1_1: 1, S2: 2},
             {S1_1: 1, S2: 1, S1: 3},
             {S1_1: 0, S2: 0, S1: 0},
             {S1_1: 1, S2: 2, S1: 1, ROOT: 1},
@@ -517,6 +530,7 @@ class TestVariants:
         self, store: SqliteStore, versions: dict[NodeId, int]
     ) -> None:
         recorder = two(store)
+        assert variant(recorder.ledger, versions, recorder.read) is None
         event = replace(trial_of(recorder, MIXED), versions=versions)
         assert_illegal(recorder, event, Law.UNFAITHFUL_ASSEMBLY)
 
@@ -544,6 +558,22 @@ class TestVariants:
         twice = dict.fromkeys(DRAFTED, 1)
         assert variant(recorder.ledger, twice, recorder.read) is None
         assert_illegal(recorder, trial_of(recorder, twice), Law.UNFAITHFUL_ASSEMBLY)
+
+    def test_a_combination_may_do_without_a_part_of_the_root(self, store: SqliteStore) -> None:
+        recorder = planned(store)
+        shared = {ROOT: f"LIMIT = 3\n{code(ROOT)}"} | codes(1)
+        recorder.record(draft_of(recorder, 1, shared))
+        write_draft(recorder, 2)
+        for slot in (1, 2):
+            recorder.record(trial_of(recorder, whole(recorder, slot)))
+        for versions in (MIXED, MIXED | {ROOT: 1}):
+            recorder.record(trial_of(recorder, versions))
+        programs = {tried.program for tried in drafting(recorder).tried}
+        assert len(programs) == 4
+
+    def test_without_a_plan_there_is_no_variant(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        assert variant(recorder.ledger, {}, recorder.read) is None
 
     def test_the_number_of_combinations_is_bounded(self, store: SqliteStore) -> None:
         recorder = two(store)
@@ -842,6 +872,15 @@ class TestWhatIsFixedWhileDraftsAreCompared:
             event = written(recorder, S2, code(S2, body(9)), reply=reply)
             assert_illegal(recorder, event, Law.WRONG_DRAFT)
 
+    @pytest.mark.parametrize("tried", [False, True])
+    def test_no_stub_stands_in_for_a_draft_that_can_run(
+        self, store: SqliteStore, tried: bool
+    ) -> None:
+        recorder = two(store) if tried else planned(store)
+        if not tried:
+            write_draft(recorder, 1)
+        assert_illegal(recorder, written(recorder, S2, stub(S2)), Law.WRONG_DRAFT)
+
     def test_another_node_cannot_cause_it_either(self, recorder: Recorder) -> None:
         recorder.record(exception(ROOT, S2))
         event = written(recorder, S2, code(S2, body(9)), cause=ROOT)
@@ -964,6 +1003,25 @@ class TestWithoutAUsableDraft:
                 assert_illegal(recorder, event, Law.WRONG_DRAFT)
             event = written(recorder, S1_1, stub(S1_1), reply=seq)
             assert_illegal(recorder, event, Law.WRONG_DRAFT)
+
+    def test_nothing_is_fixed_after_the_first_program(self, store: SqliteStore) -> None:
+        recorder = started(store)
+        for name in (S2, S1, ROOT):
+            recorder.write_code(name, code(name))
+        recorder.record(plan_of(recorder, (S1_1,)))
+        recorder.record(written(recorder, S1_1, stub(S1_1)))
+        recorder.assemble()
+        for check in ("example-1", "example-2", "loads"):
+            check_program(recorder, check, BAD)
+        locate(recorder, AtBranch(root=S1))
+        recorder.open_transaction()
+        recorder.record(retire_s1_1())
+        recorder.write_code(S1, code(S1, "return 2 * x"))
+        recorder.assemble()
+        for check in recorder.ledger.program_checks():
+            check_program(recorder, check, GOOD)
+        assert recorder.decide() is Decision.ACCEPTED
+        plan_check(recorder, "late")
 
     def test_no_draft_follows_a_stub(self, recorder: Recorder) -> None:
         recorder.record(written(recorder, S2, stub(S2)))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from auditcoder.domain.brief import Brief, DataRange, Parsed
@@ -22,6 +22,7 @@ from auditcoder.domain.task import (
 )
 from auditcoder.lifecycle.drafting.comparison_inputs import MOST, as_text, comparison_inputs
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SETS = "{'one', 'two', 'three', 'four'}, {('a', 1), ('b', 2)}"
 
 
@@ -74,7 +75,7 @@ literals = st.recursive(
 )
 
 
-@settings(deadline=None)
+@PATIENT
 @given(st.lists(literals, min_size=1, max_size=3), st.lists(literals, min_size=1, max_size=3))
 def test_changed_arguments_are_bounded_new_and_of_the_same_types(
     one: list[object], two: list[object]
@@ -186,7 +187,7 @@ def test_the_inputs_are_the_same_in_every_process() -> None:
     assert "'one'" in seen.pop()
 
 
-@settings(deadline=None)
+@PATIENT
 @given(literals)
 def test_a_value_is_written_as_a_literal_that_gives_it(value: object) -> None:
     assert literal_value(as_text(value)) == value
@@ -216,6 +217,7 @@ class TestTexts:
             assert made != text
             assert len(made) <= 2_000
 
+    @PATIENT
     @given(st.lists(st.integers(0, 99), min_size=1, max_size=5))
     def test_no_number_becomes_negative(self, given_numbers: list[int]) -> None:
         text = "\n".join(map(str, given_numbers))

@@ -89,7 +89,7 @@ def drafts_committed(ledger: Ledger, event: DraftsCommitted, read: ReadBlob) -> 
 def draft_written(ledger: Ledger, event: DraftWritten, read: ReadBlob) -> Ledger:
     """Register a draft: its reply was sampled as planned, and could be the code of the nodes."""
     drafting = open_drafting(ledger)
-    if not 1 <= event.slot <= len(drafting.slots) or event.slot <= max(drafting.drafts, default=0):
+    if not max(drafting.drafts, default=0) < event.slot <= len(drafting.slots):
         refuse(Law.WRONG_DRAFT, ledger, f"slot {event.slot} is not one that comes next")
     reply = ledger.replies.get(event.reply)
     used = {draft.reply for draft in drafting.drafts.values()}
@@ -213,9 +213,9 @@ def refuse_other_draft(ledger: Ledger, event: CodeWritten, read: ReadBlob) -> No
     if drafting is None or ledger.assembled:
         return
     if drafting.chosen is not None:
-        slot = drafting.chosen.versions.get(node)
-        part = None if slot is None else drafting.part(node, slot)
-        if slot is None or part is None:
+        slot = drafting.chosen.versions.get(node, 0)
+        part = drafting.part(node, slot)
+        if part is None:
             refuse(Law.WRONG_DRAFT, ledger, f"the chosen variant has no code for {node}")
         if event != event_of(ledger, part, drafting.drafts[slot].reply, read):
             refuse(Law.WRONG_DRAFT, ledger, f"the code of {node} is not its chosen draft")
@@ -261,11 +261,11 @@ def in_place(ledger: Ledger, versions: Mapping[NodeId, int], read: ReadBlob) -> 
     drafting, after = ledger.drafting, change(ledger, drafting=None)
     assert drafting is not None
     for node, slot in sorted(versions.items()):
-        draft = drafting.drafts.get(slot)
-        part = draft.parts.get(node) if draft else None
-        if draft is None or part is None:
+        part = drafting.part(node, slot)
+        if part is None:
             refuse(Law.MISDECLARED, ledger, f"slot {slot} has no code for {node}")
-        after = code_written(after, event_of(after, part, draft.reply, read), read)
+        event = event_of(after, part, drafting.drafts[slot].reply, read)
+        after = code_written(after, event, read)
     return after
 
 
