@@ -78,7 +78,7 @@ def main() -> None:
     with closing(SqliteStore(arguments.store)) as store, ExitStack() as held:
         runs = list(_recorded(store, held, arguments.data))
         manifest = started(store, next(iter(store.runs()))).manifest
-    result = {
+    result: dict[str, Any] = {
         "suites": {name: _table(runs, name) for name in _suites(runs)},
         "runs": _whole_runs(arguments.runs) if arguments.runs else [],
         "python": manifest.versions.get("python", ""),

@@ -38,7 +38,7 @@ def solve(sandbox: Sandbox, *drafts: str, runs: int = 60) -> FinishedRun:
 
 
 def tried(finished: FinishedRun) -> list[dict[str, int]]:
-    return [dict(event.versions) for event in finished.all(VariantTried)]
+    return [{str(n): s for n, s in e.versions.items()} for e in finished.all(VariantTried)]
 
 
 def test_the_right_method_of_each_draft_is_found(sandbox: Sandbox) -> None:
