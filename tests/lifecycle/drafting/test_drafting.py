@@ -23,7 +23,6 @@ from auditcoder.domain.laws import advance
 from auditcoder.domain.ledger import Drafting, Ledger
 from auditcoder.domain.request import GENEROUS, FinishReason, Reply
 from auditcoder.domain.task import (
-    CallExample,
     ClassForm,
     CodeExample,
     FilesExample,
@@ -34,8 +33,9 @@ from auditcoder.domain.task import (
     Task,
 )
 from auditcoder.domain.usage import Usage
-from auditcoder.lifecycle.options import AutoSwitch, Build, Options, Planner
+from auditcoder.lifecycle.options import AutoSwitch, Build, Options
 from auditcoder.lifecycle.ports import Sandbox
+from tests.support.doubling_drafts import FUNCTION, doubling, options
 from tests.support.scripted_runs import (
     FinishedRun,
     costly,
@@ -45,12 +45,6 @@ from tests.support.scripted_runs import (
     sandboxed,
 )
 
-FUNCTION = Task(
-    title="Double",
-    statement="Write double(x), which returns twice the number x.",
-    form=FunctionForm(entry="double", signature="def double(x: int) -> int"),
-    examples=(CallExample(arguments="2", result="4"), CallExample(arguments="3", result="6")),
-)
 BARE = Task(
     title="Double",
     statement="Write double, which returns twice the number.",
@@ -93,11 +87,6 @@ CLASS_UP, CLASS_DOWN = NodeId("S2"), NodeId("S3")
 """The methods of the class; S1 is its `__init__`, which the skeleton has."""
 
 
-def doubling(expression: str = "2 * x") -> str:
-    """Return a reply with the function, which returns this."""
-    return python(f"def double(x: int) -> int:\n    return {expression}")
-
-
 def counter(up: str, down: str, before: str = "") -> str:
     """Return a reply with the class; an empty body leaves its method out."""
     methods = "".join(
@@ -111,11 +100,6 @@ def counter(up: str, down: str, before: str = "") -> str:
 
 UP, DOWN = "self.n += 1; return self.n", "self.n -= 1; return self.n"
 COUNTS = counter(UP, DOWN)
-
-
-def options(drafts: int = 3, **others: object) -> Options:
-    """Return options that draft and do not repair, unless they say otherwise."""
-    return Options(planner=Planner.TASK, drafts=drafts, max_repairs=0, **others)  # type: ignore[arg-type]
 
 
 def solve(

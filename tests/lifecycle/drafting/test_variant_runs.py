@@ -13,7 +13,7 @@ from auditcoder.domain.request import FREE, Traits
 from auditcoder.lifecycle.export_import import verify_run
 from auditcoder.lifecycle.ports import Sandbox
 from auditcoder.lifecycle.runs import RunResources, replay, start
-from tests.lifecycle.drafting.test_drafting import FUNCTION, doubling, options
+from tests.support.doubling_drafts import FUNCTION, doubling, options
 from tests.support.record_builders import RUN
 from tests.support.records import take
 from tests.support.scripted_runs import sandboxed
