@@ -211,11 +211,14 @@ class TestRegressions:
         recorder.record(CheckRan(evidence=honest))
         recorder.record(BriefCommitted(brief=planning("x", Trust.GENERATED), reason="the same"))
 
-    def test_a_given_check_must_be_about_the_program(self, store: SqliteStore) -> None:
+    @pytest.mark.parametrize("trust", [Trust.GIVEN, Trust.STATED])
+    def test_a_check_that_the_task_has_must_be_about_the_program(
+        self, store: SqliteStore, trust: Trust
+    ) -> None:
         recorder = built(store)
         event = ran(S2, recorder.ledger.working.code[S2].digest)
-        given = replace(event.evidence, trust=Trust.GIVEN)
-        assert_illegal(recorder, CheckRan(evidence=given), Law.MISDECLARED)
+        claimed = replace(event.evidence, trust=trust)
+        assert_illegal(recorder, CheckRan(evidence=claimed), Law.MISDECLARED)
 
     def test_a_review_cannot_be_a_given_check(self, store: SqliteStore) -> None:
         recorder = built(store)

@@ -6,6 +6,7 @@ import pytest
 from auditcoder.adapters.stores.sqlite import SqliteStore
 from auditcoder.domain.brief import Brief, PlannedCheck, Requirements
 from auditcoder.domain.contract import Contract
+from auditcoder.domain.docstring_examples import stated_examples
 from auditcoder.domain.events import (
     BriefCommitted,
     CheckDropped,
@@ -21,7 +22,7 @@ from auditcoder.domain.repair import (
     TransactionKind,
 )
 from auditcoder.domain.targets import AtBranch, AtNode, AtNodes
-from auditcoder.domain.task import StdioExample, derived_examples, example_check
+from auditcoder.domain.task import ClassForm, StdioExample, derived_examples, example_check
 from auditcoder.domain.values import CheckId
 from auditcoder.lifecycle.recorder import Recorder
 from tests.support.histories import (
@@ -336,6 +337,18 @@ class TestOneFault:
         assert_illegal(recorder, event, Law.MISDECLARED)
         example = derived_examples(task)[0]
         check = PlannedCheck(id=CheckId("x"), trust=Trust.DERIVED, example=example)
+        recorder.record(BriefCommitted(brief=Brief(requirements=Requirements(checks=(check,)))))
+
+    def test_a_stated_check_stands_in_a_docstring_of_the_task(self, store: SqliteStore) -> None:
+        skeleton = (
+            'class C:\n    def one(self):\n        """>>> C().one()\n        1\n        """\n'
+        )
+        task = replace(TASK, form=ClassForm(name="C", skeleton=skeleton), examples=())
+        recorder = started(store, task=task)
+        event = BriefCommitted(brief=planning("x", Trust.STATED, "3"))
+        assert_illegal(recorder, event, Law.MISDECLARED)
+        (example,) = stated_examples(task)
+        check = PlannedCheck(id=CheckId("x"), trust=Trust.STATED, example=example)
         recorder.record(BriefCommitted(brief=Brief(requirements=Requirements(checks=(check,)))))
 
 

@@ -61,6 +61,8 @@ def _refuse_unfounded_check(ledger: Ledger, evidence: Evidence, defined: Registe
     check, subject = evidence.check, evidence.subject
     if evidence.trust is Trust.GIVEN:
         refuse(Law.MISDECLARED, ledger, f"check {check} was not given with the task")
+    if evidence.trust is Trust.STATED:
+        refuse(Law.MISDECLARED, ledger, f"the brief plans no check {check} that a docstring states")
     if evidence.kind is CheckKind.REVIEW and evidence.trust is not Trust.GENERATED:
         refuse(Law.MISDECLARED, ledger, "a model's opinion must have the trust 'generated'")
     if isinstance(subject, AtProgram):
