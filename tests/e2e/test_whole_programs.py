@@ -1,6 +1,7 @@
 """Programs that are one responsibility: they are compiled instead of loaded, and repaired whole."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from auditcoder.domain.events import Located, RunOutcome, TransactionDecided
 from auditcoder.domain.evidence import Verdict
 from auditcoder.domain.ids import NodeId
 from auditcoder.domain.task import FilesExample, FilesForm, ProgramForm, StdioExample, Task
-from auditcoder.lifecycle.options import Options, Planner
+from auditcoder.lifecycle.options import Build, Options, Planner
 from auditcoder.lifecycle.ports import Sandbox
 from tests.support.scripted_runs import FinishedRun, python, run, sandboxed
 
@@ -46,6 +47,17 @@ def test_a_script_without_a_main_block_is_not_run_to_be_loaded(
     assert finished.outcome is RunOutcome.PASSED
     assert [e.verdict for e in finished.checks("loads")] == [Verdict.PASSED]
     assert finished.solution.doubts == ()
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"build": Build.NODE}, {"drafts": 0}, {"build": Build.NODE, "drafts": 0}]
+)
+def test_a_whole_program_is_drafted_whatever_the_build(
+    sandbox: Sandbox, chosen: dict[str, Any]
+) -> None:
+    finished = run(sandbox, SUM, {"draft": RIGHT}, Options(planner=Planner.TASK, **chosen))
+    assert finished.outcome is RunOutcome.PASSED
+    assert finished.prompts == ["draft"]
 
 
 def test_a_program_that_does_not_parse_is_not_loaded(sandbox: Sandbox) -> None:

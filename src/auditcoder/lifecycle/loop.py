@@ -152,9 +152,15 @@ def make_plan(context: RunContext) -> Plan:
 
 
 def write_code(context: RunContext, plan: Plan) -> None:
-    """Write the code that the plan gives and the rest, with the planner `task` from drafts."""
+    """Write the code that the plan gives and the rest, with the planner `task` from drafts.
+
+    A whole program is always drafted, at least once: it has no function that could be requested.
+    """
     options = context.options
-    if options.planner is not Planner.TASK or options.drafts == 0 or options.build is Build.NODE:
+    is_drafted = plan.graph.whole is not None or (
+        options.drafts != 0 and options.build is Build.JOINT
+    )
+    if options.planner is not Planner.TASK or not is_drafted:
         code_builder.build(context, plan.given)
         return
     code_builder.write_all_given(context, plan.given)
